@@ -1,0 +1,1 @@
+from onlineboost.learners.linear import Linear

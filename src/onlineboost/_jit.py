@@ -1,0 +1,103 @@
+"""The one place that sets compiler options and decides where compiled code is kept.
+
+Compiled code is cached on disk. Numba notices a change in a function's own file only, not in the files it calls
+into, so the cache directory is named after a digest of all our sources: another version never meets old code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+from numba.core import event
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _digest(package: Path) -> str:
+    sha = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        sha.update(file.relative_to(package).as_posix().encode())
+        sha.update(file.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+def _cache_directory() -> str:
+    """Where compiled code is kept, or "" (Numba's own choice) where that place cannot be written."""
+    root = os.environ.get("NUMBA_CACHE_DIR")
+    if root is None:
+        from platformdirs import user_cache_path
+
+        root = str(user_cache_path("onlineboost", appauthor=False))
+    directory = Path(root) / f"onlineboost-{_digest(Path(__file__).parent)}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        _say(f"compiled code cannot be kept in {root} ({problem.strerror}); set NUMBA_CACHE_DIR to a writable place")
+        return ""
+    return str(directory)
+
+
+def _say(message: str) -> None:
+    print(f"onlineboost: {message}", file=sys.stderr, flush=True)
+
+
+_DIRECTORY = _cache_directory()
+
+
+def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
+    """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception.
+
+    >>> @njit
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(21)
+    42
+    """
+    ours = cache and function.__module__.startswith(__package__ or "onlineboost")
+    # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
+    theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
+    try:
+        compiled: Callable[P, R] = numba.njit(error_model="numpy", nogil=True, cache=ours)(function)
+    finally:
+        numba.config.CACHE_DIR = theirs
+    return compiled
+
+
+class _CompileNotice(event.Listener):  # type: ignore[misc]
+    """Says that compilation began, and how long it took: only where there was nothing in the cache."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.began = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0 and not _is_ours(event):
+            return
+        self.depth += 1
+        if self.depth == 1:
+            self.began = time.perf_counter()
+            if not os.environ.get("ONLINEBOOST_QUIET"):
+                _say("compiling for this machine; this happens once ...")
+
+    def on_end(self, event: Any) -> None:
+        if self.depth == 0:
+            return
+        self.depth -= 1
+        if self.depth == 0 and not os.environ.get("ONLINEBOOST_QUIET"):
+            _say(f"compiled in {time.perf_counter() - self.began:.1f} s")
+
+
+def _is_ours(event: Any) -> bool:
+    function = getattr(event.data.get("dispatcher"), "py_func", None)
+    return str(getattr(function, "__module__", "")) == f"{__package__}.engine"
+
+
+event.register("numba:compile", _CompileNotice())

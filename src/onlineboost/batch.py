@@ -1,0 +1,155 @@
+"""Rows of a stream as arrays: compressed sparse rows, labels and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost._jit import njit
+from onlineboost.errors import DataError
+
+Floats: TypeAlias = NDArray[np.float64]
+Floats32: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int64]
+Ints32: TypeAlias = NDArray[np.int32]
+
+_CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
+
+
+class Batch(NamedTuple):
+    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, increasing, with non-zero ``values``."""
+
+    indptr: Ints
+    indices: Ints32
+    values: Floats32
+    y: Floats  # -1 or +1
+    weight: Floats
+
+    def __len__(self) -> int:  # the number of rows, not of fields
+        return self.y.size
+
+
+class Dense:
+    """A checked two-dimensional array of finite numbers."""
+
+    def __init__(self, X: Any) -> None:
+        try:
+            self.array = np.asarray(X)
+            if self.array.dtype.kind not in "fiub":
+                self.array = self.array.astype(np.float64)
+        except (TypeError, ValueError) as problem:
+            raise _not_a_number(X) from problem
+        if self.array.ndim != 2:
+            shape = self.array.shape
+            raise DataError(f"X has shape {shape}: expected two dimensions (rows, features). One row: X.reshape(1, -1)")
+        self.n_rows, self.n_features = self.array.shape
+        self.step = max(1, _CHUNK // max(1, self.n_features))
+        for start in range(0, self.n_rows, self.step):
+            chunk = self._float32(start, start + self.step)
+            if not np.isfinite(chunk).all():
+                row, column = np.argwhere(~np.isfinite(chunk))[0]
+                raise _not_finite(start + int(row), int(column), self.array[start + row, column])
+
+    def _float32(self, start: int, stop: int) -> Floats32:
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(self.array[start:stop], dtype=np.float32)
+
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        for start in range(0, self.n_rows, self.step):
+            part = slice(start, start + self.step)
+            chunk = self._float32(start, start + self.step)
+            indptr = np.empty(len(chunk) + 1, np.int64)
+            indices = np.empty(chunk.size + 1, np.int32)
+            values = np.empty(chunk.size + 1, np.float32)
+            _drop_zeros(chunk, indptr, indices, values)
+            yield Batch(indptr, indices, values, y[part], weight[part])
+
+
+class Sparse:
+    """A checked SciPy sparse matrix of finite numbers."""
+
+    def __init__(self, X: Any) -> None:
+        csr = X.tocsr()
+        self.n_rows, self.n_features = csr.shape
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(csr.data, dtype=np.float32)
+        if not np.isfinite(values).all():
+            at = int(np.argmin(np.isfinite(values)))
+            row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
+            raise _not_finite(row, int(csr.indices[at]), csr.data[at])
+        indptr, indices = csr.indptr.astype(np.int64), csr.indices.astype(np.int32)
+        if not _is_canonical(indptr, indices, values):
+            csr = csr.copy()
+            csr.sum_duplicates()
+            csr.eliminate_zeros()
+            indptr, indices, values = csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data
+        self.indptr, self.indices, self.values = indptr, indices, values.astype(np.float32, copy=False)
+
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        if self.n_rows:
+            yield Batch(self.indptr, self.indices, self.values, y, weight)
+
+
+def check_features(X: Any) -> Dense | Sparse:
+    """X as a source of batches, or an error that names the row and the column at fault."""
+    if hasattr(X, "tocsr"):
+        return Sparse(X)
+    if isinstance(X, Mapping):
+        raise DataError("X is one dict of features: use learn_one(x, y) and predict_one(x), or pass an array")
+    return Dense(X)
+
+
+def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
+    """A batch of a single row."""
+    return Batch(
+        np.array([0, len(indices)], np.int64),
+        np.array(indices, np.int32),
+        np.array(values, np.float32),
+        np.array([y]),
+        np.array([weight]),
+    )
+
+
+@njit
+def _drop_zeros(dense: Floats32, indptr: Ints, indices: Ints32, values: Floats32) -> None:
+    n = 0
+    indptr[0] = 0
+    for r in range(dense.shape[0]):
+        for j in range(dense.shape[1]):
+            x = dense[r, j]
+            indices[n] = j
+            values[n] = x
+            n += x != 0
+        indptr[r + 1] = n
+
+
+@njit
+def _is_canonical(indptr: Ints, indices: Ints32, values: Floats32) -> bool:
+    """Increasing indices in every row, and no explicit zero."""
+    for r in range(indptr.size - 1):
+        for k in range(indptr[r], indptr[r + 1]):
+            if values[k] == 0 or (k > indptr[r] and indices[k - 1] >= indices[k]):
+                return False
+    return True
+
+
+def _not_finite(row: int, column: int, value: object) -> DataError:
+    return DataError(
+        f"X has {value} at row {row}, column {column}: expected a finite number within float32's range. "
+        "Fill in or drop missing values first",
+        row=row,
+        column=column,
+    )
+
+
+def _not_a_number(X: Any) -> DataError:
+    for r, row in enumerate(X):
+        for j, value in enumerate(row if np.ndim(row) else [row]):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return DataError(f"X has {value!r} at row {r}, column {j}: expected a number", row=r, column=j)
+    return DataError("X is not a table of numbers: expected an array of shape (rows, features), all rows equally long")

@@ -1,0 +1,69 @@
+"""Dicts of features as rows of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from onlineboost.batch import Batch, one_row
+from onlineboost.errors import DataError
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class Columns:
+    """Which column a feature's name stands for.
+
+    A model that began with arrays has ``n`` columns and the names are their numbers. A model that began with dicts
+    gives each new name the next column. A string value is an indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
+
+    >>> columns = Columns()
+    >>> columns.row({"b": 2.0, "a": 0.5}, learning=True).indices
+    array([0, 1], dtype=int32)
+    >>> columns.row({"a": 0.5, "new": 1.0}, learning=False).indices
+    array([1], dtype=int32)
+    """
+
+    def __init__(self, n: int | None = None) -> None:
+        self.fixed = n
+        self.names: dict[Any, int] = {}
+
+    @property
+    def n(self) -> int:
+        return len(self.names) if self.fixed is None else self.fixed
+
+    def row(self, x: Mapping[Any, Any], *, learning: bool, y: float = 1.0, weight: float = 1.0) -> Batch:
+        """The features as a batch of one row. Unknown names become columns when learning, else they are left out."""
+        if not isinstance(x, Mapping):
+            raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
+        numbers = [_number(name, value) for name, value in x.items()]
+        pairs = []
+        for name, value in numbers:
+            column = self._column(name, learning)
+            if column is not None and np.float32(value) != 0:
+                pairs.append((column, value))
+        pairs.sort()
+        return one_row([column for column, _ in pairs], [value for _, value in pairs], y, weight)
+
+    def _column(self, name: Any, learning: bool) -> int | None:
+        if self.fixed is None:
+            return self.names.setdefault(name, len(self.names)) if learning else self.names.get(name)
+        if not isinstance(name, int | np.integer) or not 0 <= name < self.fixed:
+            expected = f"a column number from 0 to {self.fixed - 1}, since this model began with arrays"
+            raise DataError(f"x has the feature {name!r}: expected {expected}", column=name)
+        return int(name)
+
+
+def _number(name: Any, value: Any) -> tuple[Any, float]:
+    if isinstance(value, str):
+        return f"{name}={value}", 1.0
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not abs(number) <= _LARGEST:
+        raise DataError(f"x has {value!r} for the feature {name!r}: expected a finite number or a string", column=name)
+    return name, number

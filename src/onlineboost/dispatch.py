@@ -1,0 +1,65 @@
+"""Functions of compiled code that are resolved by the class of their first argument, when the caller is compiled.
+
+The engine calls ``predict(committee, ...)``, ``round(booster, ...)`` and so on by these generic names. A learner or a
+booster registers its own compiled function for its own state class. That is how every booster meets every committee
+at native speed without either knowing the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+
+def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """Make ``stub`` a generic function; ``register(stub, State, kernel)`` gives it a method."""
+    kernels: dict[type, Callable[..., Any]] = {}
+    stub.kernels = kernels  # type: ignore[attr-defined]
+
+    @overload(stub)  # type: ignore[untyped-decorator]
+    def resolve(state: Any, *arguments: Any) -> Callable[..., Any] | None:
+        kernel = kernels.get(getattr(state, "instance_class", None))  # type: ignore[arg-type]
+        if kernel is None:
+            return None
+
+        def call(state: Any, *arguments: Any) -> Any:
+            return kernel(state, *arguments)
+
+        return call
+
+    return stub
+
+
+def register(function: Callable[..., Any], state: type, kernel: Callable[..., Any]) -> None:
+    """From now on ``function(state, ...)`` is ``kernel(state, ...)`` for states of this class."""
+    function.kernels[state] = kernel  # type: ignore[attr-defined]
+
+
+@generic
+def workspace(committee: Any, *arguments: Any) -> Any:
+    """``workspace(committee, longest_row)``: scratch memory for one run, so that a committee is never its own scratch."""
+
+
+@generic
+def predict(committee: Any, *arguments: Any) -> None:
+    """``predict(committee, work, indices, values, h)``: phase 1. Write every learner's real-valued vote on x into h."""
+
+
+@generic
+def learn(committee: Any, *arguments: Any) -> None:
+    """``learn(committee, work, indices, values, h, y, p)``: phase 3. Learner i learns (x, y) with weight p[i].
+
+    ``work`` and ``h`` are as ``predict`` left them for the same x.
+    """
+
+
+@generic
+def vote(booster: Any, *arguments: Any) -> float:
+    """``vote(booster, h)``: the score of the whole committee; the answer is its sign."""
+
+
+@generic
+def round(booster: Any, *arguments: Any) -> None:
+    """``round(booster, h, y, p)``: phase 2. Write the weight for each learner into p, and learn from (h, y)."""

@@ -1,0 +1,112 @@
+"""The one loop: every example goes through the three phases of a round of boosting.
+
+1. predict: every weak learner votes, before any of them learns
+2. round:   the paper's algorithm turns votes and label into a weight for each learner; it never sees x
+3. learn:   learner i sees (x, y) with its weight, or with that probability
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from onlineboost import dispatch, draws
+from onlineboost._jit import njit
+from onlineboost.batch import Batch, Floats, Ints
+
+_predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
+_vote, _round = dispatch.vote, dispatch.round
+_count = draws.count
+
+VECTOR = 8  # h has room for the learners padded to a multiple of this
+
+
+class Settings(NamedTuple):
+    """How a booster meets its committee."""
+
+    n_learners: int
+    hard: bool  # votes are rounded to -1 or +1, and 0 counts as +1
+    sample: bool  # p is a probability, not a weight
+    seed: int
+
+
+@njit
+def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
+    """Score every row of the batch before its label is used; learn from it if asked. The clock counts what was learnt."""
+    n_rows = batch.y.size
+    n = settings.n_learners
+    longest = 0
+    for r in range(n_rows):
+        longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
+    work = _workspace(committee, longest)
+    h = np.zeros(-(-n // VECTOR) * VECTOR, np.float32)
+    votes = np.empty(n)
+    p = np.empty(n)
+    scores = np.empty(n_rows)
+    for r in range(n_rows):
+        indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
+        values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
+        _predict(committee, work, indices, values, h)
+        for i in range(n):
+            votes[i] = h[i] if not settings.hard else (1.0 if h[i] >= 0 else -1.0)
+        scores[r] = _vote(booster, votes)
+        if learning and batch.weight[r] > 0:
+            y = batch.y[r]
+            _round(booster, votes, y, p)
+            for i in range(n):
+                p[i] *= batch.weight[r]
+            if settings.sample:
+                for i in range(n):
+                    p[i] = _count(settings.seed, clock[0], i, p[i])
+            _learn(committee, work, indices, values, h, y, p)
+            clock[0] += 1
+    return scores
+
+
+# A booster or learner from outside this package may change without our sources changing: it is compiled afresh.
+_run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
+
+
+def run_compiled(
+    committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool
+) -> Floats:
+    """``run``, from the disk cache if all that it is made of is this package's own."""
+    ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
+    return (run if ours else _run_uncached)(committee, booster, settings, batch, clock, learning)
+
+
+class ObjectCommittee(Protocol):
+    """N weak learners that are Python objects."""
+
+    def predict(self, x: Any, hard: bool) -> Floats: ...
+
+    def learn(self, x: Any, y: float, p: Floats) -> None: ...
+
+
+def run_objects(
+    committee: ObjectCommittee,
+    booster: Any,
+    kernels: tuple[Callable[..., float], Callable[..., None]],
+    settings: Settings,
+    rows: Iterable[tuple[Any, float, float]],
+    clock: Ints,
+    learning: bool,
+) -> Floats:
+    """The same round for a committee of Python objects: the same compiled ``vote`` and ``round``, called from Python."""
+    vote, round = kernels
+    p = np.empty(settings.n_learners)
+    scores = []
+    for x, y, weight in rows:
+        votes = committee.predict(x, settings.hard)
+        scores.append(vote(booster, votes))
+        if learning and weight > 0:
+            round(booster, votes, y, p)
+            p *= weight
+            if settings.sample:
+                for i in range(p.size):
+                    p[i] = draws.count(settings.seed, int(clock[0]), i, p[i])
+            committee.learn(x, y, p)
+            clock[0] += 1
+    return np.array(scores)

@@ -1,0 +1,32 @@
+"""What can go wrong, each with the place where it did."""
+
+from __future__ import annotations
+
+
+class DataError(ValueError):
+    """Input that cannot be learnt from or predicted on. ``row`` and ``column`` say where, if it is in one place."""
+
+    def __init__(self, message: str, *, row: int | None = None, column: object = None) -> None:
+        super().__init__(message)
+        self.row = row
+        self.column = column
+
+
+class ParameterError(ValueError):
+    """A parameter outside its range. ``name`` says which."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"{name}={value!r}: expected {expected}")
+        self.name = name
+
+
+class NotFittedError(ValueError, AttributeError):
+    """The model has not learnt anything yet."""
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read. ``field`` says what in it."""
+
+    def __init__(self, path: object, field: str, problem: str) -> None:
+        super().__init__(f"{path}: {field}: {problem}")
+        self.field = field

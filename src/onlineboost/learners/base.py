@@ -1,0 +1,75 @@
+"""A weak learner: what the user names, a classifier by itself, and the maker of a committee of N of its kind."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost import dispatch
+from onlineboost._jit import njit
+from onlineboost.batch import Floats
+from onlineboost.engine import Settings
+from onlineboost.model import Machine, OnlineClassifier
+
+
+class AloneState(NamedTuple):
+    """No booster at all: one learner that sees every example with its own weight."""
+
+    n: int
+
+
+@njit
+def vote(state: AloneState, h: Floats) -> float:
+    return float(h[0])
+
+
+@njit
+def round(state: AloneState, h: Floats, y: float, p: Floats) -> None:
+    p[:] = 1.0
+
+
+dispatch.register(dispatch.vote, AloneState, vote)
+dispatch.register(dispatch.round, AloneState, round)
+
+
+class Learner(OnlineClassifier):
+    """A compiled weak learner. A subclass names its state class and its three compiled functions:
+
+    ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]]
+    """How the learner would rather be told how much an example matters."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        state: type,
+        workspace: Callable[..., Any],
+        predict: Callable[..., None],
+        learn: Callable[..., None],
+        **keywords: Any,
+    ) -> None:
+        super().__init_subclass__(**keywords)
+        dispatch.register(dispatch.workspace, state, workspace)
+        dispatch.register(dispatch.predict, state, predict)
+        dispatch.register(dispatch.learn, state, learn)
+
+    @abstractmethod
+    def committee(self, n_learners: int, n_features: int) -> Any:
+        """The state of ``n_learners`` copies side by side that have learnt nothing. Checks the parameters."""
+
+    @abstractmethod
+    def grow(self, committee: Any, n_features: int) -> Any:
+        """The same committee with room for ``n_features``; the size must depend on ``n_features`` alone."""
+
+    def _assemble(self, n_features: int) -> Machine:
+        settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
+        committee = self.committee(1, n_features)
+        return Machine(settings, committee, AloneState(1), (vote, round), np.zeros(1, np.int64), compiled=True)
+
+    def _grow(self, committee: Any, n_features: int) -> Any:
+        return self.grow(committee, n_features)

@@ -1,0 +1,226 @@
+"""What users hold: an online classifier that learns from arrays or from dicts, in one pass."""
+
+from __future__ import annotations
+
+import copy
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost import engine, persist
+from onlineboost.batch import Batch, Dense, Floats, Ints, Sparse, check_features
+from onlineboost.columns import Columns
+from onlineboost.engine import Settings
+from onlineboost.errors import DataError, NotFittedError
+from onlineboost.labels import Labels
+from onlineboost.parameters import Parameters
+
+
+@dataclass
+class Machine:
+    """The working parts of a model: everything that affects the next update."""
+
+    settings: Settings
+    committee: Any  # a state of arrays, or N Python objects
+    booster: Any
+    kernels: tuple[Callable[..., float], Callable[..., None]]
+    clock: Ints  # examples learnt so far
+    compiled: bool
+
+    def run(self, batch: Batch, learning: bool) -> Floats:
+        return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.clock, learning)
+
+    def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:
+        parts = self.committee, self.booster, self.kernels, self.settings
+        return engine.run_objects(*parts, rows, self.clock, learning)
+
+
+class OnlineClassifier(Parameters, ABC):
+    """A binary classifier that learns one example at a time, whatever the batches it is given.
+
+    Abstract: ``Booster`` and ``Learner`` are the two kinds.
+    """
+
+    kinds: ClassVar[dict[str, type[OnlineClassifier]]] = {}
+
+    _machine: Machine | None = None
+    _labels: Labels
+    _columns: Columns
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        OnlineClassifier.kinds[cls.__name__] = cls
+
+    @abstractmethod
+    def _assemble(self, n_features: int) -> Machine:
+        """Check the parameters and build the parts of a model that has seen nothing."""
+
+    @abstractmethod
+    def _grow(self, committee: Any, n_features: int) -> Any:
+        """The same committee with room for more features."""
+
+    # ---- learning from arrays
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows in order, once.
+
+        Parameters
+        ----------
+        X : array or SciPy sparse matrix, (rows, features)
+        y : any two labels; sorted, the larger is the positive one
+        sample_weight : weights of at least 0, one per row; a row of weight 0 is passed over
+        """
+        self._learn(X, y, None, sample_weight, fresh=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning. The first batch must contain both labels, or ``classes`` must name them."""
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def progressive_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Floats:
+        """``partial_fit`` that returns the score given to each row before its label was used."""
+        return self._learn(X, y, classes, sample_weight)
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
+        # Everything is checked before anything changes.
+        source = check_features(X)
+        known = self._machine is not None and not fresh
+        labels = copy.copy(self._labels) if known else Labels()
+        y = np.asarray(y)
+        if y.shape != (source.n_rows,):
+            raise DataError(f"y has shape {y.shape}: expected ({source.n_rows},), one label per row of X")
+        if classes is not None or len(labels.known) < 2:
+            labels.declare(classes if classes is not None else np.concatenate([_as_array(labels.known, y), y]))
+        signs = labels.encode(y)
+        weight = _check_weight(sample_weight, source.n_rows)
+        columns = self._check_columns(source) if known else Columns(source.n_features)
+        machine = self._machine if known else self._assemble(source.n_features)
+        assert machine is not None
+        self._machine, self._labels, self._columns = machine, labels, columns
+        return self._run(source, X, signs, weight, learning=True)
+
+    def _run(self, source: Dense | Sparse, X: Any, signs: Floats, weight: Floats, learning: bool) -> Floats:
+        machine = self._machine
+        assert machine is not None
+        if machine.compiled:
+            parts = [machine.run(batch, learning) for batch in source.batches(signs, weight)]
+            return np.concatenate(parts) if parts else np.empty(0)
+        rows = machine.committee.rows(source, X, self._labels)
+        return machine.run_objects(zip(rows, signs.tolist(), weight.tolist(), strict=True), learning)
+
+    def _check_columns(self, source: Dense | Sparse) -> Columns:
+        if self._columns.fixed is None:
+            raise DataError("this model began with dicts: use learn_one and predict_one, or fit() to start anew")
+        if source.n_features != self._columns.fixed:
+            raise DataError(f"X has {source.n_features} features, but this model was trained on {self._columns.fixed}")
+        return self._columns
+
+    # ---- answers for arrays
+
+    def decision_function(self, X: Any) -> Floats:
+        """A score per row; its sign is the answer, and 0 counts as positive."""
+        self._check_fitted()
+        source = check_features(X)
+        self._check_columns(source)
+        return self._run(source, X, np.ones(source.n_rows), np.ones(source.n_rows), learning=False)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row."""
+        scores = self.decision_function(X)
+        return np.array([self._labels.decode(-1.0), self._labels.decode(1.0)])[(scores >= 0).astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the rows (of their weight) whose label is predicted."""
+        hits = self.predict(X) == np.asarray(y)
+        return float(np.average(hits, weights=_check_weight(sample_weight, len(hits))))
+
+    # ---- dicts, one at a time
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
+        if not isinstance(w, numbers.Real) or not 0 <= w < math.inf:
+            raise DataError(f"the weight is {w!r}: expected a finite number of at least 0")
+        fresh = self._machine is None
+        machine = self._assemble(0) if self._machine is None else self._machine
+        labels, columns = (Labels(), Columns()) if fresh else (self._labels, self._columns)
+        before = labels.negative, labels.positive
+        sign = labels.encode_one(y)
+        try:
+            if machine.compiled:
+                batch = columns.row(x, learning=True, y=sign, weight=float(w))
+                machine.committee = self._grow(machine.committee, columns.n)
+                machine.run(batch, True)
+            else:
+                row = machine.committee.row(x, columns, labels)
+                machine.run_objects(iter([(row, sign, float(w))]), True)
+        except DataError:
+            labels.negative, labels.positive = before
+            raise
+        self._machine, self._labels, self._columns = machine, labels, columns
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """The label for one dict of features; None before anything was learnt."""
+        return None if self._machine is None else self._labels.decode(self.decision_one(x))
+
+    def decision_one(self, x: Mapping[Any, Any]) -> float:
+        """The score for one dict of features."""
+        machine = self._check_fitted()
+        if machine.compiled:
+            return float(machine.run(self._columns.row(x, learning=False), False)[0])
+        row = machine.committee.row(x, self._columns, self._labels)
+        return float(machine.run_objects(iter([(row, 1.0, 1.0)]), False)[0])
+
+    # ---- the state
+
+    def _check_fitted(self) -> Machine:
+        if self._machine is None:
+            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one")
+        return self._machine
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, the negative one first."""
+        self._check_fitted()
+        return self._labels.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the model knows."""
+        self._check_fitted()
+        return self._columns.n
+
+    @property
+    def n_seen_(self) -> int:
+        """How many examples the model has learnt from."""
+        return int(self._check_fitted().clock[0])
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code."""
+        persist.save(self, Path(path))
+
+
+def _as_array(known: list[Any], y: NDArray[Any]) -> NDArray[Any]:
+    return np.array(known, dtype=y.dtype if not known else None)
+
+
+def _check_weight(weight: Any, n_rows: int) -> Floats:
+    if weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(weight, np.float64)
+    if weight.shape != (n_rows,):
+        raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
+    bad = ~((weight >= 0) & np.isfinite(weight))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"sample_weight has {weight[row]} at row {row}: expected a finite number of at least 0", row=row
+        )
+    return weight

@@ -1,0 +1,75 @@
+"""Constructor arguments as parameters, by scikit-learn's conventions, without needing scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from typing import Any, Self
+
+from onlineboost.errors import ParameterError
+
+
+class Parameters:
+    """``get_params``, ``set_params``, ``clone`` and ``repr`` from the signature of ``__init__``."""
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        signature = inspect.signature(cls.__init__)
+        return {name: p.default for name, p in list(signature.parameters.items())[1:]}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments by name; with ``deep`` also those of an estimator inside, as ``estimator__x``."""
+        params = {name: getattr(self, name) for name in self._defaults()}
+        if deep:
+            for name, value in list(params.items()):
+                if hasattr(value, "get_params") and not isinstance(value, type):
+                    params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor arguments; they take effect at the next ``fit``."""
+        known = self._defaults()
+        for name, value in params.items():
+            outer, _, inner = name.partition("__")
+            if outer not in known:
+                raise ParameterError(name, value, f"one of the parameters {', '.join(known)}")
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, outer, value)
+        return self
+
+    def clone(self) -> Self:
+        """A new one with the same parameters that has learnt nothing."""
+        params = self.get_params(deep=False)
+        return type(self)(**{name: v.clone() if isinstance(v, Parameters) else v for name, v in params.items()})
+
+    def _saved_params(self) -> dict[str, Any]:
+        """The parameters as a model file holds them: the seed that was drawn from ``random_state`` is saved apart."""
+        params = self.get_params(deep=False)
+        if not isinstance(params.get("random_state"), int):
+            params |= {name: None for name in params if name == "random_state"}
+        return params
+
+    def __repr__(self) -> str:
+        defaults = self._defaults()
+        shown = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ParameterError(name, value, f"one of {', '.join(repr(choice) for choice in choices)}")
+
+
+def check_count(name: str, value: object) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ParameterError(name, value, "a whole number of at least 1")
+
+
+def check_between(name: str, value: object, low: float, high: float) -> None:
+    """Strictly between the two."""
+    if not isinstance(value, numbers.Real) or not low < value < high:
+        expected = f"a number between {low:g} and {high:g}, both excluded"
+        raise ParameterError(name, value, expected if math.isfinite(high) else f"a finite number above {low:g}")

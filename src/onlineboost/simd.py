@@ -1,0 +1,147 @@
+"""A vector of float32 lanes as a value of compiled code: ``load``, ``store``, ``splat``, ``sqrt`` and arithmetic.
+
+The compiler cannot be relied on to keep a block of accumulators in registers across a loop; with this type it has
+no choice. Each lane is computed by IEEE rules on its own, so the result does not depend on the machine's vector
+width. The width is part of the type and is taken from the length of a tuple (``zeros``), so that one kernel serves
+every width.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+_FLOAT = ir.FloatType()
+_I32 = ir.IntType(32)
+
+
+class Lanes(types.Type):  # type: ignore[misc]
+    """The type of ``width`` float32 numbers side by side."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(f"Lanes({width})")
+
+    @property
+    def vector(self) -> ir.VectorType:
+        return ir.VectorType(_FLOAT, self.width)
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, lanes: Lanes) -> None:
+        super().__init__(manager, lanes, lanes.vector)
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [context.cast(builder, index, index_type, types.int64)])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def zeros(typing: Any, block: Any) -> Any:
+    """Zeros, as many lanes as the tuple ``block`` is long."""
+    lanes = Lanes(len(block))
+    return lanes(block), lambda context, builder, sig, args: ir.Constant(lanes.vector, None)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(typing: Any, array: Any, offset: Any, like: Any) -> Any:
+    """The lanes that begin ``offset`` numbers into the array's memory, as wide as ``like``."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
+        return builder.load(builder.bitcast(pointer, like.vector.as_pointer()), align=4)
+
+    return like(array, offset, like), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
+    """Write the lanes ``offset`` numbers into the array's memory."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
+        builder.store(args[2], builder.bitcast(pointer, lanes.vector.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, offset, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def splat(typing: Any, number: Any, like: Any) -> Any:
+    """The number in every lane."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        scalar = context.cast(builder, args[0], sig.args[0], types.float32)
+        undefined = ir.Constant(like.vector, ir.Undefined)
+        first = builder.insert_element(undefined, scalar, ir.Constant(_I32, 0))
+        return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, like.width), None))
+
+    return like(number, like), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def sqrt(typing: Any, lanes: Any) -> Any:
+    """The correctly rounded root of every lane."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(lanes.vector, [lanes.vector])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{lanes.width}f32"), args)
+
+    return lanes(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def where_positive(typing: Any, test: Any, lanes: Any) -> Any:
+    """The lane where ``test`` is above zero, zero elsewhere."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        zero = ir.Constant(lanes.vector, None)
+        return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], zero)
+
+    return lanes(test, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typing: Any, array: Any, offset: Any) -> Any:
+    """Ask for the cache line at ``offset`` numbers into the array's memory; it will be written."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
+        kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [builder.bitcast(pointer, byte), *(ir.Constant(_I32, n) for n in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, offset), generate
+
+
+def _arithmetic(symbol: Any, instruction: str) -> None:
+    @infer_global(symbol)
+    class _Template(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, keywords: Any) -> Any:
+            if len(args) == 2 and isinstance(args[0], Lanes) and args[0] == args[1]:
+                return signature(args[0], *args)
+            return None
+
+    @lower_builtin(symbol, Lanes, Lanes)  # type: ignore[untyped-decorator]
+    def _generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+
+for _symbols, _instruction in (
+    ((operator.add, operator.iadd), "fadd"),
+    ((operator.sub, operator.isub), "fsub"),
+    ((operator.mul, operator.imul), "fmul"),
+    ((operator.truediv, operator.itruediv), "fdiv"),
+):
+    for _symbol in _symbols:
+        _arithmetic(_symbol, _instruction)
