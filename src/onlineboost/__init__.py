@@ -1,1 +1,50 @@
+"""Online boosting: turns weak online learners into a strong one, on streams of any length, in one pass.
+
+>>> from onlineboost import OnlineBBM
+>>> from onlineboost.datasets import load_letter
+>>> X, y = load_letter()
+>>> OnlineBBM(gamma=0.02).fit(X[:16000], y[:16000]).score(X[16000:], y[16000:])
+0.7345
+"""
+
+from pathlib import Path as _Path
+from typing import Any as _Any
+
+from onlineboost import persist as _persist
+from onlineboost.boosters.adaboost_ol import AdaBoostOL
+from onlineboost.boosters.base import Booster
+from onlineboost.boosters.online_bbm import OnlineBBM
+from onlineboost.boosters.osboost import OSBoost
+from onlineboost.boosters.osboost_ocp import OSBoostOCP
+from onlineboost.boosters.potential import PotentialBoost
+from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from onlineboost.learners.base import Learner
+from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
+from onlineboost.model import OnlineClassifier
+
+__version__ = "0.1.0"
+
+
+def load(path: str | _Path) -> _Any:
+    """The model that ``save`` wrote to this file, ready to go on exactly where it stopped."""
+    return _persist.load(path, OnlineClassifier.kinds)
+
+
+__all__ = [
+    "AdaBoostOL",
+    "Booster",
+    "Copies",
+    "DataError",
+    "Learner",
+    "Linear",
+    "ModelFileError",
+    "NotFittedError",
+    "OSBoost",
+    "OSBoostOCP",
+    "OnlineBBM",
+    "OnlineClassifier",
+    "ParameterError",
+    "PotentialBoost",
+    "load",
+]

@@ -159,7 +159,7 @@ class OnlineClassifier(Parameters, ABC):
                 machine.committee = self._grow(machine.committee, columns.n)
                 machine.run(batch, True)
             else:
-                row = machine.committee.row(x, columns, labels)
+                row = machine.committee.row(x, columns, labels, True)
                 machine.run_objects(iter([(row, sign, float(w))]), True)
         except DataError:
             labels.negative, labels.positive = before
@@ -175,7 +175,7 @@ class OnlineClassifier(Parameters, ABC):
         machine = self._check_fitted()
         if machine.compiled:
             return float(machine.run(self._columns.row(x, learning=False), False)[0])
-        row = machine.committee.row(x, self._columns, self._labels)
+        row = machine.committee.row(x, self._columns, self._labels, False)
         return float(machine.run_objects(iter([(row, 1.0, 1.0)]), False)[0])
 
     # ---- the state

@@ -1,0 +1,141 @@
+"""AdaBoost.OL, the adaptive algorithm (Algorithm 2 of Beygelzimer, Kale and Luo 2015).
+
+| paper | here | meaning |
+| --- | --- | --- |
+| N | ``n_estimators`` | number of weak learners, and of experts |
+| WL^i(x_t) | ``h[i]`` | vote of learner i |
+| alpha_t^i | ``alpha[i]`` | weight of learner i in the vote, learnt by online gradient descent on [-2, 2] |
+| y-hat_t^i | sign of ``s`` | expert i: the weighted vote of the first i learners |
+| v_t^i | exp(-``mistakes[i]``) | Hedge's weight of expert i, kept as its logarithm: the number of its mistakes |
+| s_t^i | ``s`` | margin of expert i |
+| p_t^i = w_t^i | ``p[i]`` | weight of the example for learner i, or the probability that it is shown it |
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import njit
+from onlineboost.batch import Floats, Ints
+from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.draws import uniform
+from onlineboost.parameters import check_one_of
+
+Expert = Literal["vote", "random", "last"]
+_EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
+_LEAST = 745  # exp(-745) is the least positive number
+_EXP = np.exp(-np.arange(_LEAST + 1.0))
+
+
+class AdaBoostOLState(NamedTuple):
+    alpha: Floats
+    mistakes: Ints
+    t: Ints  # [1] rounds so far
+    expert: int  # which of _EXPERTS
+    seed: int
+
+
+@njit
+def vote(state: AdaBoostOLState, h: Floats) -> float:
+    N = h.size
+    s = 0.0
+    if state.expert == 2:
+        for i in range(N):
+            s += state.alpha[i] * h[i]
+        return s
+    best = state.mistakes.min()
+    total = 0.0
+    for i in range(N):
+        total += _EXP[min(state.mistakes[i] - best, _LEAST)]
+    # The pick is a function of the round, so that to predict twice is to predict the same (line 7).
+    pick = total * uniform(state.seed, state.t[0], N) if state.expert == 1 else math.inf
+    passed = score = 0.0
+    for i in range(N):
+        s += state.alpha[i] * h[i]
+        advice = 1.0 if s >= 0 else -1.0  # line 5
+        v = _EXP[min(state.mistakes[i] - best, _LEAST)]
+        passed += v
+        score += v * advice
+        if passed > pick or (i == N - 1 and state.expert == 1):
+            return advice  # line 8
+    return score / total
+
+
+@njit
+def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats) -> None:
+    N = h.size
+    state.t[0] += 1
+    eta = 4 / math.sqrt(state.t[0])
+    s = 0.0  # line 9
+    w = 0.5  # 1 / (1 + exp(s))
+    for i in range(N):  # line 10
+        p[i] = w  # line 14
+        z = y * h[i]  # line 11
+        s += state.alpha[i] * z  # line 12
+        w = _logistic(-s)
+        state.alpha[i] = min(2.0, max(-2.0, state.alpha[i] + eta * z * w))  # line 13
+        advice = y * s  # the vote itself, whose sign is expert i's advice
+        state.mistakes[i] += (advice >= 0) != (y > 0)  # line 15
+
+
+@njit
+def _logistic(s: float) -> float:
+    """1 / (1 + exp(-s)), without overflow."""
+    if s >= 0:
+        return 1 / (1 + math.exp(-s))
+    e = math.exp(s)
+    return e / (1 + e)
+
+
+class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
+    """Adaptive online boosting without parameters: learners count by how good they are. AdaBoost.OL.S by sampling.
+
+    Parameters
+    ----------
+    estimator : the weak learner; None is ``Linear()``. Any River or scikit-learn online classifier will do
+    n_estimators : number of weak learners
+    delivery : "weight" (importance weights), "sample" (probabilities: AdaBoost.OL.S), or "auto": what the learner prefers
+    expert : how the N prefixes of the committee become one answer: their Hedge-weighted "vote", one drawn at "random"
+        by those weights (the paper), or the "last", which is the whole committee (Vowpal Wabbit's ``logistic``)
+    votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit)
+    random_state : seed of the sampling and of the random expert
+
+    Examples
+    --------
+    >>> from onlineboost import AdaBoostOL
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> scores = AdaBoostOL().progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(4))
+    0.2683
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 21,
+        *,
+        delivery: Delivery = "auto",
+        expert: Expert = "vote",
+        votes: Votes = "hard",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.delivery = delivery
+        self.expert = expert
+        self.votes = votes
+        self.random_state = random_state
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLState:
+        check_one_of("expert", self.expert, _EXPERTS)
+        return AdaBoostOLState(
+            alpha=np.zeros(n_learners),
+            mistakes=np.zeros(n_learners, np.int64),
+            t=np.zeros(1, np.int64),
+            expert=_EXPERTS.index(self.expert),
+            seed=seed,
+        )

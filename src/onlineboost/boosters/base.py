@@ -1,0 +1,89 @@
+"""What every booster shares: parameters, the committee, the delivery of weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from onlineboost import dispatch
+from onlineboost.engine import Settings
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import Learner
+from onlineboost.learners.copies import Copies
+from onlineboost.learners.linear import Linear
+from onlineboost.model import Machine, OnlineClassifier
+from onlineboost.parameters import check_count, check_one_of
+
+Delivery = Literal["auto", "weight", "sample"]
+Votes = Literal["hard", "real"]
+
+
+class Booster(OnlineClassifier):
+    """An online boosting algorithm. A subclass names its state class and its two compiled functions:
+
+    ``class Mine(Booster, state=MineState, vote=vote, round=round)``
+
+    and says what the state is before the first example (``initial_state``).
+    """
+
+    estimator: Any
+    n_estimators: int
+    delivery: Delivery
+    random_state: Any
+    votes: Votes = "hard"
+
+    _kernels: ClassVar[tuple[Callable[..., float], Callable[..., None]]]
+
+    def __init_subclass__(
+        cls, *, state: type, vote: Callable[..., float], round: Callable[..., None], **keywords: Any
+    ) -> None:
+        super().__init_subclass__(**keywords)
+        cls._kernels = (vote, round)
+        dispatch.register(dispatch.vote, state, vote)
+        dispatch.register(dispatch.round, state, round)
+
+    @abstractmethod
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
+        """The booster's arrays before the first example. Checks the parameters of the algorithm."""
+
+    def _member(self) -> Learner | Copies:
+        """The weak learner that the user named, as something that can form a committee."""
+        if self.estimator is None:
+            return Linear()
+        return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
+
+    def _assemble(self, n_features: int) -> Machine:
+        check_count("n_estimators", self.n_estimators)
+        check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
+        check_one_of("votes", self.votes, ("hard", "real"))
+        member, n = self._member(), int(self.n_estimators)
+        sampled = (member.prefers if self.delivery == "auto" else self.delivery) == "sample"
+        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=_seed(self.random_state))
+        booster = self.initial_state(n, sampled, settings.seed)
+        compiled = isinstance(member, Learner)
+        committee = (
+            member.committee(n, n_features)
+            if isinstance(member, Learner)
+            else member.committee(n, settings.hard, settings.sample)
+        )
+        return Machine(settings, committee, booster, self._kernels, np.zeros(1, np.int64), compiled)
+
+    def _grow(self, committee: Any, n_features: int) -> Any:
+        member = self._member()
+        return member.grow(committee, n_features) if isinstance(member, Learner) else committee
+
+
+def _seed(random_state: Any) -> int:
+    """A seed from None (a fresh one), a whole number, or a NumPy generator."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(1 << 31))
+    if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 1 << 63:
+        raise ParameterError("random_state", random_state, "None, a whole number of at least 0, or a NumPy generator")
+    return int(random_state)

@@ -1,0 +1,145 @@
+"""Online BBM, the optimal algorithm (Algorithm 1 of Beygelzimer, Kale and Luo 2015).
+
+| paper | here | meaning |
+| --- | --- | --- |
+| N | ``n_estimators`` | number of weak learners |
+| WL^i(x_t) | ``h[i - 1]`` | vote of learner i |
+| s_t^i | ``s`` | sum of y h over the learners up to i |
+| k_t^i | ``k`` | heads that make learner i's vote the one that decides |
+| 1/2 + gamma/2 | ``b`` | the coin's probability of heads |
+| p_t^i = w_t^i / norm | ``p[i - 1]`` | weight of the example for learner i, or the probability that it is shown it |
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import njit
+from onlineboost.batch import Floats, Ints
+from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.coin import Coin, bias, mode, peak_probability, relative_binomial
+from onlineboost.parameters import check_one_of
+
+Normalizer = Literal["reachable", "mode", "lemma", "none"]
+
+
+class OnlineBBMState(NamedTuple):
+    """A table of weights: ``table[start[i - 1] + k]`` for learner i and low <= k <= high, zero outside."""
+
+    table: Floats
+    start: Ints
+    low: Ints
+    high: Ints
+
+    derived = ("table", "start", "low", "high")  # from the parameters: a model file need not hold it
+
+
+@njit
+def vote(state: OnlineBBMState, h: Floats) -> float:
+    return float(h.sum())  # line 3
+
+
+@njit
+def round(state: OnlineBBMState, h: Floats, y: float, p: Floats) -> None:
+    N = p.size
+    s = 0.0  # line 4
+    for i in range(1, N + 1):  # line 5
+        k = int(math.floor((N - i - s + 1) / 2))  # line 7
+        inside = state.low[i - 1] <= k <= state.high[i - 1]
+        p[i - 1] = state.table[state.start[i - 1] + k] if inside else 0.0  # lines 8 and 9
+        s += y * h[i - 1]  # line 6, for the next learner
+
+
+@lru_cache(maxsize=8)
+def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> OnlineBBMState:
+    """Lines 8 and 9 of the algorithm for every learner and every k that can occur."""
+    half = N // 2
+    i = np.arange(1, N + 1)
+    m = N - i
+    # With hard votes k = half - c, where c of the i - 1 votes before learner i were right.
+    low = np.maximum(0, half - i + 1) if hard else np.zeros(N, np.int64)
+    high = np.minimum(m, half) if hard else m
+    size = high - low + 1
+    start = np.cumsum(size) - size - low
+    table = np.empty(int(size.sum()))
+    _fill(table, start, low, high, b, normalizer == "reachable", normalizer == "none", normalizer == "lemma")
+    return OnlineBBMState(table, start, low, high)
+
+
+@njit
+def _fill(
+    table: Floats, start: Ints, low: Ints, high: Ints, b: float, reachable: bool, none: bool, lemma: bool
+) -> None:
+    N = start.size
+    for i in range(1, N + 1):
+        m = N - i
+        first, last = low[i - 1], high[i - 1]
+        row = table[start[i - 1] + first : start[i - 1] + last + 1]
+        peak = mode(m, b)
+        if reachable:  # the largest weight that learner i can meet becomes 1
+            reach_low, reach_high = max(0, N // 2 - i + 1), min(m, N // 2)
+            relative_binomial(m, b, min(max(peak, reach_low), reach_high), first, last, row)
+            continue
+        whole = np.empty(m + 1)  # the largest of all binomial weights becomes 1
+        relative_binomial(m, b, peak, 0, m, whole)
+        row[:] = whole[first : last + 1]
+        if none:
+            row *= peak_probability(m, b)[0]
+        elif lemma and m > 0:  # Lemma 4 with its constant
+            row *= peak_probability(m, b)[0] * math.sqrt(2 * math.pi * m * b * (1 - b))
+
+
+class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
+    """Online boost-by-majority: optimal in the number of learners and of examples, if the edge gamma is known.
+
+    Parameters
+    ----------
+    estimator : the weak learner; None is ``Linear()``. Any River or scikit-learn online classifier will do
+    n_estimators : number of weak learners N; odd numbers avoid ties
+    gamma : edge of the weak learners over guessing, in (0, 1/2)
+    delivery : "weight" (importance weights), "sample" (probabilities), or "auto": what the weak learner prefers
+    votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit; no guarantee)
+    coin : probability of heads; "auto" is 1/2 + gamma with weights and 1/2 + gamma/2 with sampling
+    normalizer : what weights are divided by: the largest "reachable" one (1 for the first learner, always), the
+        largest binomial probability ("mode"), its bound ("lemma"), or nothing ("none")
+    random_state : seed of the sampling
+
+    Examples
+    --------
+    >>> from onlineboost import OnlineBBM
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> scores = OnlineBBM(gamma=0.02).progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(4))
+    0.2683
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 21,
+        gamma: float = 0.1,
+        *,
+        delivery: Delivery = "auto",
+        votes: Votes = "hard",
+        coin: Coin = "auto",
+        normalizer: Normalizer = "reachable",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.gamma = gamma
+        self.delivery = delivery
+        self.votes = votes
+        self.coin = coin
+        self.normalizer = normalizer
+        self.random_state = random_state
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
+        check_one_of("normalizer", self.normalizer, ("reachable", "mode", "lemma", "none"))
+        b = bias(self.coin, self.gamma, sampled)
+        return weight_table(n_learners, b, self.normalizer, self.votes == "hard")

@@ -1,0 +1,90 @@
+"""OSBoost, online smooth boosting (Chen, Lin and Lu 2012), the algorithm that the paper compares with.
+
+| symbol | here | meaning |
+| --- | --- | --- |
+| N | ``n_estimators`` | number of weak learners |
+| h_i(x) | ``h[i]`` | vote of learner i |
+| theta = gamma / (2 + gamma) | ``theta`` | margin that an example is asked to reach |
+| z_i | ``z`` | sum of y h - theta over the learners up to i |
+| w_i = min((1 - gamma)^(z / 2), 1) | ``p[i]`` | weight of the example for the next learner |
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from onlineboost._jit import njit
+from onlineboost.batch import Floats
+from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.parameters import check_between
+
+
+class OSBoostState(NamedTuple):
+    theta: float
+    log_base: float  # ln(1 - gamma) / 2
+
+
+@njit
+def vote(state: OSBoostState, h: Floats) -> float:
+    return float(h.sum())
+
+
+@njit
+def smooth_weights(theta: float, log_base: float, h: Floats, y: float, p: Floats) -> None:
+    z = 0.0
+    w = 1.0
+    for i in range(h.size):
+        p[i] = w
+        z += y * h[i] - theta
+        w = min(math.exp(log_base * z), 1.0)
+
+
+@njit
+def round(state: OSBoostState, h: Floats, y: float, p: Floats) -> None:
+    smooth_weights(state.theta, state.log_base, h, y, p)
+
+
+def smooth_constants(gamma: float) -> tuple[float, float]:
+    """theta, and the logarithm of the base of the weights."""
+    check_between("gamma", gamma, 0, 0.5)
+    return gamma / (2 + gamma), math.log1p(-gamma) / 2
+
+
+class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
+    """Online smooth boosting with a uniform vote.
+
+    Parameters
+    ----------
+    gamma : edge of the weak learners, in (0, 1/2)
+    estimator, n_estimators, delivery, votes, random_state : as for ``OnlineBBM``
+
+    Examples
+    --------
+    >>> from onlineboost import OSBoost
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> scores = OSBoost().progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(4))
+    0.2683
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 21,
+        gamma: float = 0.1,
+        *,
+        delivery: Delivery = "auto",
+        votes: Votes = "hard",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.gamma = gamma
+        self.delivery = delivery
+        self.votes = votes
+        self.random_state = random_state
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostState:
+        return OSBoostState(*smooth_constants(self.gamma))

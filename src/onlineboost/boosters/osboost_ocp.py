@@ -1,0 +1,101 @@
+"""OSBoost.OCP: OSBoost whose vote is learnt by online convex programming (Chen, Lin and Lu 2012).
+
+| symbol | here | meaning |
+| --- | --- | --- |
+| alpha_i | ``alpha[i]`` | weight of learner i in the vote; together a point of the simplex |
+| theta - y alpha.h, if positive | | the hinge loss whose gradient is followed |
+| eta_t = sqrt(2) / sqrt(N t) | ``eta`` | diameter of the simplex over the largest gradient, over sqrt(t) |
+
+The weights of the examples are OSBoost's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import njit
+from onlineboost.batch import Floats, Ints
+from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.osboost import smooth_constants, smooth_weights
+
+
+class OSBoostOCPState(NamedTuple):
+    alpha: Floats
+    t: Ints  # [1] rounds so far
+    theta: float
+    log_base: float
+
+
+@njit
+def vote(state: OSBoostOCPState, h: Floats) -> float:
+    score = 0.0
+    for i in range(h.size):
+        score += state.alpha[i] * h[i]
+    return score
+
+
+@njit
+def round(state: OSBoostOCPState, h: Floats, y: float, p: Floats) -> None:
+    smooth_weights(state.theta, state.log_base, h, y, p)
+    state.t[0] += 1
+    if y * vote(state, h) < state.theta:
+        eta = math.sqrt(2.0) / math.sqrt(h.size * state.t[0])
+        for i in range(h.size):
+            state.alpha[i] += eta * y * h[i]
+        project_to_simplex(state.alpha)
+
+
+@njit
+def project_to_simplex(a: Floats) -> None:
+    """Move to the nearest point whose coordinates are at least 0 and sum to 1 (Duchi et al. 2008)."""
+    ordered = np.sort(a)[::-1]
+    total = shift = 0.0
+    for k in range(a.size):
+        total += ordered[k]
+        if ordered[k] * (k + 1) > total - 1:
+            shift = (total - 1) / (k + 1)
+    for i in range(a.size):
+        a[i] = max(a[i] - shift, 0.0)
+
+
+class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
+    """Online smooth boosting whose vote is learnt.
+
+    Parameters
+    ----------
+    gamma : edge of the weak learners, in (0, 1/2)
+    estimator, n_estimators, delivery, votes, random_state : as for ``OnlineBBM``
+
+    Examples
+    --------
+    >>> from onlineboost import OSBoostOCP
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> scores = OSBoostOCP().progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(4))
+    0.2683
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 21,
+        gamma: float = 0.1,
+        *,
+        delivery: Delivery = "auto",
+        votes: Votes = "hard",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.gamma = gamma
+        self.delivery = delivery
+        self.votes = votes
+        self.random_state = random_state
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostOCPState:
+        alpha = np.full(n_learners, 1 / n_learners)
+        return OSBoostOCPState(alpha, np.zeros(1, np.int64), *smooth_constants(self.gamma))

@@ -1,0 +1,134 @@
+"""The potential family (section 3.1 of the paper): boosting from any terminal potential.
+
+| paper | here | meaning |
+| --- | --- | --- |
+| Phi_N(s) | ``terminal`` | what a final margin s costs: non-increasing, at least 1 for s <= 0 if mistakes are to be bounded |
+| Phi_i(s) | | the expected cost if a coin decides the votes after learner i |
+| w^i(s) = (Phi_i(s-1) - Phi_i(s+1)) / 2 | ``row[c]`` | weight for learner i if c of the i - 1 votes before it were right |
+
+The recursion runs on the weights themselves. They obey the potential's own recursion, and being sums of positive
+terms they lose no digits, where differences of potentials would lose all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from onlineboost.batch import Floats, Ints
+from onlineboost.boosters.base import Booster, Delivery
+from onlineboost.boosters.coin import Coin, bias
+from onlineboost.boosters.online_bbm import OnlineBBMState, round, vote
+from onlineboost.errors import ParameterError
+
+Named = Literal["zero-one", "fair-ties", "logistic", "hinge", "exponential"]
+Terminal = Named | Callable[[Floats], Floats] | Floats
+
+_POTENTIALS: dict[str, Callable[[Floats], Floats]] = {
+    "zero-one": lambda s: (s <= 0).astype(float),
+    "fair-ties": lambda s: ((s < 0).astype(float) + (s <= 0)) / 2,
+    "logistic": lambda s: np.logaddexp(0, -s) / math.log(2),
+    "hinge": lambda s: np.maximum(0, 1 - s),
+}
+
+
+class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
+    """Online boosting with weights from any terminal potential, by exact backward recursion.
+
+    Parameters
+    ----------
+    terminal : the cost Phi_N of a final margin: "zero-one" (then this is Online BBM), "fair-ties" (a tie costs half),
+        "logistic", "hinge", "exponential", a function of an array of margins, or its N + 1 values at -N, -N + 2, ..., N
+    estimator, n_estimators, gamma, delivery, coin, random_state : as for ``OnlineBBM``
+
+    Examples
+    --------
+    >>> from onlineboost import PotentialBoost
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> scores = PotentialBoost("logistic", gamma=0.02).progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(4))
+    0.2683
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal = "zero-one",
+        estimator: Any = None,
+        n_estimators: int = 21,
+        gamma: float = 0.1,
+        *,
+        delivery: Delivery = "auto",
+        coin: Coin = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.terminal = terminal
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.gamma = gamma
+        self.delivery = delivery
+        self.coin = coin
+        self.random_state = random_state
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
+        b = bias(self.coin, self.gamma, sampled)
+        return potential_table(*self._last_weights(n_learners, b), b)
+
+    def _last_weights(self, N: int, b: float) -> tuple[Floats, Ints]:
+        """w^N at the margins 2c - (N - 1), as mantissas and exponents."""
+        if isinstance(self.terminal, str) and self.terminal == "exponential":
+            eta = math.log(b / (1 - b)) / 2  # the steepest for which Phi_0 = (2 sqrt(b q))^N
+            log2 = -eta * (2 * np.arange(N) - (N - 1)) / math.log(2)
+            return np.exp2(log2 - np.floor(log2)), np.floor(log2).astype(np.int64)
+        values = self._values(N)
+        weights = (values[:-1] - values[1:]) / 2
+        if not (np.isfinite(values).all() and (weights >= 0).all() and weights.any()):
+            raise ParameterError("terminal", self.terminal, "a potential that is finite, non-increasing, not constant")
+        return _normalised(weights, np.zeros(N, np.int64))
+
+    def _values(self, N: int) -> Floats:
+        s = np.arange(-N, N + 1, 2, dtype=float)
+        if isinstance(self.terminal, str):
+            if self.terminal not in _POTENTIALS:
+                raise ParameterError("terminal", self.terminal, f"one of {', '.join(_POTENTIALS)}, exponential")
+            return _POTENTIALS[self.terminal](s)
+        values = self.terminal(s) if callable(self.terminal) else self.terminal
+        values = np.asarray(values, float)
+        if values.shape != s.shape:
+            raise ParameterError("terminal", self.terminal, f"{N + 1} values, one for each of -N, -N + 2, ..., N")
+        return values
+
+    def _saved_params(self) -> dict[str, Any]:
+        params = super()._saved_params()
+        return params | ({"terminal": self._values(int(self.n_estimators))} if callable(self.terminal) else {})
+
+
+def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMState:
+    """Every learner's weights from the last one's: w^{i-1}(s) = q w^i(s - 1) + b w^i(s + 1), each row's maximum 1."""
+    N = mantissa.size
+    rows = np.arange(1, N + 1)
+    start = rows * (rows - 1) // 2
+    table = np.empty(int(rows.sum()))
+    for i in range(N, 0, -1):
+        top = exponent.max()
+        row = np.ldexp(mantissa, exponent - top)
+        table[start[i - 1] : start[i - 1] + i] = (row / row.max())[::-1]  # k falls as c grows
+        left = (1 - b) * mantissa[:-1], exponent[:-1]
+        right = b * mantissa[1:], exponent[1:]
+        mantissa, exponent = _add(*left, *right)
+    low = N // 2 - rows + 1  # k = N // 2 - c for c = i - 1, ..., 0
+    return OnlineBBMState(table, start - low, low, np.full(N, N // 2))
+
+
+def _add(m1: Floats, e1: Ints, m2: Floats, e2: Ints) -> tuple[Floats, Ints]:
+    """Sums of numbers given as mantissa times a power of two, whose range is without limit."""
+    e = np.maximum(e1, e2)
+    return _normalised(np.ldexp(m1, e1 - e) + np.ldexp(m2, e2 - e), e)
+
+
+def _normalised(mantissa: Floats, exponent: Ints) -> tuple[Floats, Ints]:
+    mantissa, shift = np.frexp(mantissa)
+    return mantissa, np.where(mantissa == 0, -(1 << 30), exponent + shift)

@@ -1,0 +1,235 @@
+"""Committees of Python objects: N copies of a River, scikit-learn or onlineboost classifier."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from onlineboost.batch import Batch, Dense, Floats, Sparse
+from onlineboost.columns import Columns
+from onlineboost.errors import DataError, ParameterError
+from onlineboost.labels import Labels
+from onlineboost.model import Machine, OnlineClassifier
+from onlineboost.parameters import Parameters
+
+
+class Copies(Parameters):
+    """N separate copies of any online classifier, as the committee of a booster.
+
+    Boosters wrap River's and scikit-learn's classifiers in this by themselves. Name it to have separate copies of a
+    compiled learner too, where they would share what they can: ``OnlineBBM(Copies(Linear()))``.
+
+    Parameters
+    ----------
+    estimator : an object with ``learn_one`` and ``predict_one`` (River), or ``partial_fit`` and ``predict``
+        (scikit-learn)
+
+    Examples
+    --------
+    >>> from onlineboost import Copies, Linear, OnlineBBM
+    >>> model = OnlineBBM(Copies(Linear()), n_estimators=3)
+    >>> for x, y in [({"a": 1.0}, "yes"), ({"a": -1.0}, "no")] * 20:
+    ...     model.learn_one(x, y)
+    >>> model.predict_one({"a": 1.0}), model.n_seen_
+    ('yes', 40)
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @property
+    def prefers(self) -> Literal["weight", "sample"]:
+        """Weights where the learner takes them."""
+        return "weight" if _kind(self.estimator).takes_weights(self.estimator) else "sample"
+
+    def committee(self, n_learners: int, hard: bool, sample: bool) -> Committee:
+        kind = _kind(self.estimator)
+        if not sample and not kind.takes_weights(self.estimator):
+            expected = f"'sample' or 'auto', since {type(self.estimator).__name__} takes no weights when it learns"
+            raise ParameterError("delivery", "weight", expected)
+        if not hard and not kind.gives_scores(self.estimator):
+            raise ParameterError("votes", "real", f"'hard', since {type(self.estimator).__name__} gives labels only")
+        return Committee(kind, [_clone(self.estimator) for _ in range(n_learners)], sample)
+
+
+class Committee:
+    """The copies at work."""
+
+    def __init__(self, kind: Kind, members: list[Any], sample: bool) -> None:
+        self.kind = kind
+        self.members = members
+        self.sample = sample
+        self.started = [False] * len(members)
+        self.labels = Labels()
+
+    def rows(self, source: Dense | Sparse, X: Any, labels: Labels) -> Iterator[Any]:
+        """The rows of an array as the members want them."""
+        self.labels = labels
+        table = source.array if isinstance(source, Dense) else X.tocsr()
+        return (self.kind.from_array(table[r : r + 1]) for r in range(source.n_rows))
+
+    def row(self, x: Mapping[Any, Any], columns: Columns, labels: Labels, learning: bool) -> Any:
+        """A dict of features as the members want it."""
+        self.labels = labels
+        return self.kind.from_dict(x, columns, learning)
+
+    def predict(self, x: Any, hard: bool) -> Floats:
+        """Every member's vote; one that has learnt nothing yet votes 0, and 0 counts as +1."""
+        votes = np.zeros(len(self.members))
+        for i, member in enumerate(self.members):
+            if self.started[i]:
+                votes[i] = self.kind.sign(member, x, self.labels) if hard else self.kind.score(member, x, self.labels)
+        return np.where(votes >= 0, 1.0, -1.0) if hard else votes
+
+    def learn(self, x: Any, y: float, p: Floats) -> None:
+        label = self.labels.decode(y)
+        for i, member in enumerate(self.members):
+            times, weight = (int(p[i]), None) if self.sample else (int(p[i] > 0), float(p[i]))
+            for _ in range(times):
+                first, self.started[i] = not self.started[i], True
+                self.kind.learn(member, x, label, weight, self.labels, first)
+
+
+class Kind(Protocol):
+    """How the classifiers of one library are spoken to."""
+
+    def takes_weights(self, estimator: Any) -> bool: ...
+
+    def gives_scores(self, estimator: Any) -> bool: ...
+
+    def from_array(self, row: Any) -> Any: ...
+
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any: ...
+
+    def sign(self, member: Any, x: Any, labels: Labels) -> float: ...
+
+    def score(self, member: Any, x: Any, labels: Labels) -> float: ...
+
+    def learn(
+        self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool
+    ) -> None: ...
+
+
+class _River:
+    """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts."""
+
+    def takes_weights(self, estimator: Any) -> bool:
+        return "w" in inspect.signature(estimator.learn_one).parameters
+
+    def gives_scores(self, estimator: Any) -> bool:
+        return hasattr(estimator, "predict_proba_one")
+
+    def from_array(self, row: Any) -> dict[Any, Any]:
+        if hasattr(row, "tocsr"):
+            return dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+        return dict(enumerate(row[0].tolist()))
+
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Mapping[Any, Any]:
+        return x
+
+    def sign(self, member: Any, x: Any, labels: Labels) -> float:
+        return _sign(member.predict_one(x), labels)
+
+    def score(self, member: Any, x: Any, labels: Labels) -> float:
+        return float(2 * member.predict_proba_one(x).get(labels.positive, 0.5) - 1)
+
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None:
+        member.learn_one(x, label, **({} if weight is None else {"w": weight}))
+
+
+class _ScikitLearn:
+    """``partial_fit(X, y, classes, sample_weight)``, ``predict(X)``, ``decision_function(X)`` on tables of one row."""
+
+    def takes_weights(self, estimator: Any) -> bool:
+        return "sample_weight" in inspect.signature(estimator.partial_fit).parameters
+
+    def gives_scores(self, estimator: Any) -> bool:
+        return hasattr(estimator, "decision_function")
+
+    def from_array(self, row: Any) -> Any:
+        return row
+
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
+        if columns.fixed is None:
+            raise DataError("scikit-learn's classifiers need a fixed number of columns: begin with partial_fit on an array")
+        batch = columns.row(x, learning=False)
+        row = np.zeros((1, columns.fixed))
+        row[0, batch.indices] = batch.values
+        return row
+
+    def sign(self, member: Any, x: Any, labels: Labels) -> float:
+        return _sign(member.predict(x)[0], labels)
+
+    def score(self, member: Any, x: Any, labels: Labels) -> float:
+        return float(member.decision_function(x)[0])
+
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None:
+        extra: dict[str, Any] = {} if weight is None else {"sample_weight": np.array([weight])}
+        if first and "classes" in inspect.signature(member.partial_fit).parameters:
+            extra["classes"] = np.unique(labels.classes)
+        member.partial_fit(x, np.array([label]), **extra)
+
+
+class _Ours:
+    """Our own classifiers, reached below their checks: the rows were checked before."""
+
+    def takes_weights(self, estimator: Any) -> bool:
+        return True
+
+    def gives_scores(self, estimator: Any) -> bool:
+        return True
+
+    def from_array(self, row: Any) -> Batch:
+        source = Sparse(row) if hasattr(row, "tocsr") else Dense(row)
+        return next(source.batches(np.ones(1), np.ones(1)))
+
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Batch:
+        return columns.row(x, learning=learning)
+
+    def sign(self, member: OnlineClassifier, x: Batch, labels: Labels) -> float:
+        return self.score(member, x, labels)
+
+    def score(self, member: OnlineClassifier, x: Batch, labels: Labels) -> float:
+        return float(self._machine(member, x).run(x, False)[0])
+
+    def learn(
+        self, member: OnlineClassifier, x: Batch, label: Any, weight: float | None, labels: Labels, first: bool
+    ) -> None:
+        sign = np.array([_sign(label, labels)])
+        self._machine(member, x).run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
+
+    def _machine(self, member: OnlineClassifier, x: Batch) -> Machine:
+        machine = member._machine = member._machine or member._assemble(0)
+        machine.committee = member._grow(machine.committee, int(x.indices[-1]) + 1 if x.indices.size else 0)
+        return machine
+
+
+def _sign(label: Any, labels: Labels) -> float:
+    return 0.0 if label is None else 1.0 if label == labels.positive else -1.0
+
+
+def _kind(estimator: Any) -> Kind:
+    if isinstance(estimator, OnlineClassifier):
+        return _Ours()
+    if hasattr(estimator, "learn_one") and hasattr(estimator, "predict_one"):
+        return _River()
+    if hasattr(estimator, "partial_fit") and hasattr(estimator, "predict"):
+        return _ScikitLearn()
+    expected = "a classifier with learn_one and predict_one (River) or partial_fit and predict (scikit-learn)"
+    raise ParameterError("estimator", estimator, expected)
+
+
+def _clone(estimator: Any) -> Any:
+    """A fresh copy by the ecosystem's own rule, else a deep copy."""
+    if hasattr(estimator, "clone"):
+        return estimator.clone()
+    if hasattr(estimator, "get_params") and "sklearn" in sys.modules:
+        from sklearn.base import clone
+
+        return clone(estimator)
+    return copy.deepcopy(estimator)
