@@ -52,7 +52,7 @@ def _say(message: str) -> None:
 _DIRECTORY = _cache_directory()
 
 
-def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
+def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False) -> Callable[P, R]:
     """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception.
 
     >>> @njit
@@ -65,10 +65,20 @@ def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
     # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
     try:
-        compiled: Callable[P, R] = numba.njit(error_model="numpy", nogil=True, cache=ours)(function)
+        options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not hot, "forceinline": hot}
+        compiled: Callable[P, R] = numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = theirs
     return compiled
+
+
+def hot(function: Callable[P, R]) -> Callable[P, R]:
+    """``njit`` for what runs several times a round: always inlined, counts no references, must not make arrays.
+
+    Passing the arrays of two states by value is a hundred words on the stack, and counting references is two atomic
+    additions for each of them: together as long as the arithmetic of a round.
+    """
+    return njit(function, hot=True)
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]

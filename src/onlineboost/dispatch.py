@@ -7,26 +7,30 @@ at native speed without either knowing the other.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from numba.extending import overload
 
 
+_OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": True}  # the call costs nothing, whatever the kernel
+
+
 def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
     """Make ``stub`` a generic function; ``register(stub, State, kernel)`` gives it a method."""
-    kernels: dict[type, Callable[..., Any]] = {}
+    kernels: dict[type, Any] = {}
     stub.kernels = kernels  # type: ignore[attr-defined]
 
-    @overload(stub)  # type: ignore[untyped-decorator]
+    @overload(stub, strict=False, jit_options=_OPTIONS)  # type: ignore[untyped-decorator]
     def resolve(state: Any, *arguments: Any) -> Callable[..., Any] | None:
         kernel = kernels.get(getattr(state, "instance_class", None))  # type: ignore[arg-type]
         if kernel is None:
             return None
-
-        def call(state: Any, *arguments: Any) -> Any:
-            return kernel(state, *arguments)
-
+        # A call with ``*arguments`` would pack them into a tuple and count references to every array in it, which
+        # takes longer than the kernel. So the call is written out with the kernel's own argument names.
+        names = ", ".join(inspect.signature(kernel.py_func).parameters)
+        call: Callable[..., Any] = eval(f"lambda {names}: kernel({names})", {"kernel": kernel})
         return call
 
     return stub

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from onlineboost import dispatch, draws
-from onlineboost._jit import njit
-from onlineboost.batch import Batch, Floats, Ints
+from onlineboost._jit import hot, njit
+from onlineboost.batch import Batch, Floats, Floats32, Ints
 
 _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
 _vote, _round = dispatch.vote, dispatch.round
@@ -35,34 +35,48 @@ class Settings(NamedTuple):
 @njit
 def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
     """Score every row of the batch before its label is used; learn from it if asked. The clock counts what was learnt."""
-    n_rows = batch.y.size
-    n = settings.n_learners
     longest = 0
-    for r in range(n_rows):
+    for r in range(batch.y.size):
         longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
     work = _workspace(committee, longest)
+    n = settings.n_learners
     h = np.zeros(-(-n // VECTOR) * VECTOR, np.float32)
-    votes = np.empty(n)
-    p = np.empty(n)
-    scores = np.empty(n_rows)
-    for r in range(n_rows):
+    scores = np.empty(batch.y.size)
+    _rounds(committee, booster, settings, batch, clock, learning, work, h, np.empty(n), np.empty(n), scores)
+    return scores
+
+
+@hot
+def _rounds(
+    committee: Any,
+    booster: Any,
+    settings: Settings,
+    batch: Batch,
+    clock: Ints,
+    learning: bool,
+    work: Any,
+    h: Floats32,
+    votes: Floats,
+    p: Floats,
+    scores: Floats,
+) -> None:
+    for r in range(batch.y.size):
         indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
         values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
         _predict(committee, work, indices, values, h)
-        for i in range(n):
+        for i in range(p.size):
             votes[i] = h[i] if not settings.hard else (1.0 if h[i] >= 0 else -1.0)
         scores[r] = _vote(booster, votes)
         if learning and batch.weight[r] > 0:
             y = batch.y[r]
             _round(booster, votes, y, p)
-            for i in range(n):
+            for i in range(p.size):
                 p[i] *= batch.weight[r]
             if settings.sample:
-                for i in range(n):
+                for i in range(p.size):
                     p[i] = _count(settings.seed, clock[0], i, p[i])
             _learn(committee, work, indices, values, h, y, p)
             clock[0] += 1
-    return scores
 
 
 # A booster or learner from outside this package may change without our sources changing: it is compiled afresh.

@@ -1,4 +1,4 @@
-"""A vector of float32 lanes as a value of compiled code: ``load``, ``store``, ``splat``, ``sqrt`` and arithmetic.
+"""A vector of lanes as a value of compiled code: ``load``, ``store``, ``splat``, ``sqrt`` and arithmetic.
 
 The compiler cannot be relied on to keep a block of accumulators in registers across a loop; with this type it has
 no choice. Each lane is computed by IEEE rules on its own, so the result does not depend on the machine's vector
@@ -17,20 +17,21 @@ from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-_FLOAT = ir.FloatType()
 _I32 = ir.IntType(32)
+_KINDS = {32: (ir.FloatType(), types.float32), 64: (ir.DoubleType(), types.float64)}
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The type of ``width`` float32 numbers side by side."""
+    """The type of ``width`` numbers of so many bits side by side."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bits: int = 32) -> None:
         self.width = width
-        super().__init__(f"Lanes({width})")
+        self.bits = bits
+        super().__init__(f"Lanes({width}, {bits})")
 
     @property
     def vector(self) -> ir.VectorType:
-        return ir.VectorType(_FLOAT, self.width)
+        return ir.VectorType(_KINDS[self.bits][0], self.width)
 
 
 @register_model(Lanes)
@@ -54,12 +55,13 @@ def zeros(typing: Any, block: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def load(typing: Any, array: Any, offset: Any, like: Any) -> Any:
     """The lanes that begin ``offset`` numbers into the array's memory, as wide as ``like``."""
+    lanes = Lanes(like.width, array.dtype.bitwidth)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
-        return builder.load(builder.bitcast(pointer, like.vector.as_pointer()), align=4)
+        return builder.load(builder.bitcast(pointer, lanes.vector.as_pointer()), align=lanes.bits // 8)
 
-    return like(array, offset, like), generate
+    return lanes(array, offset, like), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -68,7 +70,7 @@ def store(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
-        builder.store(args[2], builder.bitcast(pointer, lanes.vector.as_pointer()), align=4)
+        builder.store(args[2], builder.bitcast(pointer, lanes.vector.as_pointer()), align=lanes.bits // 8)
         return context.get_dummy_value()
 
     return types.void(array, offset, lanes), generate
@@ -79,7 +81,7 @@ def splat(typing: Any, number: Any, like: Any) -> Any:
     """The number in every lane."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        scalar = context.cast(builder, args[0], sig.args[0], types.float32)
+        scalar = context.cast(builder, args[0], sig.args[0], _KINDS[like.bits][1])
         undefined = ir.Constant(like.vector, ir.Undefined)
         first = builder.insert_element(undefined, scalar, ir.Constant(_I32, 0))
         return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, like.width), None))
@@ -93,9 +95,24 @@ def sqrt(typing: Any, lanes: Any) -> Any:
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = ir.FunctionType(lanes.vector, [lanes.vector])
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{lanes.width}f32"), args)
+        name = f"llvm.sqrt.v{lanes.width}f{lanes.bits}"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
 
     return lanes(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def widen(typing: Any, lanes: Any) -> Any:
+    """The lanes in 64 bits."""
+    wide = Lanes(lanes.width, 64)
+    return wide(lanes), lambda context, builder, sig, args: builder.fpext(args[0], wide.vector)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def narrow(typing: Any, lanes: Any) -> Any:
+    """The lanes rounded to 32 bits."""
+    small = Lanes(lanes.width, 32)
+    return small(lanes), lambda context, builder, sig, args: builder.fptrunc(args[0], small.vector)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -107,6 +124,16 @@ def where_positive(typing: Any, test: Any, lanes: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], zero)
 
     return lanes(test, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def larger(typing: Any, first: Any, second: Any) -> Any:
+    """The larger number of each lane; the second where they cannot be compared."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return first(first, second), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

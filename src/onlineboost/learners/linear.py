@@ -18,17 +18,18 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import njit
-from onlineboost.batch import Floats, Floats32, Ints, Ints32
+from onlineboost._jit import hot, njit
+from onlineboost.batch import Floats, Floats32, Ints32
 from onlineboost.engine import VECTOR
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_between, check_one_of
-from onlineboost.simd import load, prefetch, splat, sqrt, store, where_positive, zeros
+from onlineboost.simd import larger, load, narrow, prefetch, splat, sqrt, store, where_positive, widen, zeros
 
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # magnitudes are floored here, so that a square is never a subnormal
 _TINY2 = _TINY * _TINY
-_AHEAD = 6  # features between asking for a row of weights and using it
+_BLOCK, _ALONE = (0,) * VECTOR, (0,)
+_IN_CACHE = 1 << 17  # so many numbers stay in a core's own cache by themselves
 
 
 class LinearState(NamedTuple):
@@ -43,50 +44,47 @@ class LinearState(NamedTuple):
 
 
 class LinearWork(NamedTuple):
-    """Scratch memory for one example: its features with the constant last."""
+    """Scratch memory for one example: numbers for each of its features, and for each learner."""
 
-    n: Ints  # [1] how many
-    row: Ints  # where a feature's numbers begin in ``weights``
-    slot: Ints32  # which row of ``scale``
-    x: Floats32
     x2: Floats32
     inverse: Floats32  # 1 / scale
-    rates: Floats32  # [features, width] of one block of lanes
-    squared: Floats32  # [lanes] squared gradient; zero where there is nothing to learn
+    length2: Floats32  # (x / scale)^2
+    rates: Floats32  # [features + 1, width] of one block of lanes; the constant comes last
+    importance: Floats32  # [lanes] zero where there is nothing to learn, like the next
+    squared: Floats32  # [lanes] squared gradient
     gain: Floats32  # [lanes]
+    multiplier: Floats32  # [lanes]
     step: Floats32  # [lanes]
 
 
 @njit
 def workspace(state: LinearState, longest: int) -> LinearWork:
-    n = longest + 1
     lanes = state.weights.shape[2]
     return LinearWork(
-        np.zeros(1, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int32),
-        np.empty(n, np.float32),
-        np.empty(n, np.float32),
-        np.empty(n, np.float32),
-        np.empty(n * len(state.block), np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        np.empty((longest + 1) * len(state.block), np.float32),
+        np.zeros(lanes, np.float32),
+        np.zeros(lanes, np.float32),
         np.zeros(lanes, np.float32),
         np.zeros(lanes, np.float32),
         np.zeros(lanes, np.float32),
     )
 
 
-@njit
+@hot
 def predict(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, h: Floats32) -> None:
-    n = indices.size + 1
     lanes = state.weights.shape[2]
-    work.n[0] = n
-    for k in range(n - 1):
-        work.slot[k] = indices[k] + 1
-        work.row[k] = np.int64(indices[k] + 1) * (2 * lanes)
-        work.x[k] = values[k]
-    work.slot[n - 1], work.row[n - 1], work.x[n - 1] = 0, 0, f32(1)
-    for lane in range(0, lanes, len(state.block)):
-        _score(state, work, n, lane, zeros(state.block), h)
+    width = len(state.block)
+    lane = 0
+    if state.weights.size > _IN_CACHE:
+        _fetch(state, indices)
+    while lane + 2 * width <= lanes:  # two blocks at a time: additions of one wait less for each other
+        _score(state, indices, values, lane, zeros(state.block + state.block), h)
+        lane += 2 * width
+    if lane < lanes:
+        _score(state, indices, values, lane, zeros(state.block), h)
     limit = f32(50) if state.logistic else f32(1)
     for i in range(lanes):
         s = h[i]
@@ -95,46 +93,52 @@ def predict(state: LinearState, work: LinearWork, indices: Ints32, values: Float
         h[i] = s if s > -limit else -limit
 
 
-@njit
-def _score(state: LinearState, work: LinearWork, n: int, lane: int, zero: Any, h: Floats32) -> None:
+@hot
+def _fetch(state: LinearState, indices: Ints32) -> None:
+    """Ask for every row of weights that this example will need: they arrive while the first ones are used."""
+    row = 2 * state.weights.shape[2]
+    for k in range(indices.size):
+        for line in range(0, row, 16):
+            prefetch(state.weights, (np.int64(indices[k]) + 1) * row + line)
+
+
+@hot
+def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, h: Floats32) -> None:
+    row = 2 * state.weights.shape[2]
     total = zero
-    for k in range(n):
-        total += load(state.weights, work.row[k] + lane, zero) * splat(work.x[k], zero)
-    store(h, lane, total)
+    for k in range(indices.size):
+        total += load(state.weights, (np.int64(indices[k]) + 1) * row + lane, zero) * splat(values[k], zero)
+    store(h, lane, total + load(state.weights, lane, zero))
 
 
-@njit
+@hot
 def learn(
     state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, h: Floats32, y: float, p: Floats
 ) -> None:
-    n = work.n[0]
-    lanes = state.weights.shape[2]
     width = len(state.block)
     target = f32(y)
     last = -1
     for i in range(p.size):
-        g = _squared_gradient(state.logistic, h[i], target)
-        work.squared[i] = f32(p[i]) * g if p[i] > 0 else f32(0)
-        if work.squared[i] > 0:
-            last = i
+        work.squared[i] = f32(p[i]) * _squared_gradient(state.logistic, h[i], target)
+        work.importance[i] = f32(p[i]) if work.squared[i] > 0 else f32(0)
+        last = i if work.squared[i] > 0 else last
     if last < 0:
         return
-    length2 = _rescale(state, work, n)
+    _rescale(state, work, indices, values)
     for lane in range(0, last + 1, width):
         active = False
         for i in range(lane, lane + width):
             active |= work.squared[i] > 0
         if active:
             if state.power_t == 0.5:
-                _rates(state, work, n, lane, zeros(state.block))
+                length2 = _rates(state, work, indices, lane, zeros(state.block))
             else:
-                _rates_by_power(state, work, n, lane)
-            for i in range(lane, min(lane + width, p.size)):
-                work.step[i] = _step(state, i, f32(p[i]), length2, h[i], target, work.squared[i], work.gain[i])
-            _move(state, work, n, lane, zeros(state.block))
+                length2 = _rates_by_power(state, work, indices, lane)
+            _steps(state, work, lane, length2, h, target, zeros(state.block))
+            _move(state, work, indices, values, lane, zeros(state.block))
 
 
-@njit
+@hot
 def _squared_gradient(logistic: bool, score: np.float32, y: np.float32) -> np.float32:
     """The squared derivative of the loss, or 0 where the loss is 0 in float32."""
     if not logistic:
@@ -145,113 +149,149 @@ def _squared_gradient(logistic: bool, score: np.float32, y: np.float32) -> np.fl
     return d * d
 
 
-@njit
-def _rescale(state: LinearState, work: LinearWork, n: int) -> np.float32:
-    """Meet larger magnitudes than before, and return the example's normalised squared length."""
-    lanes = state.weights.shape[2]
-    for k in range(n):
-        x = abs(work.x[k])
-        x = x if x * x >= _TINY2 else _TINY
-        known = state.scale[work.slot[k]]
-        if x > known:
-            if known > 0:
-                shrink = known / x if state.power_t == 0.5 else f32(((x / known) ** 2) ** (state.power_t - 1))
-                for i in range(lanes):
-                    state.weights[work.slot[k], 0, i] *= shrink
-            state.scale[work.slot[k]] = x
-    for k in range(n):
-        work.inverse[k] = state.scale[work.slot[k]]
-    for k in range(n):
-        x2 = work.x[k] * work.x[k]
-        x2 = x2 if x2 >= _TINY2 else _TINY2
-        scale = work.inverse[k]
-        work.x2[k] = x2
-        work.rates[k] = x2 / (scale * scale)
-        work.inverse[k] = f32(1) / scale
-    length2 = f32(0)
-    for k in range(n):
-        length2 += work.rates[k]
-    return length2
+@hot
+def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32) -> None:
+    """Meet magnitudes larger than before, and work out what depends on the features' scales alone."""
+    state.scale[0] = f32(1)  # the constant
+    for k in range(indices.size):
+        j = np.int64(indices[k]) + 1
+        x = abs(values[k])
+        x = x if x > _TINY else _TINY
+        if x > state.scale[j]:
+            _meet(state, j, x)
+        work.inverse[k] = state.scale[j]
+    whole = indices.size // VECTOR * VECTOR
+    for k in range(0, whole, VECTOR):
+        _in_scale(work, values, k, zeros(_BLOCK))
+    for k in range(whole, indices.size):
+        _in_scale(work, values, k, zeros(_ALONE))
 
 
 @njit
-def _rates(state: LinearState, work: LinearWork, n: int, lane: int, zero: Any) -> None:
-    """Add the squared gradient to every feature's sum; work out the step sizes and the gain of a unit step."""
+def _meet(state: LinearState, j: int, x: np.float32) -> None:
+    """A feature is larger than ever: shrink its weights, as if its scale had been this from the start."""
+    known = state.scale[j]
+    if known > 0:
+        power = state.power_t
+        shrink = known / x if power == 0.5 else f32(((x / known) * (x / known)) ** f32(power - 1))
+        for i in range(state.weights.shape[2]):
+            state.weights[j, 0, i] *= shrink
+    state.scale[j] = x
+
+
+@hot
+def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
+    x = load(values, k, zero)
+    scale = load(work.inverse, k, zero)
+    x2 = larger(x * x, splat(_TINY2, zero))
+    store(work.x2, k, x2)
+    store(work.length2, k, x2 / (scale * scale))
+    store(work.inverse, k, splat(f32(1), zero) / scale)
+
+
+@hot
+def _rates(state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any) -> np.float32:
+    """Add the squared gradient to every feature's sum; work out the step sizes and the gain of a unit step.
+
+    Returns the example's squared length, each feature in units of its scale.
+    """
     width = len(state.block)
     lanes = state.weights.shape[2]
     squared = load(work.squared, lane, zero)
     gain = zero
-    for k in range(n):
-        at = work.row[k] + lanes + lane
+    length2 = f32(0)
+    for k in range(indices.size):
+        at = (np.int64(indices[k]) + 1) * (2 * lanes) + lanes + lane
         x2 = splat(work.x2[k], zero)
         total = load(state.weights, at, zero) + squared * x2
         store(state.weights, at, total)
         rate = where_positive(total, splat(f32(1), zero) / sqrt(total)) * splat(work.inverse[k], zero)
         store(work.rates, k * width, rate)
         gain += x2 * rate
-    store(work.gain, lane, gain)
+        length2 += work.length2[k]
+    total = load(state.weights, lanes + lane, zero) + squared
+    store(state.weights, lanes + lane, total)
+    rate = where_positive(total, splat(f32(1), zero) / sqrt(total))
+    store(work.rates, indices.size * width, rate)
+    store(work.gain, lane, gain + rate)
+    return length2 + f32(1)
 
 
-@njit
-def _rates_by_power(state: LinearState, work: LinearWork, n: int, lane: int) -> None:
+@hot
+def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane: int) -> np.float32:
     """``_rates`` for an exponent other than 1/2: G^-P (n^2)^(P-1), one number at a time."""
     width = len(state.block)
     power = f32(state.power_t)
     work.gain[lane : lane + width] = f32(0)
-    for k in range(n):
-        scale = state.scale[work.slot[k]]
+    length2 = f32(0)
+    for k in range(indices.size + 1):
+        constant = k == indices.size
+        j = 0 if constant else np.int64(indices[k]) + 1
+        x2 = f32(1) if constant else work.x2[k]
+        scale = state.scale[j]
         by_scale = f32((scale * scale) ** (power - f32(1)))
         for i in range(width):
-            state.weights[work.slot[k], 1, lane + i] += work.squared[lane + i] * work.x2[k]
-            total = state.weights[work.slot[k], 1, lane + i]
+            state.weights[j, 1, lane + i] += work.squared[lane + i] * x2
+            total = state.weights[j, 1, lane + i]
             rate = f32(total ** (-power)) * by_scale if total > 0 else f32(0)
             work.rates[k * width + i] = rate
-            work.gain[lane + i] += work.x2[k] * rate
+            work.gain[lane + i] += x2 * rate
+        length2 += f32(1) if constant else work.length2[k]
+    return length2
 
 
-@njit
-def _move(state: LinearState, work: LinearWork, n: int, lane: int, zero: Any) -> None:
+@hot
+def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int, zero: Any) -> None:
     width = len(state.block)
+    row = 2 * state.weights.shape[2]
     step = load(work.step, lane, zero)
-    for k in range(n):
-        at = work.row[k] + lane
-        rate = load(work.rates, k * width, zero)
-        store(state.weights, at, load(state.weights, at, zero) + step * (splat(work.x[k], zero) * rate))
+    for k in range(indices.size):
+        at = (np.int64(indices[k]) + 1) * row + lane
+        change = step * (splat(values[k], zero) * load(work.rates, k * width, zero))
+        store(state.weights, at, load(state.weights, at, zero) + change)
+    change = step * load(work.rates, indices.size * width, zero)
+    store(state.weights, lane, load(state.weights, lane, zero) + change)
 
 
-@njit
-def _step(
-    state: LinearState,
-    i: int,
-    importance: np.float32,
-    length2: np.float32,
-    score: np.float32,
-    y: np.float32,
-    squared: np.float32,
-    gain: np.float32,
-) -> np.float32:
-    """How far learner i moves along its rates: the exact result of infinitely many infinitely small steps."""
-    if squared == 0:
-        return f32(0)
-    state.norm_sum[i] += np.float64(importance) * np.float64(length2)
-    state.weight_sum[i] += np.float64(importance)
+@hot
+def _steps(
+    state: LinearState, work: LinearWork, lane: int, length2: np.float32, h: Floats32, y: np.float32, zero: Any
+) -> None:
+    """How far each learner of a block moves along its rates: as if by infinitely many infinitely small steps."""
+    importance = load(work.importance, lane, zero)
+    norm_sum = load(state.norm_sum, lane, zero) + widen(importance) * widen(splat(length2, zero))
+    weight_sum = load(state.weight_sum, lane, zero) + widen(importance)
+    store(state.norm_sum, lane, norm_sum)
+    store(state.weight_sum, lane, weight_sum)
     if state.power_t == 0.5:
-        multiplier = f32(math.sqrt(f32(state.weight_sum[i]) / f32(state.norm_sum[i])))
+        store(work.multiplier, lane, sqrt(narrow(weight_sum) / narrow(norm_sum)))
     else:
-        multiplier = f32((f32(state.norm_sum[i]) / f32(state.weight_sum[i])) ** f32(state.power_t - 1))
-    gain *= multiplier
-    rate = f32(state.learning_rate) * importance
-    if not state.logistic:
+        store(work.multiplier, lane, narrow(norm_sum) / narrow(weight_sum))
+        for i in range(lane, lane + len(state.block)):
+            work.multiplier[i] = f32(work.multiplier[i] ** f32(state.power_t - 1))
+    multiplier = load(work.multiplier, lane, zero)
+    store(work.gain, lane, load(work.gain, lane, zero) * multiplier)
+    rate = f32(state.learning_rate)
+    for i in range(lane, lane + len(state.block)):
+        if work.squared[i] > 0:
+            work.step[i] = _step(state.logistic, rate * work.importance[i], work.gain[i], h[i], y)
+    step = load(work.step, lane, zero) * multiplier
+    store(work.step, lane, where_positive(load(work.squared, lane, zero), step))
+
+
+@hot
+def _step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32, y: np.float32) -> np.float32:
+    if not logistic:
         if rate * gain < f32(1e-6):
-            return f32(2) * (y - score) * rate * multiplier
-        return (y - score) * (f32(1) - math.exp(f32(-2) * rate * gain)) / gain * multiplier
+            return f32(2) * (y - score) * rate
+        return (y - score) * (f32(1) - math.exp(f32(-2) * rate * gain)) / gain
     d = math.exp(y * score)
     if rate * gain < f32(1e-6):
-        return y * rate / (f32(1) + d) * multiplier
-    return -(y * f32(_implicit(rate * gain + y * score + d)) + score) / gain * multiplier
+        return y * rate / (f32(1) + d)
+    return -(y * f32(_implicit(rate * gain + y * score + d)) + score) / gain
 
 
-@njit
+@hot
 def _implicit(x: float) -> float:
     """W(e^x) - x to about six digits, W being Lambert's function: one step of Halley's rule from a good start."""
     if x >= 1:
@@ -263,6 +303,14 @@ def _implicit(x: float) -> float:
     t = 1 + a
     b = 2 * t * (t + 2 * c / 3)
     return a * (1 + (c / t) * (b - c) / (b - 2 * c)) - x
+
+
+def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
+    """Zeros that begin at a cache line, so that a row of weights touches no more lines than it must."""
+    size = math.prod(shape)
+    memory = np.zeros(size + 16, np.float32)
+    start = -(memory.ctypes.data // 4) % 16
+    return memory[start : start + size].reshape(shape)
 
 
 class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, learn=learn):
@@ -302,14 +350,14 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
         check_between("learning_rate", self.learning_rate, 0, math.inf)
         if not 0 <= self.power_t <= 1:
             check_between("power_t", self.power_t, 0, 1)
-        width = VECTOR if n_learners > 1 else 1
-        lanes = -(-n_learners // width) * width
+        block = _BLOCK if n_learners > 1 else _ALONE
+        lanes = -(-n_learners // len(block)) * len(block)
         return LinearState(
-            weights=np.zeros((1 + n_features, 2, lanes), np.float32),
+            weights=_aligned_zeros((1 + n_features, 2, lanes)),
             scale=np.zeros(1 + n_features, np.float32),
             norm_sum=np.zeros(lanes),
             weight_sum=np.zeros(lanes),
-            block=(0,) * width,
+            block=block,
             learning_rate=float(self.learning_rate),
             power_t=float(self.power_t),
             logistic=self.loss == "logistic",
@@ -319,5 +367,7 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
         if n_features < len(committee.scale):
             return committee
         more = (1 << n_features.bit_length()) - len(committee.scale)
-        weights = np.pad(committee.weights, ((0, more), (0, 0), (0, 0)))
+        rows, *rest = committee.weights.shape
+        weights = _aligned_zeros((rows + more, *rest))
+        weights[:rows] = committee.weights
         return committee._replace(weights=weights, scale=np.pad(committee.scale, (0, more)))
