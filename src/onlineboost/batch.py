@@ -61,11 +61,7 @@ class Dense:
         for start in range(0, self.n_rows, self.step):
             part = slice(start, start + self.step)
             chunk = self._float32(start, start + self.step)
-            indptr = np.empty(len(chunk) + 1, np.int64)
-            indices = np.empty(chunk.size + 1, np.int32)
-            values = np.empty(chunk.size + 1, np.float32)
-            _drop_zeros(chunk, indptr, indices, values)
-            yield Batch(indptr, indices, values, y[part], weight[part])
+            yield Batch(*_compress(chunk), y[part], weight[part])
 
 
 class Sparse:
@@ -111,6 +107,18 @@ def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: flo
         np.array([y]),
         np.array([weight]),
     )
+
+
+def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:
+    """The rows without their zeros."""
+    rows, width = dense.shape
+    if np.count_nonzero(dense) == dense.size:
+        indices = np.tile(np.arange(width, dtype=np.int32), rows)
+        return np.arange(rows + 1) * width, indices, dense.reshape(-1)
+    indptr = np.empty(rows + 1, np.int64)
+    indices, values = np.empty(dense.size + 1, np.int32), np.empty(dense.size + 1, np.float32)
+    _drop_zeros(dense, indptr, indices, values)
+    return indptr, indices, values
 
 
 @njit

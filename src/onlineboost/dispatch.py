@@ -48,14 +48,15 @@ def workspace(committee: Any, *arguments: Any) -> Any:
 
 @generic
 def predict(committee: Any, *arguments: Any) -> None:
-    """``predict(committee, work, indices, values, h)``: phase 1. Write every learner's real-valued vote on x into h."""
+    """``predict(committee, work, batch, r, h)``: phase 1. Write every learner's real-valued vote on row r into h."""
 
 
 @generic
 def learn(committee: Any, *arguments: Any) -> None:
-    """``learn(committee, work, indices, values, h, y, p)``: phase 3. Learner i learns (x, y) with weight p[i].
+    """``learn(committee, work, batch, r, h, y, p)``: phase 3. Learner i learns row r with label y and weight p[i].
 
-    ``work`` and ``h`` are as ``predict`` left them for the same x.
+    ``work`` and ``h`` are as ``predict`` left them for the same row. The rows that follow may be looked at, to have
+    their weights fetched from memory in time, but not used.
     """
 
 

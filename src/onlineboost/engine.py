@@ -20,7 +20,7 @@ _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.worksp
 _vote, _round = dispatch.vote, dispatch.round
 _count = draws.count
 
-VECTOR = 8  # h has room for the learners padded to a multiple of this
+VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
 
 
 class Settings(NamedTuple):
@@ -40,9 +40,11 @@ def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: I
         longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
     work = _workspace(committee, longest)
     n = settings.n_learners
-    h = np.zeros(-(-n // VECTOR) * VECTOR, np.float32)
+    room = -(-n // VECTOR) * VECTOR
+    h = np.zeros(room, np.float32)
+    p = np.zeros(room)[:n]
     scores = np.empty(batch.y.size)
-    _rounds(committee, booster, settings, batch, clock, learning, work, h, np.empty(n), np.empty(n), scores)
+    _rounds(committee, booster, settings, batch, clock, learning, work, h, np.empty(n), p, scores)
     return scores
 
 
@@ -61,9 +63,7 @@ def _rounds(
     scores: Floats,
 ) -> None:
     for r in range(batch.y.size):
-        indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
-        values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
-        _predict(committee, work, indices, values, h)
+        _predict(committee, work, batch, r, h)
         for i in range(p.size):
             votes[i] = h[i] if not settings.hard else (1.0 if h[i] >= 0 else -1.0)
         scores[r] = _vote(booster, votes)
@@ -75,7 +75,7 @@ def _rounds(
             if settings.sample:
                 for i in range(p.size):
                     p[i] = _count(settings.seed, clock[0], i, p[i])
-            _learn(committee, work, indices, values, h, y, p)
+            _learn(committee, work, batch, r, h, y, p)
             clock[0] += 1
 
 

@@ -137,15 +137,29 @@ def larger(typing: Any, first: Any, second: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def any_positive(typing: Any, lanes: Any) -> Any:
+    """Whether a lane is above zero."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        bits = ir.VectorType(ir.IntType(1), lanes.width)
+        name = f"llvm.vector.reduce.or.v{lanes.width}i1"
+        kind = ir.FunctionType(ir.IntType(1), [bits])
+        test = builder.fcmp_ordered(">", args[0], ir.Constant(lanes.vector, None))
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [test])
+
+    return types.boolean(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typing: Any, array: Any, offset: Any) -> Any:
-    """Ask for the cache line at ``offset`` numbers into the array's memory; it will be written."""
+    """Ask for the cache line at ``offset`` numbers into the array's memory, as far as the second level of cache."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
         kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.bitcast(pointer, byte), *(ir.Constant(_I32, n) for n in (1, 3, 1))])
+        builder.call(function, [builder.bitcast(pointer, byte), *(ir.Constant(_I32, n) for n in (0, 2, 1))])
         return context.get_dummy_value()
 
     return types.void(array, offset), generate

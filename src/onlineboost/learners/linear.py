@@ -19,17 +19,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from onlineboost._jit import hot, njit
-from onlineboost.batch import Floats, Floats32, Ints32
+from onlineboost.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.engine import VECTOR
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_between, check_one_of
-from onlineboost.simd import larger, load, narrow, prefetch, splat, sqrt, store, where_positive, widen, zeros
+from onlineboost.simd import any_positive, larger, load, narrow, prefetch, splat, sqrt, store, where_positive, widen, zeros
 
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # magnitudes are floored here, so that a square is never a subnormal
 _TINY2 = _TINY * _TINY
 _BLOCK, _ALONE = (0,) * VECTOR, (0,)
-_IN_CACHE = 1 << 17  # so many numbers stay in a core's own cache by themselves
 
 
 class LinearState(NamedTuple):
@@ -74,12 +73,12 @@ def workspace(state: LinearState, longest: int) -> LinearWork:
 
 
 @hot
-def predict(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, h: Floats32) -> None:
+def predict(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32) -> None:
+    indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
+    values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
     lanes = state.weights.shape[2]
     width = len(state.block)
     lane = 0
-    if state.weights.size > _IN_CACHE:
-        _fetch(state, indices)
     while lane + 2 * width <= lanes:  # two blocks at a time: additions of one wait less for each other
         _score(state, indices, values, lane, zeros(state.block + state.block), h)
         lane += 2 * width
@@ -94,15 +93,6 @@ def predict(state: LinearState, work: LinearWork, indices: Ints32, values: Float
 
 
 @hot
-def _fetch(state: LinearState, indices: Ints32) -> None:
-    """Ask for every row of weights that this example will need: they arrive while the first ones are used."""
-    row = 2 * state.weights.shape[2]
-    for k in range(indices.size):
-        for line in range(0, row, 16):
-            prefetch(state.weights, (np.int64(indices[k]) + 1) * row + line)
-
-
-@hot
 def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, h: Floats32) -> None:
     row = 2 * state.weights.shape[2]
     total = zero
@@ -112,26 +102,26 @@ def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zer
 
 
 @hot
-def learn(
-    state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, h: Floats32, y: float, p: Floats
-) -> None:
+def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+    indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
+    values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
+    following = min(r + 1, batch.y.size - 1)
+    ahead = batch.indices[batch.indptr[following] : batch.indptr[following + 1]]
+    lanes = state.weights.shape[2]
     width = len(state.block)
     target = f32(y)
-    last = -1
-    for i in range(p.size):
-        work.squared[i] = f32(p[i]) * _squared_gradient(state.logistic, h[i], target)
-        work.importance[i] = f32(p[i]) if work.squared[i] > 0 else f32(0)
-        last = i if work.squared[i] > 0 else last
-    if last < 0:
+    idle = True
+    for lane in range(0, lanes, width):
+        idle &= not _gradients(state, work, lane, h, target, p, zeros(state.block))
+    if idle:
         return
     _rescale(state, work, indices, values)
-    for lane in range(0, last + 1, width):
-        active = False
-        for i in range(lane, lane + width):
-            active |= work.squared[i] > 0
-        if active:
+    line = 0
+    for lane in range(0, lanes, width):
+        if any_positive(load(work.squared, lane, zeros(state.block))):
             if state.power_t == 0.5:
-                length2 = _rates(state, work, indices, lane, zeros(state.block))
+                length2 = _rates(state, work, indices, lane, zeros(state.block), ahead, line)
+                line += 2
             else:
                 length2 = _rates_by_power(state, work, indices, lane)
             _steps(state, work, lane, length2, h, target, zeros(state.block))
@@ -139,10 +129,26 @@ def learn(
 
 
 @hot
-def _squared_gradient(logistic: bool, score: np.float32, y: np.float32) -> np.float32:
-    """The squared derivative of the loss, or 0 where the loss is 0 in float32."""
-    if not logistic:
-        return f32(4) * (score - y) * (score - y)
+def _gradients(
+    state: LinearState, work: LinearWork, lane: int, h: Floats32, y: np.float32, p: Floats, zero: Any
+) -> bool:
+    """The weighted squared derivative of the loss for a block of learners; whether any has something to learn."""
+    importance = narrow(load(p, lane, zero))
+    if state.logistic:
+        for i in range(lane, lane + len(state.block)):
+            work.squared[i] = _squared_logistic(h[i], y)
+        squared = importance * load(work.squared, lane, zero)
+    else:
+        error = load(h, lane, zero) - splat(y, zero)
+        squared = importance * (splat(f32(4), zero) * error * error)
+    store(work.squared, lane, squared)
+    store(work.importance, lane, where_positive(squared, importance))
+    return any_positive(squared)
+
+
+@hot
+def _squared_logistic(score: np.float32, y: np.float32) -> np.float32:
+    """The squared derivative of the logistic loss, or 0 where the loss is 0 in float32."""
     if f32(1) + math.exp(-y * score) == f32(1):
         return f32(0)
     d = -y / (f32(1) + math.exp(y * score))
@@ -190,10 +196,13 @@ def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
 
 
 @hot
-def _rates(state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any) -> np.float32:
+def _rates(
+    state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any, ahead: Ints32, line: int
+) -> np.float32:
     """Add the squared gradient to every feature's sum; work out the step sizes and the gain of a unit step.
 
-    Returns the example's squared length, each feature in units of its scale.
+    Returns the example's squared length, each feature in units of its scale. The loop waits for roots and divisions,
+    which is the time to ask for weights of the next example, two cache lines of a feature's row in each pass.
     """
     width = len(state.block)
     lanes = state.weights.shape[2]
@@ -209,6 +218,10 @@ def _rates(state: LinearState, work: LinearWork, indices: Ints32, lane: int, zer
         store(work.rates, k * width, rate)
         gain += x2 * rate
         length2 += work.length2[k]
+        if k < ahead.size:
+            at = (np.int64(ahead[k]) + 1) * (2 * lanes) + 16 * line
+            prefetch(state.weights, at)
+            prefetch(state.weights, at + 16)
     total = load(state.weights, lanes + lane, zero) + squared
     store(state.weights, lanes + lane, total)
     rate = where_positive(total, splat(f32(1), zero) / sqrt(total))
