@@ -13,6 +13,8 @@ from typing import Any
 
 from numba.extending import overload
 
+from onlineboost._jit import njit
+
 
 _OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": True}  # the call costs nothing, whatever the kernel
 
@@ -36,9 +38,12 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
     return stub
 
 
-def register(function: Callable[..., Any], state: type, kernel: Callable[..., Any]) -> None:
-    """From now on ``function(state, ...)`` is ``kernel(state, ...)`` for states of this class."""
-    function.kernels[state] = kernel  # type: ignore[attr-defined]
+def register(function: Callable[..., Any], state: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """From now on ``function(state, ...)`` is ``kernel(state, ...)`` for states of this class. Returns it compiled."""
+    ours = "_nrt" in getattr(kernel, "targetoptions", {})  # else it is plain Python, or compiled by other options
+    compiled = kernel if ours else njit(getattr(kernel, "py_func", kernel))
+    function.kernels[state] = compiled  # type: ignore[attr-defined]
+    return compiled
 
 
 @generic

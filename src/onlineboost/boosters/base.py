@@ -41,9 +41,7 @@ class Booster(OnlineClassifier):
         cls, *, state: type, vote: Callable[..., float], round: Callable[..., None], **keywords: Any
     ) -> None:
         super().__init_subclass__(**keywords)
-        cls._kernels = (vote, round)
-        dispatch.register(dispatch.vote, state, vote)
-        dispatch.register(dispatch.round, state, round)
+        cls._kernels = (dispatch.register(dispatch.vote, state, vote), dispatch.register(dispatch.round, state, round))
 
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:

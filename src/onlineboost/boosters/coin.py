@@ -1,7 +1,8 @@
 """The biased coin of boost-by-majority: its bias, and binomial probabilities to the last bit.
 
 Probabilities are built from ratios of neighbours, outward from the largest, in twice the working precision (Dekker
-1971), and rounded once. No logarithm, no factorial, no overflow: the same bits on every machine, for any N.
+1971), and rounded once: to the nearest number, except that within 1e-12 of a tie it may be the other of the two. No
+logarithm, no factorial, no overflow: the same bits on every machine, for any N.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from onlineboost.parameters import check_between
 Coin = Literal["auto"] | float
 
 _SPLIT = 134217729.0  # 2^27 + 1
-_NOTHING = 1e-300  # smaller probabilities are zero
+NOTHING = 1e-300  # smaller weights are zero
 
 
 def bias(coin: Coin, gamma: float, sampled: bool) -> float:
@@ -38,33 +39,39 @@ def bias(coin: Coin, gamma: float, sampled: bool) -> float:
 
 @njit
 def mode(m: int, b: float) -> int:
-    """The most probable number of heads in m tosses."""
-    return min(int((m + 1) * b), m)
+    """The most probable number of heads in m tosses: floor((m + 1) b), if that could be computed without rounding."""
+    k = min(int((m + 1) * b), m)
+    if k < m and _less(_product(float(k + 1), 1 - b), _product(float(m - k), b)):
+        return k + 1
+    if k > 0 and _less(_product(float(m - k + 1), b), _product(float(k), 1 - b)):
+        return k - 1
+    return k
 
 
 @njit
-def relative_binomial(m: int, b: float, at: int, low: int, high: int, out: Floats) -> None:
-    """``out[k - low]`` = Pr[k heads in m tosses] / Pr[``at`` heads], for low <= k <= high; correctly rounded."""
+def binomial(m: int, b: float, at: int, there: tuple[float, float], low: int, out: Floats) -> None:
+    """``out[k - low]``: proportional to Pr[k heads in m tosses], and ``there`` for k = ``at``; correctly rounded."""
     q = 1 - b  # exact, as b >= 1/2
     out[:] = 0.0
-    out[at - low] = 1.0
-    value = (1.0, 0.0)
-    for k in range(at, high):
+    value = there
+    for k in range(at, low + out.size):
+        if value[0] < NOTHING:
+            break
+        if k >= low:
+            out[k - low] = value[0]
         value = _divide(_multiply(value, _product(float(m - k), b)), _product(float(k + 1), q))
-        if value[0] < _NOTHING:
+    value = there
+    for k in range(at, low - 1, -1):
+        if value[0] < NOTHING:
             break
-        out[k + 1 - low] = value[0]
-    value = (1.0, 0.0)
-    for k in range(at, low, -1):
+        if k < low + out.size:
+            out[k - low] = value[0]
         value = _divide(_multiply(value, _product(float(k), q)), _product(float(m - k + 1), b))
-        if value[0] < _NOTHING:
-            break
-        out[k - 1 - low] = value[0]
 
 
 @njit
-def peak_probability(m: int, b: float) -> tuple[float, float]:
-    """Pr[mode(m, b) heads in m tosses] in twice the precision: one over the sum of all probabilities relative to it."""
+def peak(m: int, b: float, factor: float) -> tuple[float, float]:
+    """``factor`` times Pr[mode(m, b) heads in m tosses]: over the sum of all probabilities relative to that one."""
     q = 1 - b
     at = mode(m, b)
     total = (1.0, 0.0)
@@ -72,15 +79,15 @@ def peak_probability(m: int, b: float) -> tuple[float, float]:
     for k in range(at, m):
         value = _divide(_multiply(value, _product(float(m - k), b)), _product(float(k + 1), q))
         total = _add(total, value)
-        if value[0] < _NOTHING:
+        if value[0] < NOTHING:
             break
     value = (1.0, 0.0)
     for k in range(at, 0, -1):
         value = _divide(_multiply(value, _product(float(k), q)), _product(float(m - k + 1), b))
         total = _add(total, value)
-        if value[0] < _NOTHING:
+        if value[0] < NOTHING:
             break
-    return _divide((1.0, 0.0), total)
+    return _divide((factor, 0.0), total)
 
 
 @njit
@@ -100,6 +107,11 @@ def _product(a: float, b: float) -> tuple[float, float]:
     b1 = t - (t - b)
     b2 = b - b1
     return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+@njit
+def _less(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1])
 
 
 @njit

@@ -21,7 +21,7 @@ import numpy as np
 from onlineboost._jit import njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
-from onlineboost.boosters.coin import Coin, bias, mode, peak_probability, relative_binomial
+from onlineboost.boosters.coin import Coin, bias, binomial, mode, peak
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
@@ -66,31 +66,26 @@ def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> Online
     size = high - low + 1
     start = np.cumsum(size) - size - low
     table = np.empty(int(size.sum()))
-    _fill(table, start, low, high, b, normalizer == "reachable", normalizer == "none", normalizer == "lemma")
+    _fill(table, start, low, b, normalizer == "reachable", normalizer == "none", normalizer == "lemma")
     return OnlineBBMState(table, start, low, high)
 
 
 @njit
-def _fill(
-    table: Floats, start: Ints, low: Ints, high: Ints, b: float, reachable: bool, none: bool, lemma: bool
-) -> None:
+def _fill(table: Floats, start: Ints, low: Ints, b: float, reachable: bool, none: bool, lemma: bool) -> None:
     N = start.size
     for i in range(1, N + 1):
         m = N - i
-        first, last = low[i - 1], high[i - 1]
-        row = table[start[i - 1] + first : start[i - 1] + last + 1]
-        peak = mode(m, b)
+        at, there = mode(m, b), (1.0, 0.0)  # the largest of all binomial weights becomes 1
         if reachable:  # the largest weight that learner i can meet becomes 1
-            reach_low, reach_high = max(0, N // 2 - i + 1), min(m, N // 2)
-            relative_binomial(m, b, min(max(peak, reach_low), reach_high), first, last, row)
-            continue
-        whole = np.empty(m + 1)  # the largest of all binomial weights becomes 1
-        relative_binomial(m, b, peak, 0, m, whole)
-        row[:] = whole[first : last + 1]
-        if none:
-            row *= peak_probability(m, b)[0]
-        elif lemma and m > 0:  # Lemma 4 with its constant
-            row *= peak_probability(m, b)[0] * math.sqrt(2 * math.pi * m * b * (1 - b))
+            at = min(max(at, N // 2 - i + 1, 0), m, N // 2)
+        elif none:
+            there = peak(m, b, 1.0)
+        elif lemma and m > 0:  # Lemma 4 with its constant, which is no bound for coins far from fair
+            bounded = peak(m, b, math.sqrt(2 * math.pi * m * b * (1 - b)))
+            there = bounded if bounded[0] < 1 else there
+        first = start[i - 1] + low[i - 1]
+        last = start[i] + low[i] if i < N else table.size
+        binomial(m, b, at, there, low[i - 1], table[first:last])
 
 
 class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):

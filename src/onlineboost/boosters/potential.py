@@ -20,7 +20,7 @@ import numpy as np
 
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery
-from onlineboost.boosters.coin import Coin, bias
+from onlineboost.boosters.coin import NOTHING, Coin, bias
 from onlineboost.boosters.online_bbm import OnlineBBMState, round, vote
 from onlineboost.errors import ParameterError
 
@@ -115,7 +115,9 @@ def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMStat
     for i in range(N, 0, -1):
         top = exponent.max()
         row = np.ldexp(mantissa, exponent - top)
-        table[start[i - 1] : start[i - 1] + i] = (row / row.max())[::-1]  # k falls as c grows
+        row /= row.max()
+        row[row < NOTHING] = 0
+        table[start[i - 1] : start[i - 1] + i] = row[::-1]  # k falls as c grows
         left = (1 - b) * mantissa[:-1], exponent[:-1]
         right = b * mantissa[1:], exponent[1:]
         mantissa, exponent = _add(*left, *right)

@@ -79,10 +79,10 @@ class Committee:
         return self.kind.from_dict(x, columns, learning)
 
     def predict(self, x: Any, hard: bool) -> Floats:
-        """Every member's vote; one that has learnt nothing yet votes 0, and 0 counts as +1."""
+        """Every member's vote; one that cannot tell yet votes 0, and 0 counts as +1."""
         votes = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
-            if self.started[i]:
+            if self.started[i] or self.kind.votes_untaught:
                 votes[i] = self.kind.sign(member, x, self.labels) if hard else self.kind.score(member, x, self.labels)
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
@@ -97,6 +97,8 @@ class Committee:
 
 class Kind(Protocol):
     """How the classifiers of one library are spoken to."""
+
+    votes_untaught: bool  # whether it can be asked before it was taught
 
     def takes_weights(self, estimator: Any) -> bool: ...
 
@@ -117,6 +119,8 @@ class Kind(Protocol):
 
 class _River:
     """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts."""
+
+    votes_untaught = True
 
     def takes_weights(self, estimator: Any) -> bool:
         return "w" in inspect.signature(estimator.learn_one).parameters
@@ -144,6 +148,8 @@ class _River:
 
 class _ScikitLearn:
     """``partial_fit(X, y, classes, sample_weight)``, ``predict(X)``, ``decision_function(X)`` on tables of one row."""
+
+    votes_untaught = False
 
     def takes_weights(self, estimator: Any) -> bool:
         return "sample_weight" in inspect.signature(estimator.partial_fit).parameters
@@ -177,6 +183,8 @@ class _ScikitLearn:
 
 class _Ours:
     """Our own classifiers, reached below their checks: the rows were checked before."""
+
+    votes_untaught = True
 
     def takes_weights(self, estimator: Any) -> bool:
         return True

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import settings
+
+settings.register_profile("onlineboost", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("onlineboost")
+
+SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def real_set():
+    """A function that loads one of the sets in ../shared/data, shuffled, or skips the test where it is absent."""
+
+    def load(name: str, rows: int) -> tuple[sp.csr_matrix, np.ndarray]:
+        path = SHARED / f"{name}.libsvm.gz"
+        if not path.exists():
+            pytest.skip(f"needs {name}.libsvm.gz in ../shared/data, which a plain clone does not have")
+        labels, indptr, indices, values = [], [0], [], []
+        with gzip.open(path, "rt") as lines:
+            for line in lines:
+                label, *features = line.split()
+                labels.append(float(label))
+                for feature in features:
+                    index, value = feature.split(":")
+                    indices.append(int(index) - 1)
+                    values.append(float(value))
+                indptr.append(len(indices))
+        X = sp.csr_matrix((values, indices, indptr), dtype=np.float32)
+        order = np.random.default_rng(0).permutation(len(labels))[:rows]
+        return X[order], np.array(labels)[order]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def stream():
+    """Four hundred rows of a noisy linear rule, with ten features on different scales and some zeros."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(400, 10)).astype(np.float32) * (2.0 ** np.arange(-4, 6)).astype(np.float32)
+    X[rng.random(X.shape) < 0.2] = 0
+    y = np.where(X @ rng.normal(size=10) + rng.normal(size=400) > 0, 1, -1)
+    return X, y

@@ -1,0 +1,289 @@
+"""The algorithms again: slow, literal, as the pseudo-code has them. The oracle of every test; shares no product code.
+
+Binomial weights and potentials are exact integers until the last division, which Python rounds correctly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from itertools import accumulate
+
+import numpy as np
+
+SCALE = 1 << 53
+
+
+def sign(v: float) -> float:
+    return 1.0 if v >= 0 else -1.0
+
+
+def exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
+
+
+# ---- random numbers (SplitMix64 keyed by seed, example, stream)
+
+MASK = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+
+
+def mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def uniform(seed: int, example: int, stream: int) -> float:
+    key = mix((seed + STEP * (example + 1)) & MASK)
+    return (mix((key + STEP * (stream + 1)) & MASK) >> 11) / SCALE
+
+
+def draw(seed: int, example: int, stream: int, mean: float) -> float:
+    whole = math.floor(mean)
+    return whole + (uniform(seed, example, stream) < mean - whole)
+
+
+# ---- Online BBM: Algorithm 1
+
+
+@cache
+def coin_weight(m: int, k: int, b: float) -> int:
+    """C(m, k) b^k (1-b)^(m-k) times SCALE^m, exactly."""
+    if k < 0 or k > m:
+        return 0
+    heads = int(b * SCALE)
+    assert heads / SCALE == b
+    return math.comb(m, k) * heads**k * (SCALE - heads) ** (m - k)
+
+
+@cache
+def largest_weight(N: int, i: int, b: float, normalizer: str) -> int:
+    """The norm of w^i times SCALE^(N-i): over what can be reached after i - 1 votes, or over everything."""
+    if normalizer == "none":
+        return SCALE ** (N - i)
+    margins = range(-(i - 1), i, 2)
+    ks = [math.floor((N - i - s + 1) / 2) for s in margins] if normalizer == "reachable" else range(N - i + 1)
+    return max(coin_weight(N - i, k, b) for k in ks)
+
+
+class OnlineBBM:
+    def __init__(self, N: int, b: float, normalizer: str = "reachable") -> None:
+        self.N, self.b, self.normalizer = N, b, normalizer
+
+    def score(self, h: list[float]) -> float:
+        return sum(h)  # line 3
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        N, p = self.N, []
+        s = 0.0  # line 4
+        for i in range(1, N + 1):  # line 5
+            k = math.floor((N - i - s + 1) / 2)  # line 7
+            w = coin_weight(N - i, k, self.b)  # line 8
+            p.append(w / largest_weight(N, i, self.b, self.normalizer))  # line 9
+            s = s + y * h[i - 1]  # line 6
+        return p
+
+
+# ---- the potential family: section 3.1
+
+
+class PotentialBoost:
+    def __init__(self, N: int, b: float, terminal: Callable[[int], float]) -> None:
+        self.N = N
+        self.weights = potential_weights(N, b, terminal)
+
+    def score(self, h: list[float]) -> float:
+        return sum(h)
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        s, p = 0, []
+        for i in range(1, self.N + 1):
+            p.append(self.weights[i, s])
+            s += int(y * h[i - 1])
+        return p
+
+
+@cache
+def potential_weights(N: int, b: float, terminal: Callable[[int], float]) -> dict[tuple[int, int], float]:
+    """w^i(s) over its largest reachable value, from the recursion of equation (4)."""
+    heads = int(b * SCALE)
+    Phi = {s: int(terminal(s) * (1 << 60)) for s in range(-N - 1, N + 2)}  # every test's potential fits
+    weights = {}
+    for i in range(N, 0, -1):
+        w = {s: Phi[s - 1] - Phi[s + 1] for s in range(-(i - 1), i, 2)}
+        norm = max(w.values())
+        weights |= {(i, s): w[s] / norm for s in w}
+        Phi = {s: (SCALE - heads) * Phi[s - 1] + heads * Phi[s + 1] for s in range(-i, i + 1)}
+    return weights
+
+
+# ---- AdaBoost.OL: Algorithm 2
+
+
+class AdaBoostOL:
+    def __init__(self, N: int, expert: str, seed: int = 0) -> None:
+        self.N, self.expert, self.seed = N, expert, seed
+        self.v = [1.0] * N
+        self.alpha = [0.0] * N
+        self.t = 0
+
+    def experts(self, h: list[float]) -> list[float]:
+        return [sign(s) for s in accumulate(a * x for a, x in zip(self.alpha, h, strict=True))]  # lines 4-6
+
+    def score(self, h: list[float]) -> float:
+        if self.expert == "last":
+            return sum(a * x for a, x in zip(self.alpha, h, strict=True))
+        advice, total = self.experts(h), sum(self.v)
+        if self.expert == "vote":
+            return sum(v * e for v, e in zip(self.v, advice, strict=True)) / total
+        u, passed = uniform(self.seed, self.t, self.N) * total, 0.0
+        for v, e in zip(self.v, advice, strict=True):  # line 7
+            passed += v
+            if passed > u:
+                return e
+        return advice[-1]
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        advice, p = self.experts(h), []
+        self.t += 1
+        eta = 4 / math.sqrt(self.t)
+        s = 0.0  # line 9
+        for i in range(self.N):  # line 10
+            p.append(1 / (1 + exp(s)))  # line 14
+            z = y * h[i]  # line 11
+            s = s + self.alpha[i] * z  # line 12
+            self.alpha[i] = max(-2, min(2, self.alpha[i] + eta * z / (1 + exp(s))))  # line 13
+            self.v[i] *= math.exp(-(y != advice[i]))  # line 15
+        return p
+
+
+# ---- OSBoost and OSBoost.OCP: Chen, Lin and Lu 2012
+
+
+class OSBoost:
+    def __init__(self, N: int, gamma: float) -> None:
+        self.N, self.gamma = N, gamma
+        self.theta = gamma / (2 + gamma)
+
+    def score(self, h: list[float]) -> float:
+        return sum(h)
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        p, z, w = [], 0.0, 1.0
+        for i in range(self.N):
+            p.append(w)
+            z = z + y * h[i] - self.theta
+            w = min((1 - self.gamma) ** (z / 2), 1)
+        return p
+
+
+class OSBoostOCP(OSBoost):
+    def __init__(self, N: int, gamma: float) -> None:
+        super().__init__(N, gamma)
+        self.alpha = [1 / N] * N
+        self.t = 0
+
+    def score(self, h: list[float]) -> float:
+        return sum(a * x for a, x in zip(self.alpha, h, strict=True))
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        p = super().round(h, y)
+        self.t += 1
+        if y * self.score(h) < self.theta:
+            eta = math.sqrt(2) / math.sqrt(self.N * self.t)
+            self.alpha = nearest_on_simplex([a + eta * y * x for a, x in zip(self.alpha, h, strict=True)])
+        return p
+
+
+def nearest_on_simplex(a: list[float]) -> list[float]:
+    """Take the excess off evenly, drop what falls below zero, repeat (Michelot 1986)."""
+    alive = list(range(len(a)))
+    while True:
+        shift = (sum(a[i] for i in alive) - 1) / len(alive)
+        left = [i for i in alive if a[i] > shift]
+        if len(left) == len(alive):
+            return [max(x - shift, 0.0) for x in a]
+        alive = left
+
+
+# ---- Linear: section 2 of the description of Vowpal Wabbit, for N learners that share the features' scales
+
+f32 = np.float32
+
+
+class Linear:
+    def __init__(self, N: int, loss: str = "squared", learning_rate: float = 0.5) -> None:
+        self.N, self.loss, self.eta = N, loss, f32(learning_rate)
+        self.w: list[dict[int, np.float32]] = [{} for _ in range(N)]
+        self.G: list[dict[int, np.float32]] = [{} for _ in range(N)]
+        self.n: dict[int, np.float32] = {}
+        self.S, self.T = [0.0] * N, [0.0] * N
+
+    def predict(self, x: dict[int, float]) -> list[float]:
+        limit = 1.0 if self.loss == "squared" else 50.0
+        scores = []
+        for w in self.w:
+            p = f32(0)
+            for j, value in self.with_constant(x):
+                p += w.get(j, f32(0)) * value
+            scores.append(float(min(max(p, -limit), limit)))
+        return scores
+
+    @staticmethod
+    def with_constant(x: dict[int, float]) -> list[tuple[int, np.float32]]:
+        return [(j, f32(x[j])) for j in sorted(x)] + [(-1, f32(1))]
+
+    def learn(self, x: dict[int, float], y: float, importance: list[float]) -> None:
+        p = [f32(score) for score in self.predict(x)]
+        y = f32(y)
+        active = [i for i in range(self.N) if importance[i] > 0 and self.square(p[i], y) > 0]
+        if not active:
+            return
+        for j, value in self.with_constant(x):
+            if abs(value) > self.n.get(j, f32(0)):
+                for w in self.w:
+                    if j in w:
+                        w[j] *= self.n[j] / abs(value)
+                self.n[j] = abs(value)
+        for i in active:
+            self.learn_alone(i, x, y, f32(importance[i]), p[i])
+
+    def square(self, p: np.float32, y: np.float32) -> np.float32:
+        if self.loss == "squared":
+            return f32(4) * (p - y) * (p - y)
+        if f32(1) + f32(math.exp(-y * p)) == 1:
+            return f32(0)
+        return f32((1 / (1 + math.exp(float(y * p)))) ** 2)
+
+    def learn_alone(self, i: int, x: dict[int, float], y: np.float32, h: np.float32, p: np.float32) -> None:
+        w, G = self.w[i], self.G[i]
+        rates, nx, q = {}, f32(0), f32(0)
+        for j, value in self.with_constant(x):
+            G[j] = G.get(j, f32(0)) + h * self.square(p, y) * value * value
+            nx += value * value / (self.n[j] * self.n[j])
+            rates[j] = f32(1) / np.sqrt(G[j]) * (f32(1) / self.n[j])
+            q += value * value * rates[j]
+        self.S[i] += float(h) * float(nx)
+        self.T[i] += float(h)
+        M = np.sqrt(f32(self.T[i]) / f32(self.S[i]))
+        q *= M
+        H = self.eta * h
+        if self.loss == "squared":
+            U = (y - p) * f32(1 - math.exp(-2 * H * q)) / q if H * q >= 1e-6 else 2 * (y - p) * H
+        else:
+            d = math.exp(float(y * p))
+            U = f32(self.implicit(float(H * q), float(y), float(p), d)) / q if H * q >= 1e-6 else y * H / f32(1 + d)
+        for j, value in self.with_constant(x):
+            w[j] = w.get(j, f32(0)) + U * M * (value * rates[j])
+
+    @staticmethod
+    def implicit(hq: float, y: float, p: float, d: float) -> float:
+        """By how much the score moves: m with m + e^(y(p + m)) y ... solved by bisection instead of Lambert's W."""
+        # The margin u = y * score obeys u + e^u = (y p) + e^(y p) + H q.
+        goal, low, high = y * p + d + hq, y * p, y * p + hq
+        for _ in range(200):
+            u = (low + high) / 2
+            low, high = (u, high) if u + math.exp(u) < goal else (low, u)
+        return y * (low - y * p)

@@ -1,0 +1,49 @@
+"""The table of Online BBM's weights is the formula, rounded once."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+import reference
+
+from onlineboost import ParameterError
+from onlineboost.boosters.coin import bias
+from onlineboost.boosters.online_bbm import weight_table
+
+
+@pytest.mark.parametrize("normalizer", ["reachable", "mode", "none"])
+@pytest.mark.parametrize("N", [1, 2, 3, 21, 64, 100])
+def test_every_weight_is_correctly_rounded(N, normalizer):
+    """The nearest float64 of the exact quotient of whole numbers; within 1e-12 of a tie, either neighbour."""
+    for gamma in (0.02, 0.1, 0.3, 0.49):
+        b = 0.5 + gamma
+        state = weight_table(N, b, normalizer, False)
+        for i in range(1, N + 1):
+            norm = reference.largest_weight(N, i, b, normalizer)
+            for k in range(N - i + 1):
+                weight, found = reference.coin_weight(N - i, k, b), state.table[state.start[i - 1] + k]
+                exact = weight / norm if normalizer == "none" or weight <= norm else None
+                if exact is None or exact == found:
+                    continue  # beyond what hard votes can reach, a weight above the reachable maximum is not stored
+                if exact < 1e-299:
+                    assert found <= 1e-299
+                    continue
+                error = abs(Fraction(float(found)) - Fraction(weight, norm))
+                assert error <= Fraction(math.ulp(exact)) * (Fraction(1, 2) + Fraction(1, 10**12))
+
+
+def test_lemma_normaliser_bounds_every_weight_by_one():
+    for N in (2, 21, 301):
+        for b in (0.51, 0.6, 0.75, 0.99):
+            table = weight_table(N, b, "lemma", False).table
+            assert 0 <= table.min() and table.max() <= 1
+
+
+def test_bias():
+    assert bias("auto", 0.2, sampled=True) == 0.6
+    assert bias("auto", 0.2, sampled=False) == 0.7
+    for coin in (0.5, 1.0, "heads", 0.2):
+        with pytest.raises(ParameterError, match="coin="):
+            bias(coin, 0.2, sampled=False)
