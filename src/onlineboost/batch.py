@@ -28,9 +28,6 @@ class Batch(NamedTuple):
     y: Floats  # -1 or +1
     weight: Floats
 
-    def __len__(self) -> int:  # the number of rows, not of fields
-        return self.y.size
-
 
 class Dense:
     """A checked two-dimensional array of finite numbers."""
