@@ -115,7 +115,7 @@ def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:
     indptr = np.empty(rows + 1, np.int64)
     indices, values = np.empty(dense.size + 1, np.int32), np.empty(dense.size + 1, np.float32)
     _drop_zeros(dense, indptr, indices, values)
-    return indptr, indices, values
+    return indptr, indices[: indptr[-1]], values[: indptr[-1]]
 
 
 @njit

@@ -36,17 +36,17 @@ class Columns:
         return len(self.names) if self.fixed is None else self.fixed
 
     def row(self, x: Mapping[Any, Any], *, learning: bool, y: float = 1.0, weight: float = 1.0) -> Batch:
-        """The features as a batch of one row. Unknown names become columns when learning, else they are left out."""
+        """The features as a batch of one row."""
+        pairs = [(column, value) for column, value in self.pairs(x, learning=learning) if np.float32(value) != 0]
+        return one_row([column for column, _ in pairs], [value for _, value in pairs], y, weight)
+
+    def pairs(self, x: Mapping[Any, Any], *, learning: bool) -> list[tuple[int, float]]:
+        """Columns in order, with values. Unknown names become columns when learning, else they are left out."""
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
-        numbers = [_number(name, value) for name, value in x.items()]
-        pairs = []
-        for name, value in numbers:
-            column = self._column(name, learning)
-            if column is not None and np.float32(value) != 0:
-                pairs.append((column, value))
-        pairs.sort()
-        return one_row([column for column, _ in pairs], [value for _, value in pairs], y, weight)
+        numbers = [_number(name, value) for name, value in x.items()]  # all are checked before a name is taken in
+        columns = [(self._column(name, learning), value) for name, value in numbers]
+        return sorted((column, value) for column, value in columns if column is not None)
 
     def _column(self, name: Any, learning: bool) -> int | None:
         if self.fixed is None:

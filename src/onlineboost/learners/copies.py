@@ -151,6 +151,9 @@ class _ScikitLearn:
 
     votes_untaught = False
 
+    def __init__(self) -> None:
+        self.dtype: Any = np.float64  # of the rows so far: a classifier wants all of one kind
+
     def takes_weights(self, estimator: Any) -> bool:
         return "sample_weight" in inspect.signature(estimator.partial_fit).parameters
 
@@ -158,14 +161,15 @@ class _ScikitLearn:
         return hasattr(estimator, "decision_function")
 
     def from_array(self, row: Any) -> Any:
+        self.dtype = row.dtype
         return row
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
         if columns.fixed is None:
             raise DataError("scikit-learn's classifiers need a fixed number of columns: begin with partial_fit on an array")
-        batch = columns.row(x, learning=False)
-        row = np.zeros((1, columns.fixed))
-        row[0, batch.indices] = batch.values
+        row = np.zeros((1, columns.fixed), self.dtype)
+        for column, value in columns.pairs(x, learning=False):
+            row[0, column] = value
         return row
 
     def sign(self, member: Any, x: Any, labels: Labels) -> float:

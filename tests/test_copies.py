@@ -1,0 +1,118 @@
+"""Committees of other libraries' classifiers, the real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from river import compose, linear_model, naive_bayes, preprocessing, tree
+from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.naive_bayes import BernoulliNB
+from stubs import Scripted, ScriptedUnweighted
+
+from onlineboost import AdaBoostOL, Copies, DataError, Linear, NotFittedError, OnlineBBM, ParameterError
+from onlineboost.datasets import load_letter
+
+
+def error(model, X, y):
+    return ((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()
+
+
+def test_river_trees_gain_from_boosting():
+    X, y = load_letter()
+    X, y = X[:2000], y[:2000]
+    tree_alone = OnlineBBM(tree.HoeffdingTreeClassifier(grace_period=50), 1)
+    boosted = OnlineBBM(tree.HoeffdingTreeClassifier(grace_period=50), 9, delivery="sample", random_state=0)
+    assert error(boosted, X, y) < error(tree_alone, X, y)
+
+
+def test_river_gets_the_users_own_labels_and_weights():
+    scripted = Scripted()
+    model = OnlineBBM(scripted, 3)
+    model.partial_fit([[1, 1, 1, 0], [-1, 1, -1, 1]], ["no", "yes"])
+    taught = [entry for member in model._machine.committee.members for log in member.log.values() for entry in log]
+    assert {label for label, _ in taught} == {"no", "yes"}
+    assert all(isinstance(weight, float) for _, weight in taught)
+
+
+def test_pipeline_takes_dicts_as_they_are():
+    model = AdaBoostOL(compose.Pipeline(preprocessing.OneHotEncoder(), naive_bayes.BernoulliNB()), 3)
+    for _ in range(20):
+        model.learn_one({"colour": "red", "shape": "round"}, "apple")
+        model.learn_one({"colour": "yellow", "shape": "long"}, "banana")
+    assert model.predict_one({"colour": "red", "shape": "round"}) == "apple"
+    assert model.predict_one({"colour": "yellow", "shape": "long"}) == "banana"
+
+
+@pytest.mark.parametrize("estimator", [SGDClassifier(loss="log_loss", random_state=0), Perceptron(), BernoulliNB()])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scikit_learn(estimator, sparse, stream):
+    X, y = stream[0][:150], np.where(stream[1][:150] > 0, "up", "down")
+    model = OnlineBBM(estimator, 3)
+    data = sp.csr_matrix(X) if sparse else X
+    assert model.fit(data, y).score(data, y) > 0.6
+    assert set(model.predict(data)) == {"up", "down"}
+
+
+def test_weights_are_refused_where_the_learner_takes_none(stream):
+    X, y = stream
+    with pytest.raises(ParameterError, match="delivery='weight': expected 'sample' or 'auto'.*takes no weights"):
+        OnlineBBM(ScriptedUnweighted(), 3, delivery="weight").fit(X, y)
+    model = OnlineBBM(ScriptedUnweighted(), 3, random_state=0).fit(X, y)
+    assert model._machine.settings.sample
+
+
+def test_auto_prefers_weights():
+    assert Copies(linear_model.LogisticRegression()).prefers == "weight"
+    assert Copies(naive_bayes.GaussianNB()).prefers == "sample"
+    assert Copies(SGDClassifier()).prefers == "weight"
+
+
+def test_real_votes_need_scores(stream):
+    class Labeller:
+        def partial_fit(self, X, y, sample_weight=None): ...
+        def predict(self, X): ...
+
+    with pytest.raises(ParameterError, match="votes='real': expected 'hard', since Labeller gives labels only"):
+        OnlineBBM(Labeller(), 3, votes="real").fit(*stream)
+
+
+def test_an_estimator_must_learn_online(stream):
+    with pytest.raises(ParameterError, match="estimator=.*learn_one and predict_one"):
+        OnlineBBM(object(), 3).fit(*stream)
+
+
+def test_members_are_separate_and_the_given_estimator_is_not_touched(stream):
+    given = SGDClassifier(loss="log_loss", random_state=0)
+    model = OnlineBBM(given, 3).fit(*stream)
+    assert not hasattr(given, "coef_")
+    assert len({id(member) for member in model._machine.committee.members}) == 3
+
+
+def test_scikit_learn_needs_an_array_first():
+    with pytest.raises(DataError, match="begin with partial_fit on an array"):
+        OnlineBBM(SGDClassifier(), 3).learn_one({"a": 1.0}, 1)
+
+
+def test_python_committees_are_pickled_not_saved(stream, tmp_path):
+    model = OnlineBBM(SGDClassifier(), 3).fit(*stream)
+    with pytest.raises(ParameterError, match="pickle saves the others"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_separate_copies_equal_the_fused_committee_where_scales_agree():
+    """With features of magnitude 1 there is nothing to share: the same bits, for any number of lanes."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((300, 6)) < 0.5, 1.0, -1.0)
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=300) > 0, 1, -1)
+    for loss in ("squared", "logistic"):
+        for n in (2, 7, 8, 9, 21):
+            fused = OnlineBBM(Linear(loss), n, votes="real").progressive_fit(X, y)
+            separate = OnlineBBM(Copies(Linear(loss)), n, votes="real").progressive_fit(X, y)
+            assert np.array_equal(fused, separate)
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError, match="call fit, partial_fit or learn_one"):
+        OnlineBBM().predict([[1.0]])

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onlineboost import DataError, Linear, OnlineBBM
+from onlineboost.labels import Labels
+
+X = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, -2.0], [-0.7, 1.0]] * 10)
+
+
+@pytest.mark.parametrize(
+    "pair", [(-1, 1), (0, 1), (False, True), (2, 7), ("ham", "spam"), (0.0, 1.0), (np.int8(3), np.int8(4)), ("", "x")]
+)
+def test_any_two_labels(pair):
+    """The same run whatever the labels are called, and answers in the user's own."""
+    y = np.array([pair[i] for i in (1, 0, 1, 0)] * 10)
+    model = OnlineBBM(n_estimators=3).fit(X, y)
+    same = OnlineBBM(n_estimators=3).fit(X, [1, -1, 1, -1] * 10)
+    assert np.array_equal(model.decision_function(X), same.decision_function(X))
+    assert set(model.predict(X)) <= set(pair)
+    assert model.predict(X).dtype.kind == y.dtype.kind
+    assert model.classes_.tolist() == list(pair)
+    assert type(model.predict_one({0: 1.0})) is type(y[0].item())
+
+
+def test_labels_one_by_one():
+    model = Linear()
+    assert model.predict_one({"a": 1.0}) is None
+    model.learn_one({"a": 1.0}, True)
+    assert model.classes_.tolist() == [True]
+    model.learn_one({"a": -1.0}, False)
+    assert model.classes_.tolist() == [False, True]
+    assert model.predict_one({"a": 1.0}) is True
+
+
+def test_first_of_unknown_labels_is_negative():
+    labels = Labels()
+    assert [labels.encode_one(label) for label in ("b", "a", "b")] == [-1.0, 1.0, -1.0]
+    with pytest.raises(DataError, match="'c': expected one of 'b', 'a'"):
+        labels.encode_one("c")
+
+
+def test_one_label_needs_classes():
+    with pytest.raises(DataError, match="1 different labels"):
+        Linear().fit(X, np.ones(40))
+    with pytest.raises(DataError, match="pass classes="):
+        Linear().partial_fit(X, np.ones(40))
+    model = Linear().partial_fit(X, np.ones(40), classes=[0, 1])
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_three_labels_are_refused():
+    with pytest.raises(DataError, match="3 different labels"):
+        Linear().fit(X, np.arange(40) % 3)
+
+
+def test_classes_cannot_change():
+    model = Linear().partial_fit(X, [0, 1] * 20)
+    model.partial_fit(X, [0, 1] * 20, classes=[0, 1])
+    with pytest.raises(DataError, match="this model knows"):
+        model.partial_fit(X, [0, 2] * 20, classes=[0, 2])
+    assert model.fit(X, [0, 2] * 20).classes_.tolist() == [0, 2]
+
+
+def test_strings_are_not_numbers():
+    model = Linear().fit(X, [0, 1] * 20)
+    with pytest.raises(DataError, match="label '1' at row 0"):
+        model.partial_fit(X, ["1", "0"] * 20)

@@ -1,0 +1,268 @@
+"""The promises of the architecture, for every booster over every kind of committee. A new class is covered by being listed."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river.naive_bayes import GaussianNB
+from sklearn.linear_model import SGDClassifier
+
+import onlineboost
+from onlineboost import AdaBoostOL, Copies, DataError, Linear, OnlineBBM, OSBoost, OSBoostOCP, PotentialBoost
+
+BOOSTERS = {
+    "bbm": OnlineBBM,
+    "potential": lambda *a, **k: PotentialBoost("logistic", *a, **k),
+    "adaboost": AdaBoostOL,
+    "adaboost-random": lambda *a, **k: AdaBoostOL(*a, expert="random", **k),
+    "osboost": OSBoost,
+    "ocp": OSBoostOCP,
+}
+COMPILED = {
+    "linear": Linear,
+    "logistic": lambda: Linear("logistic", learning_rate=0.1, power_t=0.3),
+}
+OBJECTS = {
+    "copies": lambda: Copies(Linear()),
+    "river": GaussianNB,
+    "sklearn": lambda: SGDClassifier(loss="log_loss", random_state=0),
+}
+
+
+def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
+    return BOOSTERS[booster]((COMPILED | OBJECTS)[learner](), n, delivery=delivery, random_state=3)
+
+
+def everything(model) -> bytes:
+    """All that affects the next update, as bytes."""
+    machine = model._machine
+    parts = [machine.clock.tobytes(), str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
+    for state in (machine.committee, machine.booster):
+        if isinstance(state, tuple):
+            parts += [np.asarray(field).tobytes() for field in state]
+        else:
+            parts.append(pickle.dumps(state))
+    return b"|".join(parts)
+
+
+every_pair = pytest.mark.parametrize(
+    ("booster", "learner"), [(b, m) for b in BOOSTERS for m in COMPILED] + [("bbm", m) for m in OBJECTS]
+)
+every_compiled_pair = pytest.mark.parametrize(("booster", "learner"), [(b, m) for b in BOOSTERS for m in COMPILED])
+both_deliveries = pytest.mark.parametrize("delivery", ["weight", "sample"])
+
+
+@both_deliveries
+@every_compiled_pair
+@settings(max_examples=5)
+@given(cuts=st.sets(st.integers(0, 400), max_size=6), sparse=st.booleans())
+def test_batching_does_not_change_a_bit(booster, learner, delivery, stream, cuts, sparse):
+    """Promise 1: fit, partial_fit on any batches and learn_one are the same run."""
+    if delivery == "weight" and learner == "river":
+        pytest.skip("GaussianNB takes no weights")
+    X, y = stream
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.5], size=len(y))
+    whole, parts = make(booster, learner, delivery), make(booster, learner, delivery)
+    scores = whole.progressive_fit(X, y, sample_weight=weight)
+    edges = [0, *sorted(cuts), len(y)]
+    pieces = []
+    for start, stop in zip(edges, edges[1:], strict=False):
+        part = sp.csr_matrix(X[start:stop]) if sparse else X[start:stop]
+        pieces.append(parts.progressive_fit(part, y[start:stop], weight[start:stop], classes=[-1, 1]))
+    assert np.array_equal(np.concatenate(pieces), scores)
+    assert everything(parts) == everything(whole)
+
+
+@both_deliveries
+@every_pair
+def test_one_by_one_equals_batches(booster, learner, delivery, stream):
+    """Promise 1 for dicts."""
+    if delivery == "weight" and learner == "river":
+        pytest.skip("GaussianNB takes no weights")
+    X, y = stream[0][:60], stream[1][:60]
+    batch, single = make(booster, learner, delivery), make(booster, learner, delivery)
+    batch.fit(X, y)
+    single.partial_fit(X[:1], y[:1], classes=[-1, 1])
+    for x, label in zip(X[1:], y[1:], strict=True):
+        features = dict(enumerate(x.tolist()))
+        single.learn_one(dict(reversed(features.items())) if learner in COMPILED else features, label)
+    scores = [single.decision_one(dict(enumerate(x.tolist()))) for x in X]
+    assert np.array_equal(batch.decision_function(X), scores)
+
+
+RESUME = """
+import sys, numpy as np, onlineboost
+data = np.load(sys.argv[1])
+model = onlineboost.load(sys.argv[2])
+np.save(sys.argv[3], model.progressive_fit(data["X"], data["y"]))
+model.save(sys.argv[4])
+"""
+
+
+def test_resume_in_another_process_is_exact(stream, tmp_path):
+    """Promise 2: save, load elsewhere, go on: the same bits as never having stopped. One process serves all pairs."""
+    X, y = stream
+    pairs = [(b, m, d) for b in BOOSTERS for m in COMPILED for d in ("weight", "sample")]
+    np.savez(tmp_path / "rest.npz", X=X[200:], y=y[200:])
+    script = "\n".join(
+        f"sys.argv = ['', {str(tmp_path / 'rest.npz')!r}, {str(tmp_path / str(k))!r}, "
+        f"{str(tmp_path / f'{k}.npy')!r}, {str(tmp_path / f'{k}.after')!r}]\n{RESUME}"
+        for k in range(len(pairs))
+    )
+    for k, pair in enumerate(pairs):
+        make(*pair).fit(X[:200], y[:200]).save(tmp_path / str(k))
+    subprocess.run([sys.executable, "-c", f"import sys\n{script}"], check=True)
+    for k, pair in enumerate(pairs):
+        uninterrupted = make(*pair).fit(X[:200], y[:200])
+        scores = uninterrupted.progressive_fit(X[200:], y[200:])
+        assert np.array_equal(np.load(tmp_path / f"{k}.npy"), scores), pair
+        assert everything(onlineboost.load(tmp_path / f"{k}.after")) == everything(uninterrupted), pair
+
+
+@both_deliveries
+@every_pair
+def test_copies_go_on_alike(booster, learner, delivery, stream):
+    """pickle and deepcopy hold everything too, for every kind of committee."""
+    if delivery == "weight" and learner == "river":
+        pytest.skip("GaussianNB takes no weights")
+    X, y = stream[0][:80], stream[1][:80]
+    model = make(booster, learner, delivery).fit(X[:50], y[:50])
+    twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    scores = model.progressive_fit(X[50:], y[50:])
+    for twin in twins:
+        assert np.array_equal(twin.progressive_fit(X[50:], y[50:]), scores)
+
+
+@every_compiled_pair
+def test_same_seed_same_run(booster, learner, stream):
+    """Promise 3; and another seed draws otherwise."""
+    X, y = stream
+    first, second, other = (make(booster, learner, "sample") for _ in range(3))
+    other.set_params(random_state=4)
+    assert np.array_equal(first.progressive_fit(X, y), second.progressive_fit(X, y))
+    assert everything(first) == everything(second)
+    other.fit(X, y)
+    assert everything(first) != everything(other)
+
+
+@every_pair
+def test_predict_is_pure(booster, learner, stream):
+    X, y = stream[0][:60], stream[1][:60]
+    model = make(booster, learner).fit(X, y)
+    before = everything(model)
+    first = model.decision_function(X)
+    model.predict(X)
+    model.predict_one(dict(enumerate(X[0].tolist())))
+    model.score(X, y)
+    assert np.array_equal(model.decision_function(X), first)
+    assert everything(model) == before
+
+
+@pytest.mark.parametrize("booster", ["bbm", "potential", "osboost", "ocp"])
+@pytest.mark.parametrize("learner", COMPILED)
+@both_deliveries
+def test_one_learner_is_the_learner_alone(booster, learner, delivery, stream):
+    """Promise 4: N = 1 boosts nothing. AdaBoost.OL is not in it: it shows its learner weight 1/2 and may flip it."""
+    X, y = stream
+    alone = COMPILED[learner]()
+    scores = alone.progressive_fit(X, y)
+    boosted = make(booster, learner, delivery, n=1)
+    votes = boosted.progressive_fit(X, y)
+    assert np.array_equal(votes >= 0, scores >= 0)
+    assert all(np.array_equal(a, b) for a, b in zip(boosted._machine.committee, alone._machine.committee, strict=True))
+
+
+def test_one_learner_with_real_votes_scores_like_the_learner_alone(stream):
+    X, y = stream
+    alone = Linear().progressive_fit(X, y)
+    assert np.array_equal(OnlineBBM(n_estimators=1, votes="real").progressive_fit(X, y), alone)
+
+
+def spoil(X, y, weight, kind):
+    X, y, weight = X.astype(np.float64), y.astype(object), weight.copy()
+    if kind == "nan":
+        X[7, 3] = np.nan
+    elif kind == "infinite":
+        X[7, 3] = -np.inf
+    elif kind == "beyond float32":
+        X[7, 3] = 1e39
+    elif kind == "label":
+        y[7] = 2
+    elif kind == "weight":
+        weight[7] = -1
+    elif kind == "nan weight":
+        weight[7] = np.nan
+    elif kind == "width":
+        X = X[:, :-1]
+    elif kind == "short y":
+        y = y[:-1]
+    elif kind == "short weight":
+        weight = weight[:-1]
+    elif kind == "one dimension":
+        X = X[0]
+    return X, y, weight
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "message", "row", "column"),
+    [
+        ("nan", "nan at row 7, column 3", 7, 3),
+        ("infinite", "-inf at row 7, column 3", 7, 3),
+        ("beyond float32", r"1e\+39 at row 7, column 3", 7, 3),
+        ("label", "label 2 at row 7: expected one of -1, 1", 7, None),
+        ("weight", "sample_weight has -1.0 at row 7", 7, None),
+        ("nan weight", "sample_weight has nan at row 7", 7, None),
+        ("width", "X has 9 features, but this model was trained on 10", None, None),
+        ("short y", r"y has shape \(49,\): expected \(50,\)", None, None),
+        ("short weight", r"sample_weight has shape \(49,\)", None, None),
+        ("one dimension", r"expected two dimensions", None, None),
+    ],
+)
+def test_errors_leave_the_model_as_it_was(kind, message, row, column, sparse, stream):
+    """Promise 5: bad input is refused whole, with its place named."""
+    if sparse and kind == "one dimension":
+        pytest.skip("a sparse matrix always has two dimensions")
+    X, y = stream[0][:50], stream[1][:50]
+    X, y, weight = spoil(X, y, np.ones(50), kind)
+    for learner in ("linear", "copies"):
+        model = make("bbm", learner).fit(*(part[:50] for part in stream))
+        before = everything(model)
+        with pytest.raises(DataError, match=message) as caught:
+            model.partial_fit(sp.csr_matrix(X) if sparse else X, y, sample_weight=weight)
+        assert (caught.value.row, caught.value.column) == (row, column)
+        assert everything(model) == before
+
+
+@pytest.mark.parametrize("x", [{"3": 1.0}, {10: 1.0}, {0: float("nan")}, {0: None}, {0: 1e39}, [1.0, 2.0]])
+def test_a_bad_dict_leaves_the_model_as_it_was(x, stream):
+    X, y = stream
+    model = make("bbm", "linear").fit(X, y)
+    before = everything(model)
+    for call in (lambda: model.learn_one(x, 1), lambda: model.predict_one(x)):
+        with pytest.raises(DataError):
+            call()
+    for label, weight in ((3, 1.0), (1, -1.0), (1, float("nan")), (None, 1.0)):
+        with pytest.raises(DataError):
+            model.learn_one({0: 1.0}, label, weight)
+    assert everything(model) == before
+
+
+def test_memory_does_not_grow_with_the_stream(stream):
+    """Promise 6."""
+    X, y = stream
+    for booster in BOOSTERS:
+        model = make(booster, "linear")
+        model.fit(X[:10], y[:10])
+        size = len(pickle.dumps(model))
+        for _ in range(5):
+            model.partial_fit(X, y)
+        assert len(pickle.dumps(model)) <= size + 64
