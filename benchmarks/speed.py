@@ -46,7 +46,9 @@ def dense(rows: int) -> tuple[Any, np.ndarray]:
 def sparse(rows: int) -> tuple[Any, np.ndarray]:
     rng = np.random.default_rng(0)
     indices = np.concatenate([np.sort(rng.choice(43_000, 76, replace=False)) for _ in range(rows)])
-    X = sp.csr_matrix((rng.random(rows * 76).astype(np.float32) + 0.1, indices, np.arange(rows + 1) * 76), (rows, 43_000))
+    X = sp.csr_matrix(
+        (rng.random(rows * 76).astype(np.float32) + 0.1, indices, np.arange(rows + 1) * 76), (rows, 43_000)
+    )
     return X, noisy_labels(X, rng)
 
 
@@ -123,7 +125,9 @@ def main() -> None:
     sets = {name: make for name, make in sets.items() if name.startswith(options.only)}
 
     results = []
-    table = Table("data", "learners", "vw ex/s", "onlineboost ex/s", "ratio", "floor", title="Online BBM; 1: no boosting")
+    table = Table(
+        "data", "learners", "vw ex/s", "onlineboost ex/s", "ratio", "floor", title="Online BBM; 1: no boosting"
+    )
     with Progress(transient=True) as progress:
         task = progress.add_task("timing", total=3 * len(sets) * options.repeats)
         for name, make in sets.items():

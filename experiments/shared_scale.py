@@ -130,8 +130,8 @@ def page(results: list[Result], command: str) -> str:
         [
             "# One scale for all learners, or one for each",
             "",
-            f"Progressive 0-1 error of `Linear()`, and of Online BBM with {LEARNERS} of them (gamma {GAMMA:g}, weights),",
-            "sharing each feature's scale (fused) or keeping their own, as in Vowpal Wabbit (separate: `Copies(Linear())`).",
+            f"Progressive 0-1 error of `Linear()`, and of {LEARNERS} of them in Online BBM (weights, gamma {GAMMA:g}) that",
+            "share each feature's scale (fused) or keep their own, as in Vowpal Wabbit (separate: `Copies(Linear())`).",
             "",
             f"    {command}",
             "",

@@ -1,8 +1,8 @@
 """Rebuild src/onlineboost/datasets/data/letter.npz from Debian's r-cran-mlbench.
 
-    apt-get download r-cran-mlbench && dpkg-deb -x r-cran-mlbench_*.deb mlbench
-    pip install rdata
-    python scripts/make_letter.py mlbench/usr/lib/R/site-library/mlbench/data/LetterRecognition.rda
+apt-get download r-cran-mlbench && dpkg-deb -x r-cran-mlbench_*.deb mlbench
+pip install rdata
+python scripts/make_letter.py mlbench/usr/lib/R/site-library/mlbench/data/LetterRecognition.rda
 """
 
 import sys

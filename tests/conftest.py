@@ -41,6 +41,10 @@ def real_set():
 
 @pytest.fixture(scope="session")
 def stream():
+    return make_stream()
+
+
+def make_stream():
     """Four hundred rows of a noisy linear rule, with ten features on different scales and some zeros."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(400, 10)).astype(np.float32) * (2.0 ** np.arange(-4, 6)).astype(np.float32)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Scripted:
-    """River's interface. Copy i votes x[i]; its log lists, by the last feature (the example's number), what it was taught."""
+    """River's interface. Copy i votes x[i]; its log says what it was taught, by the last feature: a number."""
 
     def __init__(self) -> None:
         self.numbers = itertools.count()

@@ -38,7 +38,7 @@ def test_lemma_normaliser_bounds_every_weight_by_one():
     for N in (2, 21, 301):
         for b in (0.51, 0.6, 0.75, 0.99):
             table = weight_table(N, b, "lemma", False).table
-            assert 0 <= table.min() and table.max() <= 1
+            assert table.min() >= 0 and table.max() <= 1
 
 
 def test_bias():

@@ -1,4 +1,4 @@
-"""The promises of the architecture, for every booster over every kind of committee. A new class is covered by being listed."""
+"""The promises of the architecture, for every booster over every kind of committee: list a new class to cover it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_batching_does_not_change_a_bit(booster, learner, delivery, stream, cuts
     scores = whole.progressive_fit(X, y, sample_weight=weight)
     edges = [0, *sorted(cuts), len(y)]
     pieces = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         part = sp.csr_matrix(X[start:stop]) if sparse else X[start:stop]
         pieces.append(parts.progressive_fit(part, y[start:stop], weight[start:stop], classes=[-1, 1]))
     assert np.array_equal(np.concatenate(pieces), scores)

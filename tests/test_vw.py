@@ -10,7 +10,9 @@ import vw
 from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM
 from onlineboost.datasets import load_letter
 
-LABEL_RANGE = "--min_prediction -1 --max_prediction 1"  # ours is this from the start; VW's grows with the labels it meets
+LABEL_RANGE = (
+    "--min_prediction -1 --max_prediction 1"  # ours is this from the start; VW's grows with the labels it meets
+)
 
 
 def dense_stream(rows: int):
@@ -21,7 +23,9 @@ def dense_stream(rows: int):
 
 def sparse_stream(rows: int):
     rng = np.random.default_rng(1)
-    X = vw.exact_in_text(sp.random(rows, 3000, density=0.01, random_state=1, data_rvs=lambda k: rng.exponential(size=k)))
+    X = vw.exact_in_text(
+        sp.random(rows, 3000, density=0.01, random_state=1, data_rvs=lambda k: rng.exponential(size=k))
+    )
     return X, np.where(X @ rng.normal(size=3000) + rng.normal(size=rows) > 0, 1, -1)
 
 
@@ -64,9 +68,7 @@ def test_linear_equals_vw_on_real_sets(name, real_set):
 
 VW_COIN = float(np.float32(0.5) + np.float32(0.1))
 BOOSTED = {
-    "BBM": lambda n: OnlineBBM(
-        Copies(Linear()), n, delivery="weight", votes="real", coin=VW_COIN, normalizer="none"
-    ),
+    "BBM": lambda n: OnlineBBM(Copies(Linear()), n, delivery="weight", votes="real", coin=VW_COIN, normalizer="none"),
     "logistic": lambda n: AdaBoostOL(Copies(Linear()), n, delivery="weight", votes="real", expert="last"),
 }
 

@@ -45,9 +45,7 @@ def progressive(options: str, X: Any, y: np.ndarray, weight: np.ndarray | None =
     for r in range(csr.shape[0]):
         part = slice(csr.indptr[r], csr.indptr[r + 1])
         importance = "" if weight is None else f" {weight[r]:g}"
-        features = " ".join(
-            f"{j}:{write_number(v)}" for j, v in zip(csr.indices[part], csr.data[part], strict=True)
-        )
+        features = " ".join(f"{j}:{write_number(v)}" for j, v in zip(csr.indices[part], csr.data[part], strict=True))
         parsed = workspace.parse(f"{int(y[r])}{importance} | {features}")
         example = parsed[0] if isinstance(parsed, list) else parsed
         workspace.learn(example)

@@ -3,8 +3,9 @@
 >>> from onlineboost import OnlineBBM
 >>> from onlineboost.datasets import load_letter
 >>> X, y = load_letter()
->>> OnlineBBM(gamma=0.02).fit(X[:16000], y[:16000]).score(X[16000:], y[16000:])
-0.7345
+>>> model = OnlineBBM(votes="real").fit(X[:16000], y[:16000])
+>>> round(model.score(X[16000:], y[16000:]), 3)
+0.724
 """
 
 from pathlib import Path as _Path

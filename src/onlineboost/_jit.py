@@ -53,14 +53,7 @@ _DIRECTORY = _cache_directory()
 
 
 def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False) -> Callable[P, R]:
-    """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception.
-
-    >>> @njit
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(21)
-    42
-    """
+    """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
     ours = cache and function.__module__.startswith(__package__ or "onlineboost")
     # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY

@@ -15,7 +15,6 @@ from numba.extending import overload
 
 from onlineboost._jit import njit
 
-
 _OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": True}  # the call costs nothing, whatever the kernel
 
 
@@ -48,7 +47,7 @@ def register(function: Callable[..., Any], state: type, kernel: Callable[..., An
 
 @generic
 def workspace(committee: Any, *arguments: Any) -> Any:
-    """``workspace(committee, longest_row)``: scratch memory for one run, so that a committee is never its own scratch."""
+    """``workspace(committee, longest_row)``: scratch memory for one run; a committee is never its own scratch."""
 
 
 @generic
@@ -66,7 +65,7 @@ def learn(committee: Any, *arguments: Any) -> None:
 
 
 @generic
-def vote(booster: Any, *arguments: Any) -> float:
+def vote(booster: Any, *arguments: Any) -> Any:
     """``vote(booster, h)``: the score of the whole committee; the answer is its sign."""
 
 

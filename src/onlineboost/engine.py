@@ -34,7 +34,7 @@ class Settings(NamedTuple):
 
 @njit
 def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
-    """Score every row of the batch before its label is used; learn from it if asked. The clock counts what was learnt."""
+    """Score every row of the batch before its label is used; learn from it if asked. The clock counts those learnt."""
     longest = 0
     for r in range(batch.y.size):
         longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
@@ -83,9 +83,7 @@ def _rounds(
 _run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
 
 
-def run_compiled(
-    committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool
-) -> Floats:
+def run_compiled(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
     """``run``, from the disk cache if all that it is made of is this package's own."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     return (run if ours else _run_uncached)(committee, booster, settings, batch, clock, learning)
@@ -108,7 +106,7 @@ def run_objects(
     clock: Ints,
     learning: bool,
 ) -> Floats:
-    """The same round for a committee of Python objects: the same compiled ``vote`` and ``round``, called from Python."""
+    """The same for a committee of Python objects: the same compiled ``vote`` and ``round``, called from Python."""
     vote, round = kernels
     p = np.empty(settings.n_learners)
     scores = []

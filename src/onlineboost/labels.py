@@ -50,7 +50,9 @@ class Labels:
         found = [_plain(label) for label in np.unique(np.asarray(classes))]
         if len(found) != 2:
             what = f"{len(found)} different labels ({_some(found)})"
-            raise DataError(f"{what}: expected two. With one label in the first batch, pass classes=[negative, positive]")
+            raise DataError(
+                f"{what}: expected two. With one label in the first batch, pass classes=[negative, positive]"
+            )
         if self.known and set(found) != set(self.known):
             raise DataError(f"classes are {_some(found)}, but this model knows {_some(self.known)}; fit() starts anew")
         if len(self.known) < 2:

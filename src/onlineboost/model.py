@@ -33,6 +33,7 @@ class Machine:
     kernels: tuple[Callable[..., float], Callable[..., None]]
     clock: Ints  # examples learnt so far
     compiled: bool
+    derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
 
     def run(self, batch: Batch, learning: bool) -> Floats:
         return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.clock, learning)
@@ -135,7 +136,9 @@ class OnlineClassifier(Parameters, ABC):
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row."""
         scores = self.decision_function(X)
-        return np.array([self._labels.decode(-1.0), self._labels.decode(1.0)])[(scores >= 0).astype(int)]
+        negative, positive = self._labels.decode(-1.0), self._labels.decode(1.0)
+        answers: NDArray[Any] = np.where(scores >= 0, positive, negative)
+        return answers
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the rows (of their weight) whose label is predicted."""
@@ -182,7 +185,9 @@ class OnlineClassifier(Parameters, ABC):
 
     def _check_fitted(self) -> Machine:
         if self._machine is None:
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one")
+            raise NotFittedError(
+                f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one"
+            )
         return self._machine
 
     @property
@@ -211,10 +216,10 @@ def _as_array(known: list[Any], y: NDArray[Any]) -> NDArray[Any]:
     return np.array(known, dtype=y.dtype if not known else None)
 
 
-def _check_weight(weight: Any, n_rows: int) -> Floats:
-    if weight is None:
+def _check_weight(given: Any, n_rows: int) -> Floats:
+    if given is None:
         return np.ones(n_rows)
-    weight = np.asarray(weight, np.float64)
+    weight = np.asarray(given, np.float64)
     if weight.shape != (n_rows,):
         raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
     bad = ~((weight >= 0) & np.isfinite(weight))

@@ -70,6 +70,6 @@ def check_count(name: str, value: object) -> None:
 
 def check_between(name: str, value: object, low: float, high: float) -> None:
     """Strictly between the two."""
-    if not isinstance(value, numbers.Real) or not low < value < high:
+    if not isinstance(value, numbers.Real) or not low < float(value) < high:
         expected = f"a number between {low:g} and {high:g}, both excluded"
         raise ParameterError(name, value, expected if math.isfinite(high) else f"a finite number above {low:g}")

@@ -91,9 +91,8 @@ def state_arrays(machine: Any) -> dict[str, NDArray[Any]]:
     """What a file must hold: every array of the state that cannot be worked out again from the parameters."""
     arrays = {"clock": machine.clock}
     for part, state in (("committee", machine.committee), ("booster", machine.booster)):
-        derived = getattr(type(state), "derived", ())
         for name, value in zip(state._fields, state, strict=True):
-            if isinstance(value, np.ndarray) and name not in derived:
+            if isinstance(value, np.ndarray) and (part == "committee" or name not in machine.derived):
                 arrays[f"{part}.{name}"] = value
     return arrays
 

@@ -35,6 +35,9 @@ class Booster(OnlineClassifier):
     random_state: Any
     votes: Votes = "hard"
 
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Fields of the state that follow from the parameters, so that a model file need not hold them."""
+
     _kernels: ClassVar[tuple[Callable[..., float], Callable[..., None]]]
 
     def __init_subclass__(
@@ -67,7 +70,7 @@ class Booster(OnlineClassifier):
             if isinstance(member, Learner)
             else member.committee(n, settings.hard, settings.sample)
         )
-        return Machine(settings, committee, booster, self._kernels, np.zeros(1, np.int64), compiled)
+        return Machine(settings, committee, booster, self._kernels, np.zeros(1, np.int64), compiled, self.derived)
 
     def _grow(self, committee: Any, n_features: int) -> Any:
         member = self._member()

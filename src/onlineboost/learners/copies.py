@@ -112,9 +112,7 @@ class Kind(Protocol):
 
     def score(self, member: Any, x: Any, labels: Labels) -> float: ...
 
-    def learn(
-        self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool
-    ) -> None: ...
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None: ...
 
 
 class _River:
@@ -166,7 +164,9 @@ class _ScikitLearn:
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
         if columns.fixed is None:
-            raise DataError("scikit-learn's classifiers need a fixed number of columns: begin with partial_fit on an array")
+            raise DataError(
+                "scikit-learn's classifiers need a fixed number of columns: begin with partial_fit on an array"
+            )
         row = np.zeros((1, columns.fixed), self.dtype)
         for column, value in columns.pairs(x, learning=False):
             row[0, column] = value

@@ -5,7 +5,7 @@ gradient steps: Karampatziakis and Langford (2011); Ross, Mineiro and Langford (
 
 | symbol | here | meaning |
 | --- | --- | --- |
-| w, G | ``weights[j, 0]``, ``weights[j, 1]`` | weight, and sum of squared gradients, of feature j - 1 (row 0: the constant) |
+| w, G | ``weights[j, 0]``, ``weights[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
 | n | ``scale[j]`` | largest magnitude seen of feature j - 1, shared by all learners |
 | S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalised squared lengths, and of their weights |
 | r, q | ``rates``, ``gain`` | a feature's step size; by how much a unit step changes the score |
@@ -23,7 +23,19 @@ from onlineboost.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.engine import VECTOR
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_between, check_one_of
-from onlineboost.simd import any_positive, larger, load, narrow, prefetch, splat, sqrt, store, where_positive, widen, zeros
+from onlineboost.simd import (
+    any_positive,
+    larger,
+    load,
+    narrow,
+    prefetch,
+    splat,
+    sqrt,
+    store,
+    where_positive,
+    widen,
+    zeros,
+)
 
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # magnitudes are floored here, so that a square is never a subnormal
@@ -143,7 +155,7 @@ def _gradients(
         squared = importance * (splat(f32(4), zero) * error * error)
     store(work.squared, lane, squared)
     store(work.importance, lane, where_positive(squared, importance))
-    return any_positive(squared)
+    return bool(any_positive(squared))
 
 
 @hot
@@ -174,7 +186,7 @@ def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floa
 
 
 @njit
-def _meet(state: LinearState, j: int, x: np.float32) -> None:
+def _meet(state: LinearState, j: np.int64, x: np.float32) -> None:
     """A feature is larger than ever: shrink its weights, as if its scale had been this from the start."""
     known = state.scale[j]
     if known > 0:
@@ -305,7 +317,7 @@ def _step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32,
 
 
 @hot
-def _implicit(x: float) -> float:
+def _implicit(x: Any) -> Any:
     """W(e^x) - x to about six digits, W being Lambert's function: one step of Halley's rule from a good start."""
     if x >= 1:
         a = 0.86 * x + 0.01
@@ -341,8 +353,8 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     >>> from onlineboost.datasets import load_letter
     >>> X, y = load_letter()
     >>> scores = Linear().progressive_fit(X, y)
-    >>> round(float(((scores >= 0) != (y > 0)).mean()), 4)
-    0.2846
+    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    0.307
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"

@@ -1,0 +1,40 @@
+# Every command sets up what it needs. PYTHON is the interpreter that .venv is made from.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo setup test check format bench clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(READY)  ## every algorithm against its base learner on real data
+	$(BIN)/python -m onlineboost demo
+
+setup: $(READY)  ## .venv with everything for development
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+test: $(READY)  ## all tests, doctests and the examples in the documents, on two cores
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(READY)  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## put the code into the project's form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## speed beside Vowpal Wabbit, and the time to the first prediction
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/startup.py
+
+clean:  ## remove what the commands above made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,46 @@
+"""Seconds from a fresh process's import to its first prediction, with a warm cache of compiled code.
+
+python benchmarks/startup.py [--repeats 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAM = """
+import time
+began = time.perf_counter()
+import onlineboost
+imported = time.perf_counter()
+import sys, numpy as np
+onlineboost.load(sys.argv[1]).decision_function(np.ones((1, 16)))
+print(imported - began, time.perf_counter() - began)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args()
+    from onlineboost import OnlineBBM
+    from onlineboost.datasets import load_letter
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        OnlineBBM().fit(*load_letter()).save(path)
+        command = [sys.executable, "-c", PROGRAM, path]
+        runs = [
+            [float(t) for t in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()]
+            for _ in range(options.repeats)
+        ]
+    imported, predicted = (statistics.median(times) for times in zip(*runs, strict=True))
+    print(f"import: {imported:.2f} s; import to first prediction: {predicted:.2f} s (at most 1 s is asked for)")
+
+
+if __name__ == "__main__":
+    main()

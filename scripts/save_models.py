@@ -1,0 +1,28 @@
+"""Write one model of every class to tests/saved, with the scores it gives; once for every released format."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import onlineboost as ob
+from onlineboost.persist import FORMAT
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from conftest import make_stream  # noqa: E402
+
+MODELS = {
+    "linear": ob.Linear(),
+    "bbm": ob.OnlineBBM(n_estimators=5),
+    "potential": ob.PotentialBoost("logistic", n_estimators=5),
+    "adaboost": ob.AdaBoostOL(ob.Linear("logistic"), 5, delivery="sample", random_state=1),
+    "osboost": ob.OSBoost(n_estimators=5),
+    "ocp": ob.OSBoostOCP(n_estimators=5),
+}
+
+X, y = make_stream()
+for name, model in MODELS.items():
+    path = ROOT / "tests/saved" / f"format{FORMAT}-{name}.safetensors"
+    model.fit(X, y).save(path)
+    np.save(path.with_suffix(".npy"), model.decision_function(X[:50]))

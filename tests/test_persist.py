@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import onlineboost
+from onlineboost import AdaBoostOL, Linear, ModelFileError, NotFittedError, OnlineBBM, PotentialBoost, persist
+
+SAVED = Path(__file__).parent / "saved"
+
+
+@pytest.fixture(scope="module")
+def saved(stream, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.safetensors"
+    AdaBoostOL(n_estimators=3, random_state=1).fit(*stream).save(path)
+    return path
+
+
+def test_the_file_holds_everything(stream, tmp_path):
+    X, y = stream
+    labels = np.where(y > 0, "spam", "ham")
+    model = OnlineBBM(Linear("logistic", learning_rate=0.2), 5, 0.2, delivery="sample", random_state=9).fit(X, labels)
+    model.save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m")
+    assert repr(twin) == repr(model)
+    assert twin.classes_.tolist() == ["ham", "spam"]
+    assert (twin.n_seen_, twin.n_features_in_) == (400, 10)
+    assert np.array_equal(twin.predict(X), model.predict(X))
+
+
+def test_a_model_of_dicts_keeps_its_names(tmp_path):
+    model = OnlineBBM(n_estimators=3)
+    for k in range(40):
+        model.learn_one({"size": k % 7 - 3, "colour": "red" if k % 2 else "blue", 5: 1.0}, k % 2)
+    model.save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m")
+    x = {"colour": "red", 5: 1.0, "never seen": 3.0}
+    assert twin.decision_one(x) == model.decision_one(x)
+    twin.learn_one({"brand new": 1.0}, 1)
+    model.learn_one({"brand new": 1.0}, 1)
+    assert twin.decision_one({"brand new": 1.0}) == model.decision_one({"brand new": 1.0})
+
+
+def test_a_function_as_terminal_is_saved_by_its_values(stream, tmp_path):
+    model = PotentialBoost(lambda s: np.exp(-s / 5), n_estimators=5).fit(*stream)
+    model.save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m")
+    assert np.array_equal(twin.progressive_fit(*stream), model.progressive_fit(*stream))
+
+
+def test_nothing_to_save():
+    with pytest.raises(NotFittedError, match="nothing to save"):
+        OnlineBBM().save("unused")
+
+
+@settings(max_examples=150)
+@given(where=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_a_flipped_bit_is_noticed(saved, tmp_path_factory, where, bit):
+    content = bytearray(saved.read_bytes())
+    content[int(where * len(content))] ^= 1 << bit
+    path = tmp_path_factory.getbasetemp() / "flipped"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="flipped: "):
+        onlineboost.load(path)
+
+
+@settings(max_examples=60)
+@given(share=st.floats(0, 1, exclude_max=True))
+def test_a_truncated_file_is_noticed(saved, tmp_path_factory, share):
+    content = saved.read_bytes()
+    path = tmp_path_factory.getbasetemp() / "truncated"
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ModelFileError, match="container: not a complete safetensors file"):
+        onlineboost.load(path)
+
+
+def rewrite(path: Path, target: Path, change) -> None:
+    """The same file with another description, whose checksum is right."""
+    import zlib
+
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + size])
+    facts = json.loads(header["__metadata__"]["onlineboost"])
+    change(facts)
+    text = json.dumps(facts)
+    header["__metadata__"] = {"onlineboost": text, "crc32": str(zlib.crc32(text.encode()))}
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    target.write_bytes(struct.pack("<Q", len(head)) + head + content[8 + size :])
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "message"),
+    [
+        ("format", lambda f: f.update(format=99), "format: is 99, expected 1: upgrade onlineboost"),
+        ("class", lambda f: f.update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
+        ("class", lambda f: f.pop("class"), "class: missing"),
+        ("params", lambda f: f["params"].update(n_estimators=0), "n_estimators=0: expected a whole number"),
+        (
+            "params",
+            lambda f: f["params"].update(n_estimators=4),
+            r"committee.*|booster.alpha: is float64\[3\], expected float64\[4\]",
+        ),
+        ("params", lambda f: f["params"].update(surprise=1), "unexpected keyword argument"),
+        (
+            "columns",
+            lambda f: f.update(columns=[11, []]),
+            r"committee.weights: is float32\[11, 2, 8\], expected float32\[12, 2, 8\]",
+        ),
+        ("labels", lambda f: f.pop("labels"), "labels: missing"),
+    ],
+)
+def test_a_description_that_makes_no_sense(saved, tmp_path, field, change, message):
+    rewrite(saved, tmp_path / "m", change)
+    with pytest.raises(ModelFileError, match=message):
+        onlineboost.load(tmp_path / "m")
+
+
+def test_other_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        onlineboost.load(tmp_path / "nowhere")
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.zeros(3)}, tmp_path / "other")
+    with pytest.raises(ModelFileError, match="was not written by onlineboost"):
+        onlineboost.load(tmp_path / "other")
+
+
+def test_a_failed_save_leaves_the_old_file(saved, stream, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    path.write_bytes(saved.read_bytes())
+    model = OnlineBBM(n_estimators=3).fit(*stream)
+
+    def broken(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(persist.os, "replace", broken)
+    with pytest.raises(OSError, match="disk full"):
+        model.save(path)
+    assert path.read_bytes() == saved.read_bytes()
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("path", sorted(SAVED.glob("*.safetensors")), ids=lambda p: p.stem)
+def test_files_of_every_released_format_are_read(path, stream):
+    """Files stay here for ever; beside each, the scores it gave when it was written."""
+    model = onlineboost.load(path)
+    expected = np.load(path.with_suffix(".npy"))
+    assert model.decision_function(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
