@@ -126,11 +126,12 @@ def page(results: list[Result], command: str) -> str:
         "| --- | ---: | ---: |",
         *(f"| {d.votes} | {d.mean:+.5f} | {d.error:.5f} |" for d in differences),
     ]
+    boosted = f"Online BBM (weights, gamma {GAMMA:g})"
     return "\n".join(
         [
             "# One scale for all learners, or one for each",
             "",
-            f"Progressive 0-1 error of `Linear()`, and of {LEARNERS} of them in Online BBM (weights, gamma {GAMMA:g}) that",
+            f"Progressive 0-1 error of `Linear()`, and of {LEARNERS} of them in {boosted} that",
             "share each feature's scale (fused) or keep their own, as in Vowpal Wabbit (separate: `Copies(Linear())`).",
             "",
             f"    {command}",

@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from onlineboost import dispatch, draws
-from onlineboost._jit import hot, njit
+from onlineboost._jit import njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints
 
 _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
@@ -32,6 +33,11 @@ class Settings(NamedTuple):
     seed: int
 
 
+# Not in the disk cache by itself: there it would name the classes of boosters from outside this package, which other
+# processes may not have.
+_part_of_run = partial(njit, hot=True, cache=False)
+
+
 @njit
 def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
     """Score every row of the batch before its label is used; learn from it if asked. The clock counts those learnt."""
@@ -48,7 +54,7 @@ def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: I
     return scores
 
 
-@hot
+@_part_of_run
 def _rounds(
     committee: Any,
     booster: Any,

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+
+from onlineboost import AdaBoostOL, Linear, OnlineBBM
+
+
+def test_dicts_equal_arrays(stream):
+    """Names in the order of columns give the same numbers as the array itself."""
+    X, y = stream
+    names = [f"feature {j}" for j in range(X.shape[1])]
+    array, dicts = OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3)
+    scores = array.progressive_fit(X, y)
+    for row, label, score in zip(X, y, scores, strict=True):
+        x = dict(zip(names, row.tolist(), strict=True))
+        assert dicts.predict_one(x) is None or dicts.decision_one(x) == score
+        dicts.learn_one(x, label)
+    assert dicts.n_features_in_ == 10
+
+
+def test_features_may_come_and_go():
+    model = AdaBoostOL(n_estimators=3)
+    for k in range(60):
+        model.learn_one({f"only in {k % 20}": 1.0, "always": 0.1}, k % 2)
+    assert model.n_features_in_ == 21
+    before = model.decision_one({"always": 0.1})
+    assert model.decision_one({"always": 0.1, "never met": 5.0}) == before
+    assert model.n_features_in_ == 21
+
+
+def test_strings_are_categories():
+    model = Linear()
+    for k in range(30):
+        model.learn_one({"colour": "red" if k % 2 else "blue", "bright": True}, k % 2)
+    assert model.predict_one({"colour": "red"}) == 1
+    assert model.predict_one({"colour": "blue"}) == 0
+    assert model.predict_one({"colour=red": 1}) == 1
+
+
+def test_numbers_of_any_kind():
+    plain, numpy = Linear(), Linear()
+    for k in range(10):
+        plain.learn_one({"a": k / 2, "b": 1.0, "c": 0.0}, k % 2)
+        numpy.learn_one({"a": np.float64(k / 2), "b": np.bool_(True), "c": np.int8(0)}, np.int64(k % 2))
+    assert plain.decision_one({"a": 1.0, "b": 1.0}) == numpy.decision_one({"a": 1.0, "b": 1.0})

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import onlineboost
+from onlineboost.cli import demo
+from onlineboost.datasets import load_letter
+
+
+def test_public_names_are_exact():
+    found = {name for name in vars(onlineboost) if not name.startswith("_")}
+    modules = {name for name in found if type(vars(onlineboost)[name]).__name__ == "module"}
+    assert found - modules == set(onlineboost.__all__)
+    assert sorted(onlineboost.__all__) == onlineboost.__all__
+
+
+def test_importing_loads_no_heavy_library():
+    heavy = "{'scipy', 'sklearn', 'river', 'pandas', 'safetensors', 'rich'}"
+    program = f"import sys, onlineboost; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
+    program = "import numpy as np, onlineboost; onlineboost.Linear().fit(np.eye(2), [0, 1])"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+        for _ in range(2)
+    )
+    assert first.stderr.startswith(
+        "onlineboost: compiling for this machine; this happens once ...\nonlineboost: compiled in "
+    )
+    assert second.stderr == ""
+
+
+def test_a_cache_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file")}
+    run = subprocess.run(
+        [sys.executable, "-c", "import onlineboost"], capture_output=True, text=True, check=True, env=environment
+    )
+    assert "compiled code cannot be kept in" in run.stderr
+    assert "set NUMBA_CACHE_DIR to a writable place" in run.stderr
+
+
+BOOSTER = """
+from typing import NamedTuple
+from onlineboost import Booster
+
+class State(NamedTuple):
+    unused: float
+
+def vote(state, h):
+    return {factor} * h.sum()
+
+def round(state, h, y, p):
+    p[:] = 1.0
+
+class Mine(Booster, state=State, vote=vote, round=round):
+    def __init__(self, estimator=None, n_estimators=3, *, delivery="auto", votes="hard", random_state=None):
+        self.estimator, self.n_estimators, self.delivery = estimator, n_estimators, delivery
+        self.votes, self.random_state = votes, random_state
+
+    def initial_state(self, n_learners, sampled, seed):
+        return State(0.0)
+"""
+
+
+def test_a_users_booster_is_never_taken_from_an_old_cache(tmp_path):
+    scores = []
+    for factor in (1, 10):
+        (tmp_path / "mine.py").write_text(BOOSTER.format(factor=factor))
+        program = "import numpy as np, mine; print(mine.Mine().fit(np.eye(2), [0, 1]).decision_function(np.eye(2))[1])"
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+        scores.append(float(run.stdout))
+    assert scores[1] == 10 * scores[0] != 0
+
+
+def test_letter_is_the_set_of_the_paper(real_set):
+    X, y = load_letter()
+    shuffled, labels = real_set("letter", 20_000)
+    order = np.random.default_rng(0).permutation(20_000)
+    assert np.array_equal(shuffled.toarray(), X[order])
+    assert np.array_equal(labels, y[order])
+
+
+def test_demo_says_where_boosting_helped(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    demo.run()
+    out = capsys.readouterr().out
+    for name in ("Linear alone", *demo.ALGORITHMS):
+        assert name in out
+    assert "Boosting helped" in out
+    assert "no difference" in out
+
+
+def test_comparison_is_paired():
+    rng = np.random.default_rng(0)
+    base = rng.random(10_000) < 0.3
+    better = base & (rng.random(10_000) < 0.97)
+    assert "helped" in demo.compare(better, base).verdict
+    assert "hurt" in demo.compare(base, better).verdict
+    assert demo.compare(base, base).verdict == "no difference"
+
+
+def test_command_line_needs_a_command(capsys):
+    from onlineboost.__main__ import main
+
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert stop.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
