@@ -94,6 +94,11 @@ def test_scikit_learn_needs_an_array_first():
         OnlineBBM(SGDClassifier(), 3).learn_one({"a": 1.0}, 1)
 
 
+def test_scikit_learn_gets_fractions_after_whole_numbers():
+    model = OnlineBBM(SGDClassifier(random_state=0), 3).fit(np.array([[0, 1], [1, 0]] * 9), [0, 1] * 9)
+    assert model._machine.committee.row({0: 0.9}, model._columns, model._labels, False).tolist() == [[0.9, 0.0]]
+
+
 def test_python_committees_are_pickled_not_saved(stream, tmp_path):
     model = OnlineBBM(SGDClassifier(), 3).fit(*stream)
     with pytest.raises(ParameterError, match="pickle saves the others"):

@@ -159,7 +159,7 @@ class _ScikitLearn:
         return hasattr(estimator, "decision_function")
 
     def from_array(self, row: Any) -> Any:
-        self.dtype = row.dtype
+        self.dtype = row.dtype if row.dtype.kind == "f" else np.float64
         return row
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
