@@ -105,11 +105,17 @@ class PotentialBoost:
         return p
 
 
+def scaled(x: float) -> int:
+    """x times a power of two that makes every float a whole number."""
+    numerator, denominator = x.as_integer_ratio()
+    return (numerator << 1100) // denominator
+
+
 @cache
 def potential_weights(N: int, b: float, terminal: Callable[[int], float]) -> dict[tuple[int, int], float]:
     """w^i(s) over its largest reachable value, from the recursion of equation (4)."""
     heads = int(b * SCALE)
-    Phi = {s: int(terminal(s) * (1 << 60)) for s in range(-N - 1, N + 2)}  # every test's potential fits
+    Phi = {s: scaled(terminal(s)) for s in range(-N - 1, N + 2)}
     weights = {}
     for i in range(N, 0, -1):
         w = {s: Phi[s - 1] - Phi[s + 1] for s in range(-(i - 1), i, 2)}
@@ -214,8 +220,8 @@ f32 = np.float32
 
 
 class Linear:
-    def __init__(self, N: int, loss: str = "squared", learning_rate: float = 0.5) -> None:
-        self.N, self.loss, self.eta = N, loss, f32(learning_rate)
+    def __init__(self, N: int, loss: str = "squared", learning_rate: float = 0.5, power_t: float = 0.5) -> None:
+        self.N, self.loss, self.eta, self.P = N, loss, f32(learning_rate), power_t
         self.w: list[dict[int, np.float32]] = [{} for _ in range(N)]
         self.G: list[dict[int, np.float32]] = [{} for _ in range(N)]
         self.n: dict[int, np.float32] = {}
@@ -245,7 +251,7 @@ class Linear:
             if abs(value) > self.n.get(j, f32(0)):
                 for w in self.w:
                     if j in w:
-                        w[j] *= self.n[j] / abs(value)
+                        w[j] *= f32((float(abs(value) / self.n[j]) ** 2) ** (self.P - 1))
                 self.n[j] = abs(value)
         for i in active:
             self.learn_alone(i, x, y, f32(importance[i]), p[i])
@@ -263,11 +269,11 @@ class Linear:
         for j, value in self.with_constant(x):
             G[j] = G.get(j, f32(0)) + h * self.square(p, y) * value * value
             nx += value * value / (self.n[j] * self.n[j])
-            rates[j] = f32(1) / np.sqrt(G[j]) * (f32(1) / self.n[j])
+            rates[j] = f32(float(G[j]) ** -self.P) * f32(float(self.n[j]) ** (2 * (self.P - 1)))
             q += value * value * rates[j]
         self.S[i] += float(h) * float(nx)
         self.T[i] += float(h)
-        M = np.sqrt(f32(self.T[i]) / f32(self.S[i]))
+        M = f32((self.S[i] / self.T[i]) ** (self.P - 1))
         q *= M
         H = self.eta * h
         if self.loss == "squared":
@@ -280,9 +286,9 @@ class Linear:
 
     @staticmethod
     def implicit(hq: float, y: float, p: float, d: float) -> float:
-        """By how much the score moves: m with m + e^(y(p + m)) y ... solved by bisection instead of Lambert's W."""
-        # The margin u = y * score obeys u + e^u = (y p) + e^(y p) + H q.
-        goal, low, high = y * p + d + hq, y * p, y * p + hq
+        """By how much the score moves, times q: the margin u = y score grows until u + e^u = (y p) + e^(y p) + H q."""
+        goal, low = y * p + d + hq, y * p
+        high = min(low + hq, math.log(goal) if goal > 1 else math.inf)
         for _ in range(200):
             u = (low + high) / 2
             low, high = (u, high) if u + math.exp(u) < goal else (low, u)

@@ -22,6 +22,7 @@ POTENTIALS = {
     "zero-one": lambda s: float(s <= 0),
     "hinge": lambda s: max(0.0, 1.0 - s),
     "fair-ties": lambda s: (float(s < 0) + float(s <= 0)) / 2,
+    "logistic": lambda s: float(np.logaddexp(0, -s) / np.log(2)),
 }
 
 # name -> (the product's booster, the reference, whether weights are equal to the last bit, as test_coin.py proves)
@@ -128,8 +129,7 @@ def test_real_votes_without_normaliser_equal_the_formula(n, seed, gamma):
     for t in range(10):
         votes = [2 * ((1 + x) / 2) - 1 for x in H[t]]  # as they come through a probability
         for i, p in enumerate(oracle.round(votes, y[t])):
-            if p > 1e-300:
-                assert logs[i][t] == [(y[t], pytest.approx(p, rel=1e-15))]
+            assert logs[i].get(t, []) == ([(y[t], pytest.approx(p, rel=1e-15))] if p > 1e-300 else [])
 
 
 def test_potential_recursion_equals_the_closed_form_of_bbm():
@@ -166,6 +166,31 @@ def test_ten_thousand_learners(n):
     assert np.isfinite(state.table).all() and state.table.min() >= 0
     largest = np.maximum.reduceat(state.table, state.start + state.low)
     assert np.array_equal(largest, np.ones(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 21, 64])
+def test_exponential_potential_equals_the_recursion(n):
+    for b in (0.51, 0.6, 0.9):
+        eta = np.log(b / (1 - b)) / 2
+        state = PotentialBoost("exponential", n_estimators=n, coin=b).initial_state(n, False, 0)
+        for (i, s), weight in reference.potential_weights(n, b, lambda s, eta=eta: float(np.exp(-eta * s))).items():
+            k = n // 2 - (s + i - 1) // 2
+            assert state.table[state.start[i - 1] + k] == pytest.approx(weight, rel=1e-11)
+
+
+def test_votes_beyond_one_never_weigh_more_than_one():
+    """Real votes may lead where hard ones cannot; the nearest state that can be reached stands in."""
+    for n, b in ((21, 0.6), (101, 0.8), (501, 0.95)):
+        table = OnlineBBM(n_estimators=n, votes="real", coin=b).initial_state(n, False, 0).table
+        assert np.isfinite(table).all() and table.min() >= 0 and table.max() == 1
+
+
+def test_hedge_survives_any_number_of_mistakes():
+    state = AdaBoostOL(n_estimators=3).initial_state(3, False, 0)
+    state.mistakes[:] = 0, 5_000, 10**9
+    state.alpha[:] = 1.0, -2.0, 0.5
+    vote = AdaBoostOL._kernels[0]
+    assert vote(state, np.ones(3)) == 1.0
 
 
 def test_first_learner_sees_every_example():

@@ -23,10 +23,12 @@ def test_every_weight_is_correctly_rounded(N, normalizer):
         for i in range(1, N + 1):
             norm = reference.largest_weight(N, i, b, normalizer)
             for k in range(N - i + 1):
+                if normalizer == "reachable" and not max(0, N // 2 - i + 1) <= k <= N // 2:
+                    continue  # only real votes beyond -1 and +1 lead there
                 weight, found = reference.coin_weight(N - i, k, b), state.table[state.start[i - 1] + k]
-                exact = weight / norm if normalizer == "none" or weight <= norm else None
-                if exact is None or exact == found:
-                    continue  # beyond what hard votes can reach, a weight above the reachable maximum is not stored
+                exact = weight / norm
+                if exact == found:
+                    continue
                 if exact < 1e-299:
                     assert found <= 1e-299
                     continue
@@ -39,6 +41,16 @@ def test_lemma_normaliser_bounds_every_weight_by_one():
         for b in (0.51, 0.6, 0.75, 0.99):
             table = weight_table(N, b, "lemma", False).table
             assert table.min() >= 0 and table.max() <= 1
+
+
+def test_lemma_normaliser_is_lemma_4():
+    """A weight over 1 / sqrt(2 pi m b q), where that is a bound."""
+    N, b = 51, 0.6
+    raw, bounded = (weight_table(N, b, normalizer, True) for normalizer in ("none", "lemma"))
+    for i in range(1, N):
+        row = slice(raw.start[i - 1] + raw.low[i - 1], raw.start[i - 1] + raw.high[i - 1] + 1)
+        factor = math.sqrt(2 * math.pi * (N - i) * b * (1 - b))
+        assert bounded.table[row] == pytest.approx(factor * raw.table[row], rel=1e-14)
 
 
 def test_bias():

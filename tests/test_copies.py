@@ -99,6 +99,24 @@ def test_scikit_learn_gets_fractions_after_whole_numbers():
     assert model._machine.committee.row({0: 0.9}, model._columns, model._labels, False).tolist() == [[0.9, 0.0]]
 
 
+def test_repeated_entries_of_a_sparse_row_are_summed(stream):
+    seen = []
+
+    class Spy(Scripted):
+        def learn_one(self, x, y, w=None):
+            seen.append(x)
+
+    repeated = sp.csr_matrix((np.array([1.0, 2.0, 1.0]), np.array([0, 0, 0]), np.array([0, 2, 3])), (2, 3))
+    OnlineBBM(Spy(), 1).fit(repeated, [0, 1])
+    assert seen == [{0: 3.0}, {0: 1.0}]
+
+
+def test_copies_of_a_committee_of_objects_are_refused(stream):
+    with pytest.raises(ParameterError, match="expected a booster of compiled learners"):
+        OnlineBBM(Copies(AdaBoostOL(Copies(Linear()), 3)), 3).fit(*stream)
+    OnlineBBM(Copies(AdaBoostOL(Linear(), 3)), 3).fit(*stream)
+
+
 def test_python_committees_are_pickled_not_saved(stream, tmp_path):
     model = OnlineBBM(SGDClassifier(), 3).fit(*stream)
     with pytest.raises(ParameterError, match="pickle saves the others"):
@@ -111,11 +129,14 @@ def test_separate_copies_equal_the_fused_committee_where_scales_agree():
     rng = np.random.default_rng(0)
     X = np.where(rng.random((300, 6)) < 0.5, 1.0, -1.0)
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=300) > 0, 1, -1)
-    for loss in ("squared", "logistic"):
+    weight = rng.choice([0.0, 0.3, 1.0, 2.5], size=300)
+    for learner in (Linear(), Linear("logistic"), Linear(power_t=0.3)):
         for n in (2, 7, 8, 9, 21):
-            fused = OnlineBBM(Linear(loss), n, votes="real").progressive_fit(X, y)
-            separate = OnlineBBM(Copies(Linear(loss)), n, votes="real").progressive_fit(X, y)
-            assert np.array_equal(fused, separate)
+            for settings in ({"votes": "real"}, {"delivery": "sample", "random_state": 1}):
+                for u in (None, weight):
+                    fused = OnlineBBM(learner, n, **settings).progressive_fit(X, y, u)
+                    separate = OnlineBBM(Copies(learner), n, **settings).progressive_fit(X, y, u)
+                    assert np.array_equal(fused, separate)
 
 
 def test_not_fitted():

@@ -81,6 +81,15 @@ def test_a_users_booster_is_never_taken_from_an_old_cache(tmp_path):
     subprocess.run([sys.executable, "-c", other], check=True)  # and nothing of it is left in the cache of others
 
 
+def test_a_state_class_has_one_round():
+    from onlineboost import Booster
+    from onlineboost.boosters.online_bbm import OnlineBBMState, vote
+
+    with pytest.raises(TypeError, match="OnlineBBMState has another round already"):
+
+        class Mine(Booster, state=OnlineBBMState, vote=vote, round=lambda state, h, y, p: None): ...
+
+
 def test_letter_is_the_set_of_the_paper(real_set):
     X, y = load_letter()
     shuffled, labels = real_set("letter", 20_000)

@@ -54,7 +54,7 @@ _DIRECTORY = _cache_directory()
 
 def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False) -> Callable[P, R]:
     """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
-    ours = cache and function.__module__.startswith(__package__ or "onlineboost")
+    ours = cache and function.__module__.startswith(f"{__package__}.")
     # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
     try:

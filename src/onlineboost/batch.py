@@ -16,6 +16,8 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
+LARGEST = 1e18  # of a feature or a weight: what is computed from squares must stay within float32
+_MOST_COLUMNS = (1 << 31) - 2
 _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
 
 
@@ -30,56 +32,62 @@ class Batch(NamedTuple):
 
 
 class Dense:
-    """A checked two-dimensional array of finite numbers."""
+    """A checked two-dimensional array of numbers."""
 
     def __init__(self, X: Any) -> None:
         try:
-            self.array = np.asarray(X)
-            if self.array.dtype.kind not in "fiub":
-                self.array = self.array.astype(np.float64)
+            self.table = np.asarray(X)
+            if self.table.dtype.kind not in "fiub":
+                self.table = self.table.astype(np.float64)
         except (TypeError, ValueError) as problem:
             raise _not_a_number(X) from problem
-        if self.array.ndim != 2:
-            shape = self.array.shape
+        if self.table.ndim != 2:
+            shape = self.table.shape
             raise DataError(f"X has shape {shape}: expected two dimensions (rows, features). One row: X.reshape(1, -1)")
-        self.n_rows, self.n_features = self.array.shape
+        self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
         for start in range(0, self.n_rows, self.step):
-            chunk = self._float32(start, start + self.step)
-            if not np.isfinite(chunk).all():
-                row, column = np.argwhere(~np.isfinite(chunk))[0]
-                raise _not_finite(start + int(row), int(column), self.array[start + row, column])
+            good = np.abs(self._float32(start)) <= LARGEST
+            if not good.all():
+                row, column = np.argwhere(~good)[0]
+                raise _bad_number(start + int(row), int(column), self.table[start + row, column])
 
-    def _float32(self, start: int, stop: int) -> Floats32:
+    def _float32(self, start: int) -> Floats32:
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray(self.array[start:stop], dtype=np.float32)
+            return np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
         for start in range(0, self.n_rows, self.step):
             part = slice(start, start + self.step)
-            chunk = self._float32(start, start + self.step)
-            yield Batch(*_compress(chunk), y[part], weight[part])
+            yield Batch(*_compress(self._float32(start)), y[part], weight[part])
 
 
 class Sparse:
-    """A checked SciPy sparse matrix of finite numbers."""
+    """A checked SciPy sparse matrix of numbers."""
 
     def __init__(self, X: Any) -> None:
         csr = X.tocsr()
         self.n_rows, self.n_features = csr.shape
-        with np.errstate(over="ignore"):
-            values = np.ascontiguousarray(csr.data, dtype=np.float32)
-        if not np.isfinite(values).all():
-            at = int(np.argmin(np.isfinite(values)))
-            row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
-            raise _not_finite(row, int(csr.indices[at]), csr.data[at])
-        indptr, indices = csr.indptr.astype(np.int64), csr.indices.astype(np.int32)
-        if not _is_canonical(indptr, indices, values):
+        outside = (csr.indices < 0) | (csr.indices >= min(self.n_features, _MOST_COLUMNS))
+        if outside.any():
+            row, column = _place(csr, int(np.argmax(outside)))
+            message = f"X has an entry at row {row}, column {column}, outside its shape {csr.shape}; columns begin at 0"
+            raise DataError(message, row=row, column=column)
+        if not _is_sorted(_own(csr.indptr, np.int64), _own(csr.indices, np.int32)):
             csr = csr.copy()
             csr.sum_duplicates()
-            csr.eliminate_zeros()
-            indptr, indices, values = csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data
-        self.indptr, self.indices, self.values = indptr, indices, values.astype(np.float32, copy=False)
+        with np.errstate(over="ignore"):
+            values = _own(csr.data, np.float32)
+        good = np.abs(values) <= LARGEST
+        if not good.all():
+            at = int(np.argmin(good))
+            raise _bad_number(*_place(csr, at), csr.data[at])
+        indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices, np.int32)
+        kept = values != 0
+        if not kept.all():
+            indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+            indices, values = indices[kept], values[kept]
+        self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
         if self.n_rows:
@@ -132,22 +140,29 @@ def _drop_zeros(dense: Floats32, indptr: Ints, indices: Ints32, values: Floats32
 
 
 @njit
-def _is_canonical(indptr: Ints, indices: Ints32, values: Floats32) -> bool:
-    """Increasing indices in every row, and no explicit zero."""
+def _is_sorted(indptr: Ints, indices: Ints32) -> bool:
+    """Increasing indices in every row."""
     for r in range(indptr.size - 1):
-        for k in range(indptr[r], indptr[r + 1]):
-            if values[k] == 0 or (k > indptr[r] and indices[k - 1] >= indices[k]):
+        for k in range(indptr[r] + 1, indptr[r + 1]):
+            if indices[k - 1] >= indices[k]:
                 return False
     return True
 
 
-def _not_finite(row: int, column: int, value: object) -> DataError:
-    return DataError(
-        f"X has {value} at row {row}, column {column}: expected a finite number within float32's range. "
-        "Fill in or drop missing values first",
-        row=row,
-        column=column,
-    )
+def _own(array: Any, dtype: Any) -> Any:
+    """The array in this type, contiguous and writable: one kind of array is one compilation."""
+    return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+
+
+def _place(csr: Any, at: int) -> tuple[int, int]:
+    return int(np.searchsorted(csr.indptr, at, side="right")) - 1, int(csr.indices[at])
+
+
+def _bad_number(row: int, column: int, value: object) -> DataError:
+    expected = f"expected a number of magnitude at most {LARGEST:g}"
+    if value != value:
+        expected += "; fill in or drop missing values first"
+    return DataError(f"X has {value} at row {row}, column {column}: {expected}", row=row, column=column)
 
 
 def _not_a_number(X: Any) -> DataError:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.batch import Batch, one_row
+from onlineboost.batch import LARGEST, Batch, one_row
 from onlineboost.errors import DataError
-
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 class Columns:
@@ -64,6 +62,7 @@ def _number(name: Any, value: Any) -> tuple[Any, float]:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not abs(number) <= _LARGEST:
-        raise DataError(f"x has {value!r} for the feature {name!r}: expected a finite number or a string", column=name)
+    if not abs(number) <= LARGEST:
+        expected = f"expected a number of magnitude at most {LARGEST:g}, or a string"
+        raise DataError(f"x has {value!r} for the feature {name!r}: {expected}", column=name)
     return name, number

@@ -31,7 +31,7 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
         # A call with ``*arguments`` would pack them into a tuple and count references to every array in it, which
         # takes longer than the kernel. So the call is written out with the kernel's own argument names.
         names = ", ".join(inspect.signature(kernel.py_func).parameters)
-        call: Callable[..., Any] = eval(f"lambda {names}: kernel({names})", {"kernel": kernel})
+        call: Callable[..., Any] = eval(f"lambda {names}: _kernel_({names})", {"_kernel_": kernel})
         return call
 
     return stub
@@ -41,7 +41,10 @@ def register(function: Callable[..., Any], state: type, kernel: Callable[..., An
     """From now on ``function(state, ...)`` is ``kernel(state, ...)`` for states of this class. Returns it compiled."""
     ours = "_nrt" in getattr(kernel, "targetoptions", {})  # else it is plain Python, or compiled by other options
     compiled = kernel if ours else njit(getattr(kernel, "py_func", kernel))
-    function.kernels[state] = compiled  # type: ignore[attr-defined]
+    known = function.kernels.setdefault(state, compiled)  # type: ignore[attr-defined]
+    if known.py_func is not compiled.py_func:  # type: ignore[attr-defined]
+        name = function.__name__
+        raise TypeError(f"{state.__name__} has another {name} already: give your class a state class of its own")
     return compiled
 
 

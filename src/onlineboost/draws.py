@@ -5,8 +5,6 @@ So it depends neither on how the examples were batched nor on what was drawn bef
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from onlineboost._jit import njit
@@ -40,5 +38,5 @@ def uniform(seed: int, example: int, stream: int) -> float:
 @njit
 def count(seed: int, example: int, stream: int, mean: float) -> float:
     """A whole number with the given mean: its floor, plus one with the probability of its fraction."""
-    floor = math.floor(mean)
-    return floor + 1.0 if uniform(seed, example, stream) < mean - floor else float(floor)
+    floor = float(np.floor(mean))
+    return floor + 1.0 if uniform(seed, example, stream) < mean - floor else floor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost import engine, persist
-from onlineboost.batch import Batch, Dense, Floats, Ints, Sparse, check_features
+from onlineboost.batch import LARGEST, Batch, Dense, Floats, Ints, Sparse, check_features
 from onlineboost.columns import Columns
 from onlineboost.engine import Settings
 from onlineboost.errors import DataError, NotFittedError
@@ -106,15 +105,15 @@ class OnlineClassifier(Parameters, ABC):
         machine = self._machine if known else self._assemble(source.n_features)
         assert machine is not None
         self._machine, self._labels, self._columns = machine, labels, columns
-        return self._run(source, X, signs, weight, learning=True)
+        return self._run(source, signs, weight, learning=True)
 
-    def _run(self, source: Dense | Sparse, X: Any, signs: Floats, weight: Floats, learning: bool) -> Floats:
+    def _run(self, source: Dense | Sparse, signs: Floats, weight: Floats, learning: bool) -> Floats:
         machine = self._machine
         assert machine is not None
         if machine.compiled:
             parts = [machine.run(batch, learning) for batch in source.batches(signs, weight)]
             return np.concatenate(parts) if parts else np.empty(0)
-        rows = machine.committee.rows(source, X, self._labels)
+        rows = machine.committee.rows(source, self._labels)
         return machine.run_objects(zip(rows, signs.tolist(), weight.tolist(), strict=True), learning)
 
     def _check_columns(self, source: Dense | Sparse) -> Columns:
@@ -131,7 +130,7 @@ class OnlineClassifier(Parameters, ABC):
         self._check_fitted()
         source = check_features(X)
         self._check_columns(source)
-        return self._run(source, X, np.ones(source.n_rows), np.ones(source.n_rows), learning=False)
+        return self._run(source, np.ones(source.n_rows), np.ones(source.n_rows), learning=False)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row."""
@@ -149,8 +148,8 @@ class OnlineClassifier(Parameters, ABC):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
-        if not isinstance(w, numbers.Real) or not 0 <= w < math.inf:
-            raise DataError(f"the weight is {w!r}: expected a finite number of at least 0")
+        if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
+            raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
         fresh = self._machine is None
         machine = self._assemble(0) if self._machine is None else self._machine
         labels, columns = (Labels(), Columns()) if fresh else (self._labels, self._columns)
@@ -219,13 +218,13 @@ def _as_array(known: list[Any], y: NDArray[Any]) -> NDArray[Any]:
 def _check_weight(given: Any, n_rows: int) -> Floats:
     if given is None:
         return np.ones(n_rows)
-    weight = np.asarray(given, np.float64)
+    weight = np.array(given, np.float64)
     if weight.shape != (n_rows,):
         raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
-    bad = ~((weight >= 0) & np.isfinite(weight))
-    if bad.any():
-        row = int(np.argmax(bad))
+    good = (weight >= 0) & (weight <= LARGEST)
+    if not good.all():
+        row = int(np.argmin(good))
         raise DataError(
-            f"sample_weight has {weight[row]} at row {row}: expected a finite number of at least 0", row=row
+            f"sample_weight has {weight[row]} at row {row}: expected a number from 0 to {LARGEST:g}", row=row
         )
     return weight

@@ -1,7 +1,7 @@
 """The biased coin of boost-by-majority: its bias, and binomial probabilities to the last bit.
 
 Probabilities are built from ratios of neighbours, outward from the largest, in twice the working precision (Dekker
-1971), and rounded once: to the nearest number, except that within 1e-12 of a tie it may be the other of the two. No
+1971), and rounded once: to the nearest number, except that very near a tie it may be the other of the two. No
 logarithm, no factorial, no overflow: the same bits on every machine, for any N.
 """
 
@@ -28,12 +28,12 @@ def bias(coin: Coin, gamma: float, sampled: bool) -> float:
     >>> bias("auto", 0.1, sampled=True), bias("auto", 0.1, sampled=False), bias(0.7, 0.1, sampled=False)
     (0.55, 0.6, 0.7)
     """
-    check_between("gamma", gamma, 0, 0.5)
+    check_between("gamma", gamma, 0, 0.5 - 1e-9)
     if coin == "auto":
-        return 0.5 + gamma / 2 if sampled else 0.5 + gamma
+        return 0.5 + float(gamma) / 2 if sampled else 0.5 + float(gamma)
     if isinstance(coin, str):
         raise ParameterError("coin", coin, "'auto' or the probability of heads")
-    check_between("coin", coin, 0.5, 1)
+    check_between("coin", coin, 0.5, 1 - 1e-9)
     return float(coin)
 
 

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from onlineboost.boosters.coin import Coin, bias, binomial, mode, peak
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
+NORMALIZERS: tuple[Normalizer, ...] = ("reachable", "mode", "lemma", "none")
 
 
 class OnlineBBMState(NamedTuple):
@@ -52,7 +52,6 @@ def round(state: OnlineBBMState, h: Floats, y: float, p: Floats) -> None:
         s += y * h[i - 1]  # line 6, for the next learner
 
 
-@lru_cache(maxsize=8)
 def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> OnlineBBMState:
     """Lines 8 and 9 of the algorithm for every learner and every k that can occur."""
     half = N // 2
@@ -64,26 +63,30 @@ def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> Online
     size = high - low + 1
     start = np.cumsum(size) - size - low
     table = np.empty(int(size.sum()))
-    _fill(table, start, low, b, normalizer == "reachable", normalizer == "none", normalizer == "lemma")
+    _fill(table, start, low, high, b, NORMALIZERS.index(normalizer))
     return OnlineBBMState(table, start, low, high)
 
 
 @njit
-def _fill(table: Floats, start: Ints, low: Ints, b: float, reachable: bool, none: bool, lemma: bool) -> None:
+def _fill(table: Floats, start: Ints, low: Ints, high: Ints, b: float, normalizer: int) -> None:
     N = start.size
     for i in range(1, N + 1):
         m = N - i
-        at, there = mode(m, b), (1.0, 0.0)  # the largest of all binomial weights becomes 1
-        if reachable:  # the largest weight that learner i can meet becomes 1
-            at = min(max(at, N // 2 - i + 1, 0), m, N // 2)
-        elif none:
+        first, last = low[i - 1], high[i - 1]
+        row = table[start[i - 1] + first : start[i - 1] + last + 1]
+        at, there = mode(m, b), (1.0, 0.0)  # "mode": the largest of all binomial weights becomes 1
+        if normalizer == 0:  # "reachable": the largest weight that learner i can meet becomes 1
+            least, most = max(N // 2 - i + 1, 0), min(m, N // 2)
+            binomial(m, b, min(max(at, least), most), there, least, row[least - first : most - first + 1])
+            row[: least - first] = row[least - first]  # real votes beyond -1 and +1 can lead farther
+            row[most - first + 1 :] = row[most - first]
+            continue
+        if normalizer == 3:  # "none"
             there = peak(m, b, 1.0)
-        elif lemma and m > 0:  # Lemma 4 with its constant, which is no bound for coins far from fair
+        elif normalizer == 2 and m > 0:  # "lemma": Lemma 4 with its constant, which is no bound for coins far from fair
             bounded = peak(m, b, math.sqrt(2 * math.pi * m * b * (1 - b)))
             there = bounded if bounded[0] < 1 else there
-        first = start[i - 1] + low[i - 1]
-        last = start[i] + low[i] if i < N else table.size
-        binomial(m, b, at, there, low[i - 1], table[first:last])
+        binomial(m, b, at, there, first, row)
 
 
 class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
@@ -135,6 +138,6 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
         self.random_state = random_state
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
-        check_one_of("normalizer", self.normalizer, ("reachable", "mode", "lemma", "none"))
+        check_one_of("normalizer", self.normalizer, NORMALIZERS)
         b = bias(self.coin, self.gamma, sampled)
         return weight_table(n_learners, b, self.normalizer, self.votes == "hard")

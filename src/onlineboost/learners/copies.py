@@ -54,24 +54,25 @@ class Copies(Parameters):
             raise ParameterError("delivery", "weight", expected)
         if not hard and not kind.gives_scores(self.estimator):
             raise ParameterError("votes", "real", f"'hard', since {type(self.estimator).__name__} gives labels only")
-        return Committee(kind, [_clone(self.estimator) for _ in range(n_learners)], sample)
+        members = [_clone(self.estimator) for _ in range(n_learners)]
+        return Committee(kind, members, sample, weighted=kind.takes_weights(self.estimator))
 
 
 class Committee:
     """The copies at work."""
 
-    def __init__(self, kind: Kind, members: list[Any], sample: bool) -> None:
+    def __init__(self, kind: Kind, members: list[Any], sample: bool, weighted: bool) -> None:
         self.kind = kind
         self.members = members
         self.sample = sample
+        self.weighted = weighted
         self.started = [False] * len(members)
         self.labels = Labels()
 
-    def rows(self, source: Dense | Sparse, X: Any, labels: Labels) -> Iterator[Any]:
+    def rows(self, source: Dense | Sparse, labels: Labels) -> Iterator[Any]:
         """The rows of an array as the members want them."""
         self.labels = labels
-        table = source.array if isinstance(source, Dense) else X.tocsr()
-        return (self.kind.from_array(table[r : r + 1]) for r in range(source.n_rows))
+        return (self.kind.from_array(source.table[r : r + 1]) for r in range(source.n_rows))
 
     def row(self, x: Mapping[Any, Any], columns: Columns, labels: Labels, learning: bool) -> Any:
         """A dict of features as the members want it."""
@@ -89,7 +90,9 @@ class Committee:
     def learn(self, x: Any, y: float, p: Floats) -> None:
         label = self.labels.decode(y)
         for i, member in enumerate(self.members):
-            times, weight = (int(p[i]), None) if self.sample else (int(p[i] > 0), float(p[i]))
+            # A sampled example is shown without a weight, or several times over: at once, if the learner can.
+            once = self.weighted and (p[i] > 1 or not self.sample)
+            times, weight = (int(p[i] > 0), float(p[i])) if once else (int(p[i]), None)
             for _ in range(times):
                 first, self.started[i] = not self.started[i], True
                 self.kind.learn(member, x, label, weight, self.labels, first)
@@ -138,7 +141,8 @@ class _River:
         return _sign(member.predict_one(x), labels)
 
     def score(self, member: Any, x: Any, labels: Labels) -> float:
-        return float(2 * member.predict_proba_one(x).get(labels.positive, 0.5) - 1)
+        shares = member.predict_proba_one(x)
+        return float(2 * shares.get(labels.positive, 0.0) - 1) if shares else 0.0
 
     def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None:
         member.learn_one(x, label, **({} if weight is None else {"w": weight}))
@@ -227,6 +231,8 @@ def _sign(label: Any, labels: Labels) -> float:
 
 def _kind(estimator: Any) -> Kind:
     if isinstance(estimator, OnlineClassifier):
+        if not estimator._assemble(0).compiled:
+            raise ParameterError("estimator", estimator, "a booster of compiled learners, or a single learner")
         return _Ours()
     if hasattr(estimator, "learn_one") and hasattr(estimator, "predict_one"):
         return _River()

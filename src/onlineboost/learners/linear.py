@@ -14,6 +14,7 @@ gradient steps: Karampatziakis and Langford (2011); Ross, Mineiro and Langford (
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from onlineboost._jit import hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.engine import VECTOR
+from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.simd import (
@@ -38,8 +40,10 @@ from onlineboost.simd import (
 )
 
 f32 = np.float32
-_TINY = f32(1.084202e-19)  # magnitudes are floored here, so that a square is never a subnormal
+_TINY = f32(1.084202e-19)  # smaller magnitudes count as this
 _TINY2 = _TINY * _TINY
+_LEAST_SCALE = f32(1e-16)  # keeps step sizes within float32
+_LARGEST_RATE = f32(1e18)
 _BLOCK, _ALONE = (0,) * VECTOR, (0,)
 
 
@@ -132,7 +136,8 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
     for lane in range(0, lanes, width):
         if any_positive(load(work.squared, lane, zeros(state.block))):
             if state.power_t == 0.5:
-                length2 = _rates(state, work, indices, lane, zeros(state.block), ahead, line)
+                reach = ahead.size if 16 * line < 2 * lanes else 0
+                length2 = _rates(state, work, indices, lane, zeros(state.block), ahead, reach, line)
                 line += 2
             else:
                 length2 = _rates_by_power(state, work, indices, lane)
@@ -204,12 +209,12 @@ def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
     x2 = larger(x * x, splat(_TINY2, zero))
     store(work.x2, k, x2)
     store(work.length2, k, x2 / (scale * scale))
-    store(work.inverse, k, splat(f32(1), zero) / scale)
+    store(work.inverse, k, splat(f32(1), zero) / larger(scale, splat(_LEAST_SCALE, zero)))
 
 
 @hot
 def _rates(
-    state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any, ahead: Ints32, line: int
+    state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any, ahead: Ints32, reach: int, line: int
 ) -> np.float32:
     """Add the squared gradient to every feature's sum; work out the step sizes and the gain of a unit step.
 
@@ -230,7 +235,7 @@ def _rates(
         store(work.rates, k * width, rate)
         gain += x2 * rate
         length2 += work.length2[k]
-        if k < ahead.size:
+        if k < reach:
             at = (np.int64(ahead[k]) + 1) * (2 * lanes) + 16 * line
             prefetch(state.weights, at)
             prefetch(state.weights, at + 16)
@@ -258,7 +263,7 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
         for i in range(width):
             state.weights[j, 1, lane + i] += work.squared[lane + i] * x2
             total = state.weights[j, 1, lane + i]
-            rate = f32(total ** (-power)) * by_scale if total > 0 else f32(0)
+            rate = min(f32(total ** (-power)) * by_scale, _LARGEST_RATE / max(x2, f32(1))) if total > 0 else f32(0)
             work.rates[k * width + i] = rate
             work.gain[lane + i] += x2 * rate
         length2 += f32(1) if constant else work.length2[k]
@@ -373,8 +378,8 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     def committee(self, n_learners: int, n_features: int) -> LinearState:
         check_one_of("loss", self.loss, ("squared", "logistic"))
         check_between("learning_rate", self.learning_rate, 0, math.inf)
-        if not 0 <= self.power_t <= 1:
-            check_between("power_t", self.power_t, 0, 1)
+        if not isinstance(self.power_t, numbers.Real) or not 0 <= float(self.power_t) <= 1:
+            raise ParameterError("power_t", self.power_t, "a number from 0 to 1")
         block = _BLOCK if n_learners > 1 else _ALONE
         lanes = -(-n_learners // len(block)) * len(block)
         return LinearState(

@@ -1,0 +1,77 @@
+"""The fused committee equals the slow transcription, and nothing that is accepted can break it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+
+from onlineboost import DataError, Linear, OnlineBBM
+
+
+@pytest.mark.parametrize("power_t", [0.5, 0.3])
+@pytest.mark.parametrize(("loss", "tolerance"), [("squared", 1e-5), ("logistic", 2e-3)])
+@pytest.mark.parametrize("n", [1, 2, 9, 24])
+def test_fused_committee_equals_the_transcription(n, loss, tolerance, power_t, stream):
+    """Learners that share the features' scales but not the importance of the examples; every lane is compared."""
+    X, y = stream[0][:150], stream[1][:150]
+    model = OnlineBBM(Linear(loss, power_t=power_t), n, gamma=0.3)
+    model.partial_fit(X[:0], y[:0], classes=[-1, 1])
+    oracle = reference.Linear(n, loss, power_t=power_t)
+    rounds = reference.OnlineBBM(n, 0.8)
+    for row, label in zip(X, y.tolist(), strict=True):
+        x = {j: value for j, value in enumerate(row.tolist()) if value}
+        votes = [reference.sign(score) for score in oracle.predict(x)]
+        model.partial_fit(row.reshape(1, -1), [label])
+        oracle.learn(x, label, rounds.round(votes, label))
+    weights = model._machine.committee.weights
+    for i in range(n):
+        expected = np.array([oracle.w[i].get(j, 0.0) for j in range(-1, X.shape[1])])
+        scale = float(np.abs(expected).max())
+        assert weights[:, 0, i] == pytest.approx(expected, rel=0, abs=tolerance * max(scale, 1.0))
+
+
+EXTREMES = {
+    "huge features": (lambda X: X * np.float32(1e16), 1.0),
+    "tiny features": (lambda X: X * np.float32(1e-22), 1.0),
+    "mixed": (lambda X: X * np.float32(10.0) ** np.arange(-20, 20, 4, dtype=np.float32), 1.0),
+    "heavy": (lambda X: X, 1e18),
+    "light": (lambda X: X, 1e-30),
+    "tiny and light": (lambda X: X * np.float32(1e-18), 1e-6),
+}
+
+
+@pytest.mark.parametrize("learner", [Linear(), Linear("logistic"), Linear(power_t=1.0), Linear(power_t=0.0)], ids=repr)
+@pytest.mark.parametrize("name", EXTREMES)
+def test_what_is_accepted_leaves_finite_numbers(name, learner, stream):
+    change, weight = EXTREMES[name]
+    X, y = np.clip(change(stream[0]), -1e18, 1e18), stream[1]
+    for model in (learner.clone(), OnlineBBM(learner, 101), OnlineBBM(learner, 201, 0.3)):
+        scores = model.progressive_fit(X, y, sample_weight=np.full(len(y), weight))
+        assert np.isfinite(scores).all()
+        for field in model._machine.committee[:4]:
+            assert np.isfinite(field).all()
+
+
+def test_dense_and_sparse_agree_on_numbers_that_vanish_in_float32(stream):
+    X, y = stream[0].astype(np.float64), stream[1]
+    X[::3, 2] = 1e-60
+    dense, sparse = (OnlineBBM(n_estimators=5).progressive_fit(data, y) for data in (X, sp.csr_matrix(X)))
+    assert np.array_equal(dense, sparse)
+
+
+@pytest.mark.parametrize("column", [10, 2_000_000_000, -1])
+def test_an_entry_outside_the_matrix_is_refused(column):
+    indices = np.array([0, 1, column])
+    X = sp.csr_matrix((np.ones(3), np.array([0, 1, 2]), np.array([0, 2, 3])), (2, 10))
+    X.indices = indices
+    with pytest.raises(DataError, match="columns begin at 0") as caught:
+        Linear().fit(X, [0, 1])
+    assert (caught.value.row, caught.value.column) == (1, column)
+
+
+def test_sums_of_repeated_entries_are_checked():
+    X = sp.csr_matrix((np.array([9e17, 9e17, 1.0]), np.array([0, 0, 0]), np.array([0, 2, 3])), (2, 1))
+    with pytest.raises(DataError, match="at row 0, column 0"):
+        Linear().fit(X, [0, 1])
