@@ -3,7 +3,7 @@
 ``OnlineBBM(Linear())`` keeps one scale of a feature for all learners; Vowpal Wabbit keeps one for each learner, as
 ``OnlineBBM(Copies(Linear()))`` does. Both see the same stream of every set; docs/shared-scale.md holds the errors.
 
-    python experiments/shared_scale.py [--data ../shared/data] [--rows 10000]
+    python experiments/shared_scale.py [--data ../shared/data] [--rows 10000] [--shuffles 4]
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from sklearn.datasets import load_svmlight_file
 from onlineboost import Copies, Linear, OnlineBBM, OnlineClassifier
 
 PAGE = Path("docs/shared-scale.md")
-SEED = 0
 LEARNERS, GAMMA = 21, 0.1
 VOTES = ("hard", "real")
 CLEAR = 2  # a mean this many standard errors from 0 is called a difference
@@ -47,7 +46,7 @@ def models() -> dict[str, OnlineClassifier]:
 class Result(NamedTuple):
     name: str
     rows: int
-    errors: dict[str, float]
+    errors: dict[str, float]  # means over the shuffles
 
 
 class Difference(NamedTuple):
@@ -58,32 +57,28 @@ class Difference(NamedTuple):
     error: float  # standard error over sets; NaN for a single set
 
 
-def load(path: Path, rows: int) -> tuple[Any, np.ndarray]:
-    X, y = load_svmlight_file(str(path), dtype=np.float32)
-    order = np.random.default_rng(SEED).permutation(X.shape[0])[:rows]
-    return X[order], y[order]
-
-
 def progressive_error(model: OnlineClassifier, X: Any, y: np.ndarray) -> float:
     scores = model.progressive_fit(X, y)
     return float(((scores >= 0) != (y > 0)).mean())
 
 
-def measure(paths: list[Path], rows: int) -> list[Result]:
+def measure(paths: list[Path], rows: int, shuffles: int) -> list[Result]:
     results = []
     with Progress(transient=True) as progress:
-        task = progress.add_task("", total=len(paths) * (1 + len(models())))
+        task = progress.add_task("", total=len(paths) * (1 + shuffles * len(models())))
         for path in paths:
             name = path.name.removesuffix(".libsvm.gz")
             progress.update(task, description=f"{name}: reading")
-            X, y = load(path, rows)
+            X, y = load_svmlight_file(str(path), dtype=np.float32)
             progress.advance(task)
-            errors = {}
-            for column, model in models().items():
-                progress.update(task, description=f"{name}: {column}")
-                errors[column] = progressive_error(model, X, y)
-                progress.advance(task)
-            results.append(Result(name, len(y), errors))
+            errors = dict.fromkeys(models(), 0.0)
+            for seed in range(shuffles):
+                order = np.random.default_rng(seed).permutation(len(y))[:rows]
+                for column, model in models().items():
+                    progress.update(task, description=f"{name}: {column}")
+                    errors[column] += progressive_error(model, X[order], y[order]) / shuffles
+                    progress.advance(task)
+            results.append(Result(name, min(rows, len(y)), errors))
     return results
 
 
@@ -110,7 +105,7 @@ def _effect(d: Difference) -> str:
     return f"{change} the error by {abs(d.mean):.5f} (more than {CLEAR} standard errors)"
 
 
-def page(results: list[Result], command: str) -> str:
+def page(results: list[Result], shuffles: int, command: str) -> str:
     columns = list(models())
     table = [
         f"| set | rows | {' | '.join(columns)} |",
@@ -136,7 +131,8 @@ def page(results: list[Result], command: str) -> str:
             "",
             f"    {command}",
             "",
-            'Every set is shuffled, then cut to the rows shown. Real is `votes="real", normalizer="none"`.',
+            f"Every set is shuffled and cut to the rows shown, {shuffles} times; errors are means.",
+            'Real is `votes="real", normalizer="none"`.',
             "",
             *table,
             "",
@@ -152,16 +148,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of <name>.libsvm.gz files")
     parser.add_argument("--rows", type=int, default=10_000, help="of each set, at most")
+    parser.add_argument("--shuffles", type=int, default=4, help="of each set")
     options = parser.parse_args()
     paths = sorted(options.data.glob("*.libsvm.gz"))
     if not paths:
         parser.error(f"no data in {options.data}: expected <name>.libsvm.gz files. Name their folder with --data")
-    if options.rows < 1:
-        parser.error(f"--rows is {options.rows}: expected at least 1")
+    if min(options.rows, options.shuffles) < 1:
+        parser.error("--rows and --shuffles: expected at least 1")
 
     data = os.path.relpath(options.data)  # the page names no machine's folders
-    command = shlex.join(["python", "experiments/shared_scale.py", "--data", data, "--rows", str(options.rows)])
-    text = page(measure(paths, options.rows), command)
+    size = ["--rows", str(options.rows), "--shuffles", str(options.shuffles)]
+    command = shlex.join(["python", "experiments/shared_scale.py", "--data", data, *size])
+    text = page(measure(paths, options.rows, options.shuffles), options.shuffles, command)
     PAGE.write_text(text)
     console = Console()
     console.print(text, markup=False, highlight=False, soft_wrap=True)

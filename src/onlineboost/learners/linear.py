@@ -2,345 +2,21 @@
 
 A linear score over the features and a constant, learnt by adaptive (AdaGrad), normalised, importance-invariant
 gradient steps: Karampatziakis and Langford (2011); Ross, Mineiro and Langford (2013).
-
-| symbol | here | meaning |
-| --- | --- | --- |
-| w, G | ``weights[j, 0]``, ``weights[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
-| n | ``scale[j]`` | largest magnitude seen of feature j - 1, shared by all learners |
-| S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalised squared lengths, and of their weights |
-| r, q | ``rates``, ``gain`` | a feature's step size; by how much a unit step changes the score |
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from onlineboost._jit import hot, njit
-from onlineboost.batch import Batch, Floats, Floats32, Ints32
-from onlineboost.engine import VECTOR
+from onlineboost.batch import Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
-from onlineboost.simd import (
-    any_positive,
-    larger,
-    load,
-    narrow,
-    prefetch,
-    splat,
-    sqrt,
-    store,
-    where_positive,
-    widen,
-    zeros,
-)
-
-f32 = np.float32
-_TINY = f32(1.084202e-19)  # smaller magnitudes count as this
-_TINY2 = _TINY * _TINY
-_LEAST_SCALE = f32(1e-16)  # keeps step sizes within float32
-_LARGEST_RATE = f32(1e18)
-_BLOCK, _ALONE = (0,) * VECTOR, (0,)
-
-
-class LinearState(NamedTuple):
-    weights: Floats32  # [1 + features, 2, lanes]: the N copies of a number are adjacent
-    scale: Floats32  # [1 + features]
-    norm_sum: Floats  # [lanes]
-    weight_sum: Floats  # [lanes]
-    block: tuple[int, ...]  # its length is the vector width
-    learning_rate: float
-    power_t: float
-    logistic: bool
-
-
-class LinearWork(NamedTuple):
-    """Scratch memory for one example: numbers for each of its features, and for each learner."""
-
-    x2: Floats32
-    inverse: Floats32  # 1 / scale
-    length2: Floats32  # (x / scale)^2
-    rates: Floats32  # [features + 1, width] of one block of lanes; the constant comes last
-    importance: Floats32  # [lanes] zero where there is nothing to learn, like the next
-    squared: Floats32  # [lanes] squared gradient
-    gain: Floats32  # [lanes]
-    multiplier: Floats32  # [lanes]
-    step: Floats32  # [lanes]
-
-
-@njit
-def workspace(state: LinearState, longest: int) -> LinearWork:
-    lanes = state.weights.shape[2]
-    return LinearWork(
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty((longest + 1) * len(state.block), np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-    )
-
-
-@hot
-def predict(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32) -> None:
-    indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
-    values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
-    lanes = state.weights.shape[2]
-    width = len(state.block)
-    lane = 0
-    while lane + 2 * width <= lanes:  # two blocks at a time: additions of one wait less for each other
-        _score(state, indices, values, lane, zeros(state.block + state.block), h)
-        lane += 2 * width
-    if lane < lanes:
-        _score(state, indices, values, lane, zeros(state.block), h)
-    limit = f32(50) if state.logistic else f32(1)
-    for i in range(lanes):
-        s = h[i]
-        s = s if s == s else f32(0)
-        s = s if s < limit else limit
-        h[i] = s if s > -limit else -limit
-
-
-@hot
-def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, h: Floats32) -> None:
-    row = 2 * state.weights.shape[2]
-    total = zero
-    for k in range(indices.size):
-        total += load(state.weights, (np.int64(indices[k]) + 1) * row + lane, zero) * splat(values[k], zero)
-    store(h, lane, total + load(state.weights, lane, zero))
-
-
-@hot
-def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
-    values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
-    following = min(r + 1, batch.y.size - 1)
-    ahead = batch.indices[batch.indptr[following] : batch.indptr[following + 1]]
-    lanes = state.weights.shape[2]
-    width = len(state.block)
-    target = f32(y)
-    idle = True
-    for lane in range(0, lanes, width):
-        idle &= not _gradients(state, work, lane, h, target, p, zeros(state.block))
-    if idle:
-        return
-    _rescale(state, work, indices, values)
-    line = 0
-    for lane in range(0, lanes, width):
-        if any_positive(load(work.squared, lane, zeros(state.block))):
-            if state.power_t == 0.5:
-                reach = ahead.size if 16 * line < 2 * lanes else 0
-                length2 = _rates(state, work, indices, lane, zeros(state.block), ahead, reach, line)
-                line += 2
-            else:
-                length2 = _rates_by_power(state, work, indices, lane)
-            _steps(state, work, lane, length2, h, target, zeros(state.block))
-            _move(state, work, indices, values, lane, zeros(state.block))
-
-
-@hot
-def _gradients(
-    state: LinearState, work: LinearWork, lane: int, h: Floats32, y: np.float32, p: Floats, zero: Any
-) -> bool:
-    """The weighted squared derivative of the loss for a block of learners; whether any has something to learn."""
-    importance = narrow(load(p, lane, zero))
-    if state.logistic:
-        for i in range(lane, lane + len(state.block)):
-            work.squared[i] = _squared_logistic(h[i], y)
-        squared = importance * load(work.squared, lane, zero)
-    else:
-        error = load(h, lane, zero) - splat(y, zero)
-        squared = importance * (splat(f32(4), zero) * error * error)
-    store(work.squared, lane, squared)
-    store(work.importance, lane, where_positive(squared, importance))
-    return bool(any_positive(squared))
-
-
-@hot
-def _squared_logistic(score: np.float32, y: np.float32) -> np.float32:
-    """The squared derivative of the logistic loss, or 0 where the loss is 0 in float32."""
-    if f32(1) + math.exp(-y * score) == f32(1):
-        return f32(0)
-    d = -y / (f32(1) + math.exp(y * score))
-    return d * d
-
-
-@hot
-def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32) -> None:
-    """Meet magnitudes larger than before, and work out what depends on the features' scales alone."""
-    state.scale[0] = f32(1)  # the constant
-    for k in range(indices.size):
-        j = np.int64(indices[k]) + 1
-        x = abs(values[k])
-        x = x if x > _TINY else _TINY
-        if x > state.scale[j]:
-            _meet(state, j, x)
-        work.inverse[k] = state.scale[j]
-    whole = indices.size // VECTOR * VECTOR
-    for k in range(0, whole, VECTOR):
-        _in_scale(work, values, k, zeros(_BLOCK))
-    for k in range(whole, indices.size):
-        _in_scale(work, values, k, zeros(_ALONE))
-
-
-@njit
-def _meet(state: LinearState, j: np.int64, x: np.float32) -> None:
-    """A feature is larger than ever: shrink its weights, as if its scale had been this from the start."""
-    known = state.scale[j]
-    if known > 0:
-        power = state.power_t
-        shrink = known / x if power == 0.5 else f32(((x / known) * (x / known)) ** f32(power - 1))
-        for i in range(state.weights.shape[2]):
-            state.weights[j, 0, i] *= shrink
-    state.scale[j] = x
-
-
-@hot
-def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
-    x = load(values, k, zero)
-    scale = load(work.inverse, k, zero)
-    x2 = larger(x * x, splat(_TINY2, zero))
-    store(work.x2, k, x2)
-    store(work.length2, k, x2 / (scale * scale))
-    store(work.inverse, k, splat(f32(1), zero) / larger(scale, splat(_LEAST_SCALE, zero)))
-
-
-@hot
-def _rates(
-    state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any, ahead: Ints32, reach: int, line: int
-) -> np.float32:
-    """Add the squared gradient to every feature's sum; work out the step sizes and the gain of a unit step.
-
-    Returns the example's squared length, each feature in units of its scale. The loop waits for roots and divisions,
-    which is the time to ask for weights of the next example, two cache lines of a feature's row in each pass.
-    """
-    width = len(state.block)
-    lanes = state.weights.shape[2]
-    squared = load(work.squared, lane, zero)
-    gain = zero
-    length2 = f32(0)
-    for k in range(indices.size):
-        at = (np.int64(indices[k]) + 1) * (2 * lanes) + lanes + lane
-        x2 = splat(work.x2[k], zero)
-        total = load(state.weights, at, zero) + squared * x2
-        store(state.weights, at, total)
-        rate = where_positive(total, splat(f32(1), zero) / sqrt(total)) * splat(work.inverse[k], zero)
-        store(work.rates, k * width, rate)
-        gain += x2 * rate
-        length2 += work.length2[k]
-        if k < reach:
-            at = (np.int64(ahead[k]) + 1) * (2 * lanes) + 16 * line
-            prefetch(state.weights, at)
-            prefetch(state.weights, at + 16)
-    total = load(state.weights, lanes + lane, zero) + squared
-    store(state.weights, lanes + lane, total)
-    rate = where_positive(total, splat(f32(1), zero) / sqrt(total))
-    store(work.rates, indices.size * width, rate)
-    store(work.gain, lane, gain + rate)
-    return length2 + f32(1)
-
-
-@hot
-def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane: int) -> np.float32:
-    """``_rates`` for an exponent other than 1/2: G^-P (n^2)^(P-1), one number at a time."""
-    width = len(state.block)
-    power = f32(state.power_t)
-    work.gain[lane : lane + width] = f32(0)
-    length2 = f32(0)
-    for k in range(indices.size + 1):
-        constant = k == indices.size
-        j = 0 if constant else np.int64(indices[k]) + 1
-        x2 = f32(1) if constant else work.x2[k]
-        scale = state.scale[j]
-        by_scale = f32((scale * scale) ** (power - f32(1)))
-        for i in range(width):
-            state.weights[j, 1, lane + i] += work.squared[lane + i] * x2
-            total = state.weights[j, 1, lane + i]
-            rate = min(f32(total ** (-power)) * by_scale, _LARGEST_RATE / max(x2, f32(1))) if total > 0 else f32(0)
-            work.rates[k * width + i] = rate
-            work.gain[lane + i] += x2 * rate
-        length2 += f32(1) if constant else work.length2[k]
-    return length2
-
-
-@hot
-def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int, zero: Any) -> None:
-    width = len(state.block)
-    row = 2 * state.weights.shape[2]
-    step = load(work.step, lane, zero)
-    for k in range(indices.size):
-        at = (np.int64(indices[k]) + 1) * row + lane
-        change = step * (splat(values[k], zero) * load(work.rates, k * width, zero))
-        store(state.weights, at, load(state.weights, at, zero) + change)
-    change = step * load(work.rates, indices.size * width, zero)
-    store(state.weights, lane, load(state.weights, lane, zero) + change)
-
-
-@hot
-def _steps(
-    state: LinearState, work: LinearWork, lane: int, length2: np.float32, h: Floats32, y: np.float32, zero: Any
-) -> None:
-    """How far each learner of a block moves along its rates: as if by infinitely many infinitely small steps."""
-    importance = load(work.importance, lane, zero)
-    norm_sum = load(state.norm_sum, lane, zero) + widen(importance) * widen(splat(length2, zero))
-    weight_sum = load(state.weight_sum, lane, zero) + widen(importance)
-    store(state.norm_sum, lane, norm_sum)
-    store(state.weight_sum, lane, weight_sum)
-    if state.power_t == 0.5:
-        store(work.multiplier, lane, sqrt(narrow(weight_sum) / narrow(norm_sum)))
-    else:
-        store(work.multiplier, lane, narrow(norm_sum) / narrow(weight_sum))
-        for i in range(lane, lane + len(state.block)):
-            work.multiplier[i] = f32(work.multiplier[i] ** f32(state.power_t - 1))
-    multiplier = load(work.multiplier, lane, zero)
-    store(work.gain, lane, load(work.gain, lane, zero) * multiplier)
-    rate = f32(state.learning_rate)
-    for i in range(lane, lane + len(state.block)):
-        if work.squared[i] > 0:
-            work.step[i] = _step(state.logistic, rate * work.importance[i], work.gain[i], h[i], y)
-    step = load(work.step, lane, zero) * multiplier
-    store(work.step, lane, where_positive(load(work.squared, lane, zero), step))
-
-
-@hot
-def _step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32, y: np.float32) -> np.float32:
-    if not logistic:
-        if rate * gain < f32(1e-6):
-            return f32(2) * (y - score) * rate
-        return (y - score) * (f32(1) - math.exp(f32(-2) * rate * gain)) / gain
-    d = math.exp(y * score)
-    if rate * gain < f32(1e-6):
-        return y * rate / (f32(1) + d)
-    return -(y * f32(_implicit(rate * gain + y * score + d)) + score) / gain
-
-
-@hot
-def _implicit(x: Any) -> Any:
-    """W(e^x) - x to about six digits, W being Lambert's function: one step of Halley's rule from a good start."""
-    if x >= 1:
-        a = 0.86 * x + 0.01
-        c = x - math.log(a) - a
-    else:
-        a = math.exp(0.8 * x - 0.65)
-        c = 0.2 * x + 0.65 - a
-    t = 1 + a
-    b = 2 * t * (t + 2 * c / 3)
-    return a * (1 + (c / t) * (b - c) / (b - 2 * c)) - x
-
-
-def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
-    """Zeros that begin at a cache line, so that a row of weights touches no more lines than it must."""
-    size = math.prod(shape)
-    memory = np.zeros(size + 16, np.float32)
-    start = -(memory.ctypes.data // 4) % 16
-    return memory[start : start + size].reshape(shape)
 
 
 class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, learn=learn):
@@ -380,7 +56,7 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
         check_between("learning_rate", self.learning_rate, 0, math.inf)
         if not isinstance(self.power_t, numbers.Real) or not 0 <= float(self.power_t) <= 1:
             raise ParameterError("power_t", self.power_t, "a number from 0 to 1")
-        block = _BLOCK if n_learners > 1 else _ALONE
+        block = BLOCK if n_learners > 1 else ALONE
         lanes = -(-n_learners // len(block)) * len(block)
         return LinearState(
             weights=_aligned_zeros((1 + n_features, 2, lanes)),
@@ -401,3 +77,11 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
         weights = _aligned_zeros((rows + more, *rest))
         weights[:rows] = committee.weights
         return committee._replace(weights=weights, scale=np.pad(committee.scale, (0, more)))
+
+
+def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
+    """Zeros that begin at a cache line, so that a row of weights touches no more lines than it must."""
+    size = math.prod(shape)
+    memory = np.zeros(size + 16, np.float32)
+    start = -(memory.ctypes.data // 4) % 16
+    return memory[start : start + size].reshape(shape)

@@ -1,0 +1,48 @@
+"""Squared and logistic loss: how much there is to learn, and how far an importance-invariant step goes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onlineboost._jit import hot
+
+f32 = np.float32
+
+
+@hot
+def squared_gradient(score: np.float32, y: np.float32) -> np.float32:
+    """The squared derivative of the logistic loss, or 0 where the loss is 0 in float32."""
+    if f32(1) + math.exp(-y * score) == f32(1):
+        return f32(0)
+    d = -y / (f32(1) + math.exp(y * score))
+    return d * d
+
+
+@hot
+def step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32, y: np.float32) -> np.float32:
+    """Where infinitely many infinitely small steps of total size ``rate`` lead; a unit step moves the score by gain."""
+    if not logistic:
+        if rate * gain < f32(1e-6):
+            return f32(2) * (y - score) * rate
+        return (y - score) * (f32(1) - math.exp(f32(-2) * rate * gain)) / gain
+    d = math.exp(y * score)
+    if rate * gain < f32(1e-6):
+        return y * rate / (f32(1) + d)
+    return -(y * f32(_implicit(rate * gain + y * score + d)) + score) / gain
+
+
+@hot
+def _implicit(x: Any) -> Any:
+    """W(e^x) - x to about six digits, W being Lambert's function: one step of Halley's rule from a good start."""
+    if x >= 1:
+        a = 0.86 * x + 0.01
+        c = x - math.log(a) - a
+    else:
+        a = math.exp(0.8 * x - 0.65)
+        c = 0.2 * x + 0.65 - a
+    t = 1 + a
+    b = 2 * t * (t + 2 * c / 3)
+    return a * (1 + (c / t) * (b - c) / (b - 2 * c)) - x
