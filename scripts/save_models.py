@@ -15,7 +15,7 @@ from conftest import make_stream  # noqa: E402
 MODELS = {
     "linear": ob.Linear(),
     "bbm": ob.OnlineBBM(n_estimators=5),
-    "potential": ob.PotentialBoost("logistic", n_estimators=5),
+    "potential": ob.PotentialBoost(terminal="logistic", n_estimators=5),
     "adaboost": ob.AdaBoostOL(ob.Linear("logistic"), 5, delivery="sample", random_state=1),
     "osboost": ob.OSBoost(n_estimators=5),
     "ocp": ob.OSBoostOCP(n_estimators=5),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import onlineboost
 from onlineboost import DataError, Linear, OnlineBBM
 from onlineboost import batch as batches
 from onlineboost.batch import check_features
@@ -25,7 +26,7 @@ def test_dense_and_sparse_become_the_same_rows(X, step):
             rows.append((batch.indices[start:stop].tolist(), batch.values[start:stop].tolist()))
     nonzero = [np.flatnonzero(row.astype(np.float32)) for row in X]
     assert rows == [(at.tolist(), row[at].astype(np.float32).tolist()) for at, row in zip(nonzero, X, strict=True)]
-    for sparse in check_features(sp.csr_matrix(X)).batches(y, weight):
+    for sparse in check_features(sp.csr_matrix(X)).batches(y, weight):  # one batch, if there are rows
         assert sparse.indices.tolist() == [j for row, _ in rows for j in row]
         assert sparse.values.tolist() == [x for _, row in rows for x in row]
 
@@ -65,11 +66,54 @@ def test_any_kind_of_number(dtype):
         ([[1.0, 2.0], [3.0]], "all rows equally long"),
         ([1.0, 2.0], r"X.reshape\(1, -1\)"),
         ({"a": 1.0}, "use learn_one"),
+        (np.ones((2, 2)) * 1j, "X is an array of complex128: expected numbers"),
+        (np.zeros((2, 2), "M8[s]"), r"X is an array of datetime64\[s\]: expected numbers"),
+        (np.zeros((0, 2)), "y has shape"),
     ],
 )
 def test_what_is_not_a_table_of_numbers(X, message):
     with pytest.raises(DataError, match=message):
         Linear().fit(X, [0, 1])
+
+
+class Frame:
+    """What a data frame looks like from here."""
+
+    def __init__(self, table, columns):
+        self.table, self.columns = table, columns
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.table, dtype)
+
+
+def test_frames_keep_the_order_of_their_columns(tmp_path):
+    rows = [[1.0, 2.0], [3.0, -1.0], [0.5, 1.0]]
+    model = Linear().fit(Frame(rows, ["age", "income"]), [0, 1, 0])
+    model.save(tmp_path / "m")
+    for twin in (model, onlineboost.load(tmp_path / "m")):
+        twin.predict(Frame(rows, ["age", "income"]))
+        twin.predict(rows)
+        with pytest.raises(DataError, match="X has 'income' as column 0: expected 'age', as in training"):
+            twin.predict(Frame(rows, ["income", "age"]))
+
+
+def test_a_bad_cell_of_a_frame_is_found():
+    rows = np.array([[30, 1], [40, "?"]], object)
+    with pytest.raises(DataError, match=r"'\?' at row 1, column 1"):
+        Linear().fit(Frame(rows, ["age", "income"]), [0, 1])
+
+
+def test_masked_values_are_not_learnt():
+    X = np.ma.masked_equal(np.eye(2), 1.0)
+    with pytest.raises(DataError, match="masked values"):
+        Linear().fit(X, [0, 1])
+
+
+def test_large_sparse_input_is_learnt_in_pieces(monkeypatch, stream):
+    X, y = stream
+    whole = OnlineBBM(n_estimators=3).progressive_fit(sp.csr_matrix(X), y)
+    monkeypatch.setattr(batches, "_ROWS", 7)
+    assert np.array_equal(OnlineBBM(n_estimators=3).progressive_fit(sp.csr_matrix(X), y), whole)
 
 
 def test_large_input_is_converted_in_pieces(monkeypatch, stream):
@@ -81,6 +125,8 @@ def test_large_input_is_converted_in_pieces(monkeypatch, stream):
 
 def test_no_rows(stream):
     X, y = stream
+    with pytest.raises(DataError, match="X has no rows"):
+        Linear().fit(X[:0], y[:0])
     model = OnlineBBM(n_estimators=3).partial_fit(X[:0], y[:0], classes=[-1, 1])
     assert model.n_seen_ == 0
     assert model.decision_function(X[:0]).shape == (0,)

@@ -39,7 +39,7 @@ ALGORITHMS = {
     ),
     **{
         f"potential-{name}": (
-            lambda n, g, d, name=name: PotentialBoost(name, Scripted(), n, g, delivery=d, random_state=5),
+            lambda n, g, d, name=name: PotentialBoost(Scripted(), n, g, terminal=name, delivery=d, random_state=5),
             lambda n, g, d, terminal=terminal: reference.PotentialBoost(n, coin(g, d), terminal),
             False,
         )
@@ -146,7 +146,7 @@ def test_potential_recursion_equals_the_closed_form_of_bbm():
 def test_exponential_potential_has_its_closed_form_at_any_size():
     """Its weights are e^(-eta s): each vote that was right divides them by b / q. They span a thousand decades here."""
     n, b = 2001, 0.9
-    state = PotentialBoost("exponential", n_estimators=n, coin=b).initial_state(n, False, 0)
+    state = PotentialBoost(terminal="exponential", n_estimators=n, coin=b).initial_state(n, False, 0)
     row = state.table[state.start[n - 1] + state.low[n - 1] :][:n][::-1]  # the last learner's, by votes that were right
     assert row[:300] == pytest.approx((1 / 9) ** np.arange(300), rel=1e-10)
 
@@ -154,8 +154,8 @@ def test_exponential_potential_has_its_closed_form_at_any_size():
 def test_user_potential_as_function_and_as_values_agree(stream):
     X, y = stream
     cost = lambda s: np.exp(-s / 4)
-    by_function = PotentialBoost(cost, n_estimators=9).progressive_fit(X, y)
-    by_values = PotentialBoost(cost(np.arange(-9.0, 10, 2)), n_estimators=9).progressive_fit(X, y)
+    by_function = PotentialBoost(terminal=cost, n_estimators=9).progressive_fit(X, y)
+    by_values = PotentialBoost(terminal=cost(np.arange(-9.0, 10, 2)), n_estimators=9).progressive_fit(X, y)
     assert np.array_equal(by_function, by_values)
 
 
@@ -172,7 +172,7 @@ def test_ten_thousand_learners(n):
 def test_exponential_potential_equals_the_recursion(n):
     for b in (0.51, 0.6, 0.9):
         eta = np.log(b / (1 - b)) / 2
-        state = PotentialBoost("exponential", n_estimators=n, coin=b).initial_state(n, False, 0)
+        state = PotentialBoost(terminal="exponential", n_estimators=n, coin=b).initial_state(n, False, 0)
         for (i, s), weight in reference.potential_weights(n, b, lambda s, eta=eta: float(np.exp(-eta * s))).items():
             k = n // 2 - (s + i - 1) // 2
             assert state.table[state.start[i - 1] + k] == pytest.approx(weight, rel=1e-11)

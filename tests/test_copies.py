@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from river import compose, linear_model, naive_bayes, preprocessing, tree
-from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import BernoulliNB
 from stubs import Scripted, ScriptedUnweighted
 
@@ -82,6 +82,19 @@ def test_an_estimator_must_learn_online(stream):
         OnlineBBM(object(), 3).fit(*stream)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (Linear, r"an object, not a class: Linear\(\)"),
+        (SGDRegressor(), "a classifier, not a regressor"),
+        (linear_model.LinearRegression(), "a classifier, not a regressor"),
+    ],
+)
+def test_what_cannot_be_a_weak_learner(estimator, message, stream):
+    with pytest.raises(ParameterError, match=message):
+        OnlineBBM(estimator, 3).fit(*stream)
+
+
 def test_members_are_separate_and_the_given_estimator_is_not_touched(stream):
     given = SGDClassifier(loss="log_loss", random_state=0)
     model = OnlineBBM(given, 3).fit(*stream)
@@ -137,6 +150,25 @@ def test_separate_copies_equal_the_fused_committee_where_scales_agree():
                     fused = OnlineBBM(learner, n, **settings).progressive_fit(X, y, u)
                     separate = OnlineBBM(Copies(learner), n, **settings).progressive_fit(X, y, u)
                     assert np.array_equal(fused, separate)
+
+
+def test_scikit_learn_is_told_the_classes_once():
+    calls = []
+
+    class Spy:
+        def partial_fit(self, X, y, classes=None, sample_weight=None):
+            calls.append(classes is not None)
+
+        def predict(self, X):
+            return np.ones(len(X))
+
+    OnlineBBM(Spy(), 1).fit(np.eye(3), [0, 1, 0])
+    assert calls == [True, False, False]
+
+
+def test_river_gets_dicts():
+    with pytest.raises(DataError, match="x is a list: expected a dict"):
+        OnlineBBM(naive_bayes.GaussianNB(), 3).learn_one([1.0, 2.0], 0)
 
 
 def test_not_fitted():

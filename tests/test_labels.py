@@ -44,7 +44,7 @@ def test_first_of_unknown_labels_is_negative():
 def test_one_label_needs_classes():
     with pytest.raises(DataError, match="1 different labels"):
         Linear().fit(X, np.ones(40))
-    with pytest.raises(DataError, match="pass classes="):
+    with pytest.raises(DataError, match="if another comes later, partial_fit takes classes= with both"):
         Linear().partial_fit(X, np.ones(40))
     model = Linear().partial_fit(X, np.ones(40), classes=[0, 1])
     assert model.classes_.tolist() == [0, 1]
@@ -61,6 +61,32 @@ def test_classes_cannot_change():
     with pytest.raises(DataError, match="this model knows"):
         model.partial_fit(X, [0, 2] * 20, classes=[0, 2])
     assert model.fit(X, [0, 2] * 20).classes_.tolist() == [0, 2]
+
+
+def test_labels_met_one_by_one_may_be_declared_later():
+    model = Linear()
+    model.learn_one({"a": 1.0}, 1)
+    model._labels.declare([0, 1])
+    assert model.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("y", [[0, 1.0] * 19 + [float("nan"), 1], ["a", None] * 20, [[1], [1, 2]] * 20])
+def test_labels_that_make_no_sense(y):
+    with pytest.raises(DataError, match="label"):
+        Linear().fit(X, y)
+
+
+def test_a_label_is_one_value():
+    with pytest.raises(DataError, match="the label is a list: expected one value"):
+        Linear().learn_one({"a": 1.0}, [1])
+
+
+def test_zero_is_positive():
+    labels = Labels()
+    labels.declare(["no", "yes"])
+    assert labels.decode(0.0) == "yes"
+    model = Linear().partial_fit(np.zeros((0, 1)), [], classes=[0, 1])
+    assert model.predict_one({0: 1.0}) == model.predict([[1.0]])[0] == 1
 
 
 def test_strings_are_not_numbers():

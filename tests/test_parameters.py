@@ -3,8 +3,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM, OSBoost, OSBoostOCP, ParameterError, PotentialBoost
+from onlineboost import (
+    AdaBoostOL,
+    Copies,
+    DataError,
+    Linear,
+    OnlineBBM,
+    OSBoost,
+    OSBoostOCP,
+    ParameterError,
+    PotentialBoost,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +40,9 @@ from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM, OSBoost, OSBoostO
         (AdaBoostOL(expert="best"), "expert='best': expected one of 'vote', 'random', 'last'"),
         (AdaBoostOL(random_state=-1), "random_state=-1"),
         (AdaBoostOL(random_state="seed"), "random_state='seed'"),
-        (PotentialBoost("quadratic"), "terminal='quadratic': expected one of zero-one"),
-        (PotentialBoost(lambda s: s), "terminal=.*non-increasing"),
-        (PotentialBoost(np.ones(3)), "terminal=.*22 values"),
+        (PotentialBoost(terminal="quadratic"), "terminal='quadratic': expected one of zero-one"),
+        (PotentialBoost(terminal=lambda s: s), "terminal=.*non-increasing"),
+        (PotentialBoost(terminal=np.ones(3)), "terminal=.*22 values"),
         (OnlineBBM(Linear("hinge")), "loss='hinge': expected one of 'squared', 'logistic'"),
         (OnlineBBM(Linear(learning_rate=0)), "learning_rate=0: expected a finite number above 0"),
         (Linear(power_t=2), "power_t=2"),
@@ -58,12 +71,32 @@ def test_parameters_are_scikit_learns():
     assert repr(model.set_params(estimator__learning_rate=0.3, gamma=0.1)) == (
         "OnlineBBM(estimator=Linear(learning_rate=0.3), n_estimators=5)"
     )
+    with pytest.raises(ParameterError, match="expected estimator to be an estimator, but it is None"):
+        OnlineBBM().set_params(estimator__learning_rate=0.1)
     with pytest.raises(ParameterError, match="depth=3: expected one of the parameters estimator, n_estimators"):
         model.set_params(depth=3)
     for copy in (clone(model), model.clone()):
         assert repr(copy) == repr(model)
         assert copy is not model and copy.estimator is not model.estimator
     assert repr(Copies(Linear()).clone()) == "Copies(estimator=Linear())"
+
+
+def test_scikit_learns_tools_work(stream):
+    X, y = stream
+    pipeline = make_pipeline(StandardScaler(), OnlineBBM(n_estimators=3))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.7
+    search = GridSearchCV(OnlineBBM(n_estimators=3), {"gamma": [0.05, 0.2], "estimator": [Linear()]}, cv=2).fit(X, y)
+    assert search.best_estimator_.score(X, y) > 0.7
+
+
+def test_score_checks_its_labels(stream):
+    X, y = stream
+    model = OnlineBBM(n_estimators=3).fit(X, y)
+    for labels in (y[:5], y[:, None], y.astype(str), y + 7):
+        with pytest.raises(DataError):
+            model.score(X, labels)
+    with pytest.raises(DataError, match="0 everywhere"):
+        model.score(X, y, sample_weight=np.zeros(len(y)))
 
 
 def test_any_source_of_randomness(stream):

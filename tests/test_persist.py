@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onlineboost
-from onlineboost import AdaBoostOL, Linear, ModelFileError, NotFittedError, OnlineBBM, PotentialBoost, persist
+from onlineboost import (
+    AdaBoostOL,
+    DataError,
+    Linear,
+    ModelFileError,
+    NotFittedError,
+    OnlineBBM,
+    PotentialBoost,
+    persist,
+)
 
 SAVED = Path(__file__).parent / "saved"
 
@@ -48,8 +57,27 @@ def test_a_model_of_dicts_keeps_its_names(tmp_path):
     assert twin.decision_one({"brand new": 1.0}) == model.decision_one({"brand new": 1.0})
 
 
+def test_parameters_set_after_fit_are_not_those_of_the_file(stream, tmp_path):
+    """The file holds the model that was trained; what was set since takes effect at the next fit, which never came."""
+    X, y = stream
+    model, untouched = (OnlineBBM(n_estimators=5).fit(X, y) for _ in range(2))
+    model.set_params(n_estimators=20, gamma=0.3, votes="real", estimator=Linear("logistic")).save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m")
+    assert repr(twin) == "OnlineBBM(n_estimators=5)"
+    assert np.array_equal(twin.progressive_fit(X, y), untouched.progressive_fit(X, y))
+
+
+@pytest.mark.parametrize(("name", "label"), [(("a", "b"), 1), ("a", (0, 1))])
+def test_names_and_labels_that_a_file_cannot_hold(name, label, tmp_path):
+    model = Linear()
+    model.learn_one({name: 1.0}, label)
+    with pytest.raises(DataError, match="cannot be kept in a model file"):
+        model.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_function_as_terminal_is_saved_by_its_values(stream, tmp_path):
-    model = PotentialBoost(lambda s: np.exp(-s / 5), n_estimators=5).fit(*stream)
+    model = PotentialBoost(terminal=lambda s: np.exp(-s / 5), n_estimators=5).fit(*stream)
     model.save(tmp_path / "m")
     twin = onlineboost.load(tmp_path / "m")
     assert np.array_equal(twin.progressive_fit(*stream), model.progressive_fit(*stream))
@@ -112,7 +140,7 @@ def rewrite(path: Path, target: Path, change) -> None:
         ("params", lambda f: f["params"].update(surprise=1), "unexpected keyword argument"),
         (
             "columns",
-            lambda f: f.update(columns=[11, []]),
+            lambda f: f.update(columns=[11, [], None]),
             r"committee.weights: is float32\[11, 2, 8\], expected float32\[12, 2, 8\]",
         ),
         ("labels", lambda f: f.pop("labels"), "labels: missing"),
@@ -122,6 +150,16 @@ def test_a_description_that_makes_no_sense(saved, tmp_path, field, change, messa
     rewrite(saved, tmp_path / "m", change)
     with pytest.raises(ModelFileError, match=message):
         onlineboost.load(tmp_path / "m")
+
+
+def test_folders(saved, tmp_path):
+    model = onlineboost.load(saved)
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist: make it first"):
+        model.save(tmp_path / "nowhere" / "model")
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        model.save(tmp_path)
+    with pytest.raises(IsADirectoryError, match="is a folder: name a model file"):
+        onlineboost.load(tmp_path)
 
 
 def test_other_files(tmp_path):

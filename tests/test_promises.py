@@ -21,7 +21,7 @@ from onlineboost import AdaBoostOL, Copies, DataError, Linear, OnlineBBM, OSBoos
 
 BOOSTERS = {
     "bbm": OnlineBBM,
-    "potential": lambda *a, **k: PotentialBoost("logistic", *a, **k),
+    "potential": lambda *a, **k: PotentialBoost(*a, terminal="logistic", **k),
     "adaboost": AdaBoostOL,
     "adaboost-random": lambda *a, **k: AdaBoostOL(*a, expert="random", **k),
     "osboost": OSBoost,
@@ -268,6 +268,18 @@ def test_a_bad_dict_leaves_the_model_as_it_was(x, stream):
     for label, weight in ((3, 1.0), (1, -1.0), (1, float("nan")), (None, 1.0)):
         with pytest.raises(DataError):
             model.learn_one({0: 1.0}, label, weight)
+    assert everything(model) == before
+
+
+def test_a_refused_fit_leaves_a_model_as_it_was(stream):
+    X, y = stream
+    model = make("bbm", "linear")
+    with pytest.raises(DataError, match="sample_weight"):
+        model.fit(X, y, sample_weight=-np.ones(len(y)))
+    assert model.predict_one({0: 1.0}) is None
+    before = everything(model.fit(X, y))
+    with pytest.raises(DataError, match="sample_weight"):
+        model.fit(X, y, sample_weight=-np.ones(len(y)))
     assert everything(model) == before
 
 

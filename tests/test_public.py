@@ -32,18 +32,33 @@ def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
         for _ in range(2)
     )
-    assert "compiling for this machine; this happens once ...\nonlineboost: compiled in " in first.stderr
+    assert "compiling for this machine, once for each kind of model ...\nonlineboost: compiled in " in first.stderr
     assert second.stderr == ""
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file")}
-    run = subprocess.run(
-        [sys.executable, "-c", "import onlineboost"], capture_output=True, text=True, check=True, env=environment
-    )
+    program = "import onlineboost; assert onlineboost.draws.uniform(1, 2, 3) < 1"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert "compiled code cannot be kept in" in run.stderr
     assert "set NUMBA_CACHE_DIR to a writable place" in run.stderr
+
+
+def test_a_damaged_cache_says_what_to_delete(tmp_path):
+    program = "import numpy as np, onlineboost; onlineboost.Linear().fit(np.eye(2), [0, 1])"
+    command = {"args": [sys.executable, "-c", program], "capture_output": True, "text": True}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run(**command, check=True, env=environment)
+    for index in tmp_path.rglob("engine.run-*.nbi"):
+        index.write_bytes(b"")
+    assert f"delete the folder {tmp_path}" in subprocess.run(**command, env=environment).stderr
+
+
+def test_without_a_compiler_there_is_one_sentence():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", "import onlineboost"], capture_output=True, text=True, env=environment)
+    assert run.stderr.endswith("ImportError: onlineboost needs Numba's compiler: unset NUMBA_DISABLE_JIT\n")
 
 
 BOOSTER = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,7 @@ def _digest(package: Path) -> str:
 
 
 def _cache_directory() -> str:
-    """Where compiled code is kept, or "" (Numba's own choice) where that place cannot be written."""
+    """Where compiled code is kept, or "" where that place cannot be written: then every process compiles anew."""
     root = os.environ.get("NUMBA_CACHE_DIR")
     if root is None:
         from platformdirs import user_cache_path
@@ -39,6 +40,8 @@ def _cache_directory() -> str:
     directory = Path(root) / f"onlineboost-{_digest(Path(__file__).parent)}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
     except OSError as problem:
         _say(f"compiled code cannot be kept in {root} ({problem.strerror}); set NUMBA_CACHE_DIR to a writable place")
         return ""
@@ -49,12 +52,20 @@ def _say(message: str) -> None:
     print(f"onlineboost: {message}", file=sys.stderr, flush=True)
 
 
+if numba.config.DISABLE_JIT:
+    raise ImportError("onlineboost needs Numba's compiler: unset NUMBA_DISABLE_JIT")
+
 _DIRECTORY = _cache_directory()
+
+
+def cache_directory() -> str:
+    """Where compiled code is kept."""
+    return _DIRECTORY
 
 
 def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False) -> Callable[P, R]:
     """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
-    ours = cache and function.__module__.startswith(f"{__package__}.")
+    ours = cache and _DIRECTORY != "" and function.__module__.startswith(f"{__package__}.")
     # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
     try:
@@ -88,7 +99,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         if self.depth == 1:
             self.began = time.perf_counter()
             if not os.environ.get("ONLINEBOOST_QUIET"):
-                _say("compiling for this machine; this happens once ...")
+                _say("compiling for this machine, once for each kind of model ...")
 
     def on_end(self, event: Any) -> None:
         if self.depth == 0:

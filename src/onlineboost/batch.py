@@ -18,6 +18,7 @@ Ints32: TypeAlias = NDArray[np.int32]
 
 LARGEST = 1e18  # of a feature or a weight: what is computed from squares must stay within float32
 _MOST_COLUMNS = (1 << 31) - 2
+_ROWS = 1 << 15
 _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
 
 
@@ -35,12 +36,17 @@ class Dense:
     """A checked two-dimensional array of numbers."""
 
     def __init__(self, X: Any) -> None:
+        self.names = _headings(X)
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise DataError("X is an array with masked values: fill them in first, X.filled(...)")
         try:
             self.table = np.asarray(X)
-            if self.table.dtype.kind not in "fiub":
+            if self.table.dtype.kind in "OUS":
                 self.table = self.table.astype(np.float64)
         except (TypeError, ValueError) as problem:
             raise _not_a_number(X) from problem
+        if self.table.dtype.kind not in "fiub":
+            raise DataError(f"X is an array of {self.table.dtype}: expected numbers")
         if self.table.ndim != 2:
             shape = self.table.shape
             raise DataError(f"X has shape {shape}: expected two dimensions (rows, features). One row: X.reshape(1, -1)")
@@ -66,6 +72,9 @@ class Sparse:
     """A checked SciPy sparse matrix of numbers."""
 
     def __init__(self, X: Any) -> None:
+        if len(X.shape) != 2:
+            raise DataError(f"X has shape {X.shape}: expected two dimensions (rows, features)")
+        self.names = None
         csr = X.tocsr()
         self.n_rows, self.n_features = csr.shape
         outside = (csr.indices < 0) | (csr.indices >= min(self.n_features, _MOST_COLUMNS))
@@ -90,8 +99,9 @@ class Sparse:
         self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
-        if self.n_rows:
-            yield Batch(self.indptr, self.indices, self.values, y, weight)
+        for start in range(0, self.n_rows, _ROWS):  # so that an interrupt is heard
+            rows = slice(start, start + _ROWS)
+            yield Batch(self.indptr[start : start + _ROWS + 1], self.indices, self.values, y[rows], weight[rows])
 
 
 def check_features(X: Any) -> Dense | Sparse:
@@ -165,8 +175,13 @@ def _bad_number(row: int, column: int, value: object) -> DataError:
     return DataError(f"X has {value} at row {row}, column {column}: {expected}", row=row, column=column)
 
 
+def _headings(X: Any) -> list[str] | None:
+    names = [str(name) for name in getattr(X, "columns", ())]
+    return names or None
+
+
 def _not_a_number(X: Any) -> DataError:
-    for r, row in enumerate(X):
+    for r, row in enumerate(np.asarray(X, object) if hasattr(X, "columns") else X):
         for j, value in enumerate(row if np.ndim(row) else [row]):
             try:
                 float(value)

@@ -25,8 +25,9 @@ class Columns:
     array([1], dtype=int32)
     """
 
-    def __init__(self, n: int | None = None) -> None:
+    def __init__(self, n: int | None = None, headings: list[str] | None = None) -> None:
         self.fixed = n
+        self.headings = headings  # of a data frame's columns
         self.names: dict[Any, int] = {}
 
     @property
@@ -44,7 +45,10 @@ class Columns:
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
         numbers = [_number(name, value) for name, value in x.items()]  # all are checked before a name is taken in
         columns = [(self._column(name, learning), value) for name, value in numbers]
-        return sorted((column, value) for column, value in columns if column is not None)
+        pairs = sorted((column, value) for column, value in columns if column is not None)
+        if len({column for column, _ in pairs}) < len(pairs):
+            raise DataError("x has the same feature twice: a name and a category of the same spelling, such as 'a=b'")
+        return pairs
 
     def _column(self, name: Any, learning: bool) -> int | None:
         if self.fixed is None:
@@ -56,13 +60,14 @@ class Columns:
 
 
 def _number(name: Any, value: Any) -> tuple[Any, float]:
+    name = name.item() if isinstance(name, np.generic) else name
     if isinstance(value, str):
         return f"{name}={value}", 1.0
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= LARGEST:
-        expected = f"expected a number of magnitude at most {LARGEST:g}, or a string"
+        expected = f"expected a number of magnitude at most {LARGEST:g}, or a string; leave out what is missing"
         raise DataError(f"x has {value!r} for the feature {name!r}: {expected}", column=name)
     return name, number

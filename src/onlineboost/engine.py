@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from pickle import UnpicklingError
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from onlineboost import dispatch, draws
-from onlineboost._jit import njit
+from onlineboost._jit import cache_directory, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints
 
 _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
@@ -92,7 +93,10 @@ _run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
 def run_compiled(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
     """``run``, from the disk cache if all that it is made of is this package's own."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
-    return (run if ours else _run_uncached)(committee, booster, settings, batch, clock, learning)
+    try:
+        return (run if ours else _run_uncached)(committee, booster, settings, batch, clock, learning)
+    except (EOFError, UnpicklingError) as problem:
+        raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
 
 
 class ObjectCommittee(Protocol):

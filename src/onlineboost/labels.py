@@ -47,16 +47,21 @@ class Labels:
 
     def declare(self, classes: Any) -> None:
         """These two are the labels. To declare them again is allowed, to change them is not."""
-        found = [_plain(label) for label in np.unique(np.asarray(classes))]
+        try:
+            found = [_plain(label) for label in np.unique(np.asarray(classes))]
+        except TypeError:
+            raise DataError("labels of different types, or missing ones: expected two values of one type") from None
         if len(found) != 2:
-            what = f"{len(found)} different labels ({_some(found)})"
-            raise DataError(
-                f"{what}: expected two. With one label in the first batch, pass classes=[negative, positive]"
-            )
-        if self.known and set(found) != set(self.known):
+            hint = "; if another comes later, partial_fit takes classes= with both" if len(found) < 2 else ""
+            raise DataError(f"{len(found)} different labels ({_some(found)}): expected two{hint}")
+        if not set(self.known) <= set(found):
             raise DataError(f"classes are {_some(found)}, but this model knows {_some(self.known)}; fit() starts anew")
-        if len(self.known) < 2:
-            self.negative, self.positive = found
+        for label in found:
+            if label not in self.known:
+                if self.negative is _NONE:
+                    self.negative = label
+                else:
+                    self.positive = label
 
     def encode(self, y: Any) -> Floats:
         """The labels as -1 and +1."""
@@ -74,6 +79,8 @@ class Labels:
     def encode_one(self, label: Any) -> float:
         """One label as -1 or +1; a label not met before takes the free place."""
         label = _plain(label)
+        if isinstance(label, list | dict | set | np.ndarray):
+            raise DataError(f"the label is a {type(label).__name__}: expected one value")
         if label is None or label != label:
             raise DataError(f"the label is {label!r}: expected one of two values")
         if label not in self.known:

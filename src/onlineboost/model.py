@@ -33,6 +33,7 @@ class Machine:
     clock: Ints  # examples learnt so far
     compiled: bool
     derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
+    made_by: Any = None  # the parameters that it was made by, as a model file holds them
 
     def run(self, batch: Batch, learning: bool) -> Floats:
         return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.clock, learning)
@@ -66,6 +67,11 @@ class OnlineClassifier(Parameters, ABC):
     def _grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for more features."""
 
+    def _new_machine(self, n_features: int) -> Machine:
+        machine = self._assemble(n_features)
+        machine.made_by = persist.describe(self) if machine.compiled else None
+        return machine
+
     # ---- learning from arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -94,15 +100,15 @@ class OnlineClassifier(Parameters, ABC):
         source = check_features(X)
         known = self._machine is not None and not fresh
         labels = copy.copy(self._labels) if known else Labels()
-        y = np.asarray(y)
-        if y.shape != (source.n_rows,):
-            raise DataError(f"y has shape {y.shape}: expected ({source.n_rows},), one label per row of X")
+        y = _check_labels(y, source.n_rows)
+        if fresh and not source.n_rows:
+            raise DataError("X has no rows: there is nothing to learn from")
         if classes is not None or len(labels.known) < 2:
             labels.declare(classes if classes is not None else np.concatenate([_as_array(labels.known, y), y]))
         signs = labels.encode(y)
         weight = _check_weight(sample_weight, source.n_rows)
-        columns = self._check_columns(source) if known else Columns(source.n_features)
-        machine = self._machine if known else self._assemble(source.n_features)
+        columns = self._check_columns(source) if known else Columns(source.n_features, source.names)
+        machine = self._machine if known else self._new_machine(source.n_features)
         assert machine is not None
         self._machine, self._labels, self._columns = machine, labels, columns
         return self._run(source, signs, weight, learning=True)
@@ -121,6 +127,10 @@ class OnlineClassifier(Parameters, ABC):
             raise DataError("this model began with dicts: use learn_one and predict_one, or fit() to start anew")
         if source.n_features != self._columns.fixed:
             raise DataError(f"X has {source.n_features} features, but this model was trained on {self._columns.fixed}")
+        if source.names and self._columns.headings and source.names != self._columns.headings:
+            wrong = next(j for j, name in enumerate(source.names) if name != self._columns.headings[j])
+            expected = f"{self._columns.headings[wrong]!r}, as in training"
+            raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {expected}", column=wrong)
         return self._columns
 
     # ---- answers for arrays
@@ -141,8 +151,14 @@ class OnlineClassifier(Parameters, ABC):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the rows (of their weight) whose label is predicted."""
-        hits = self.predict(X) == np.asarray(y)
-        return float(np.average(hits, weights=_check_weight(sample_weight, len(hits))))
+        scores, y = self.decision_function(X), np.asarray(y)
+        if y.shape != scores.shape or not y.size:
+            raise DataError(f"y has shape {y.shape}: expected {scores.shape}, one label per row of X, and at least one")
+        hits = (scores >= 0) == (self._labels.encode(y) > 0)
+        weight = _check_weight(sample_weight, y.size)
+        if not weight.any():
+            raise DataError("sample_weight is 0 everywhere: expected a row that counts")
+        return float(np.average(hits, weights=weight))
 
     # ---- dicts, one at a time
 
@@ -151,7 +167,7 @@ class OnlineClassifier(Parameters, ABC):
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
         fresh = self._machine is None
-        machine = self._assemble(0) if self._machine is None else self._machine
+        machine = self._new_machine(0) if self._machine is None else self._machine
         labels, columns = (Labels(), Columns()) if fresh else (self._labels, self._columns)
         before = labels.negative, labels.positive
         sign = labels.encode_one(y)
@@ -163,7 +179,7 @@ class OnlineClassifier(Parameters, ABC):
             else:
                 row = machine.committee.row(x, columns, labels, True)
                 machine.run_objects(iter([(row, sign, float(w))]), True)
-        except DataError:
+        except BaseException:
             labels.negative, labels.positive = before
             raise
         self._machine, self._labels, self._columns = machine, labels, columns
@@ -206,9 +222,34 @@ class OnlineClassifier(Parameters, ABC):
         """How many examples the model has learnt from."""
         return int(self._check_fitted().clock[0])
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._machine is not None
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn's own tools ask of a classifier."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=False),
+            input_tags=InputTags(sparse=True),
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code."""
-        persist.save(self, Path(path))
+        persist.save(self, Path(path).expanduser())
+
+
+def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    try:
+        labels = np.asarray(y)
+    except ValueError:
+        raise DataError("y is not a list of labels: expected one value per row of X") from None
+    if labels.shape != (n_rows,):
+        hint = ": y.ravel() would do" if labels.shape == (n_rows, 1) else ""
+        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
+    return labels
 
 
 def _as_array(known: list[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -218,7 +259,10 @@ def _as_array(known: list[Any], y: NDArray[Any]) -> NDArray[Any]:
 def _check_weight(given: Any, n_rows: int) -> Floats:
     if given is None:
         return np.ones(n_rows)
-    weight = np.array(given, np.float64)
+    try:
+        weight = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"sample_weight is {given!r:.60}: expected one number per row") from None
     if weight.shape != (n_rows,):
         raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
     good = (weight >= 0) & (weight <= LARGEST)

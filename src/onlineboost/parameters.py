@@ -35,7 +35,10 @@ class Parameters:
             if outer not in known:
                 raise ParameterError(name, value, f"one of the parameters {', '.join(known)}")
             if inner:
-                getattr(self, outer).set_params(**{inner: value})
+                owner = getattr(self, outer)
+                if not hasattr(owner, "set_params"):
+                    raise ParameterError(name, value, f"{outer} to be an estimator, but it is {owner!r}")
+                owner.set_params(**{inner: value})
             else:
                 setattr(self, outer, value)
         return self

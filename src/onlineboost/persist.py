@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.columns import Columns
-from onlineboost.errors import ModelFileError, NotFittedError, ParameterError
+from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
 
@@ -30,25 +30,33 @@ def save(model: Any, path: Path) -> None:
         raise NotFittedError(f"this {type(model).__name__} has learnt nothing yet: there is nothing to save")
     if not machine.compiled:
         raise ParameterError("estimator", model.estimator, "a compiled learner such as Linear; pickle saves the others")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first")
     arrays = {name: np.ascontiguousarray(array) for name, array in state_arrays(machine).items()}
     facts = {
         "format": FORMAT,
         "class": type(model).__name__,
-        "params": _describe(model)["params"],
+        "params": machine.made_by["params"],
         "seed": machine.settings.seed,
         "labels": model._labels.__getstate__(),
-        "columns": [model._columns.fixed, list(model._columns.names)],
+        "columns": [model._columns.fixed, list(model._columns.names), model._columns.headings],
         "arrays": {name: zlib.crc32(array.data.cast("B")) for name, array in arrays.items()},
     }
-    try:
-        text = json.dumps(facts, allow_nan=False)
-    except (TypeError, ValueError) as problem:
-        raise ParameterError("model", model, f"labels, names and parameters that JSON can hold ({problem})") from None
+    for what, values in (("label", model._labels.known), ("feature", model._columns.names)):
+        for value in values:
+            if not isinstance(value, str | int | float):
+                raise DataError(f"the {what} {value!r} cannot be kept in a model file: expected a string or a number")
+    text = json.dumps(facts, allow_nan=False)
     from safetensors.numpy import save as to_bytes
 
     content = to_bytes(arrays, {"onlineboost": text, "crc32": str(zlib.crc32(text.encode()))})
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # as any new file; a temporary one is private
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -61,15 +69,18 @@ def save(model: Any, path: Path) -> None:
 
 def load(path: str | Path, kinds: dict[str, Any]) -> Any:
     """The model in the file, ready to go on exactly where it stopped."""
-    arrays, facts = _read(Path(path))
+    path = Path(path).expanduser()
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a model file")
+    arrays, facts = _read(path)
     try:
         model = _build({"class": facts["class"], "params": facts["params"]}, kinds)
-        fixed, names = facts["columns"]
-        model._columns = Columns(fixed)
+        fixed, names, headings = facts["columns"]
+        model._columns = Columns(fixed, headings)
         model._columns.names = {name: column for column, name in enumerate(names)}
         model._labels = Labels()
         model._labels.__setstate__(facts["labels"])
-        machine = model._assemble(fixed or 0)
+        machine = model._new_machine(fixed or 0)
         machine.settings = machine.settings._replace(seed=int(facts["seed"]))
         machine.committee = model._grow(machine.committee, model._columns.n)
         model._machine = machine
@@ -125,11 +136,11 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return arrays, facts
 
 
-def _describe(value: Any) -> Any:
+def describe(value: Any) -> Any:
     """A parameter's value as JSON."""
     if isinstance(value, Parameters):
         params = value._saved_params()
-        return {"class": type(value).__name__, "params": {name: _describe(v) for name, v in params.items()}}
+        return {"class": type(value).__name__, "params": {name: describe(v) for name, v in params.items()}}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
     return value.item() if isinstance(value, np.generic) else value

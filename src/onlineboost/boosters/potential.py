@@ -49,7 +49,7 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
     >>> from onlineboost import PotentialBoost
     >>> from onlineboost.datasets import load_letter
     >>> X, y = load_letter()
-    >>> scores = PotentialBoost("fair-ties", n_estimators=20).progressive_fit(X, y)
+    >>> scores = PotentialBoost(terminal="fair-ties", n_estimators=20).progressive_fit(X, y)
     >>> float(((scores >= 0) != (y > 0)).mean().round(3))
     0.31
     """
@@ -58,19 +58,19 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
 
     def __init__(
         self,
-        terminal: Terminal = "zero-one",
         estimator: Any = None,
         n_estimators: int = 21,
         gamma: float = 0.1,
         *,
+        terminal: Terminal = "zero-one",
         delivery: Delivery = "auto",
         coin: Coin = "auto",
         random_state: Any = None,
     ) -> None:
-        self.terminal = terminal
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.gamma = gamma
+        self.terminal = terminal
         self.delivery = delivery
         self.coin = coin
         self.random_state = random_state

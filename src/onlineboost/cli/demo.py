@@ -22,8 +22,8 @@ from onlineboost.model import OnlineClassifier
 
 ALGORITHMS: dict[str, OnlineClassifier] = {
     "Online BBM": OnlineBBM(),
-    "Online BBM, real votes": OnlineBBM(votes="real"),
-    "Potential, logistic": PotentialBoost("logistic"),
+    "Online BBM, real": OnlineBBM(votes="real"),
+    "Potential": PotentialBoost(terminal="logistic"),
     "AdaBoost.OL": AdaBoostOL(),
     "AdaBoost.OL.S": AdaBoostOL(delivery="sample", random_state=0),
     "OSBoost": OSBoost(),
@@ -77,18 +77,19 @@ def run(console: Console | None = None) -> None:
             progress.advance(task)
     base, speed = results.pop("the base learner alone")
     table = Table(title="Progressive 0-1 error: each example is predicted before it is learnt")
-    for column in ("algorithm", "error", "change", "", "examples/s"):
-        table.add_column(column, justify="left" if column in ("algorithm", "") else "right")
+    for column in ("N = 21", "error", "change (± 2 s.e.)", "boosting", "examples/s"):
+        table.add_column(column, justify="left" if column in ("N = 21", "boosting") else "right")
     table.add_row("Linear alone", f"{base.mean():.4f}", "", "", f"{speed:,.0f}")
     helped = []
     for name, (mistakes, speed) in results.items():
         comparison = compare(mistakes, base)
         change = f"{comparison.change:+.4f} ± {comparison.margin:.4f}"
-        table.add_row(f"{name}, N=21", f"{mistakes.mean():.4f}", change, comparison.verdict, f"{speed:,.0f}")
+        table.add_row(name, f"{mistakes.mean():.4f}", change, comparison.verdict, f"{speed:,.0f}")
         helped += [name] * ("helped" in comparison.verdict)
     console.print(table)
+    which = f" ({'; '.join(helped)})" if helped else ""
     console.print(
-        f"Boosting helped {len(helped)} of {len(results)} algorithms{': ' + ', '.join(helped) if helped else ''}. "
+        f"Boosting helped {len(helped)} of {len(results)} algorithms{which}. "
         "Linear learners agree with each other too much to gain from boosting; learners that look at few features, "
-        "such as shallow trees, gain far more. Try one of River's: OnlineBBM(HoeffdingTreeClassifier())."
+        "such as shallow trees, gain more. With River installed: OnlineBBM(HoeffdingTreeClassifier(max_depth=2))."
     )

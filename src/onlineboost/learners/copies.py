@@ -135,6 +135,8 @@ class _River:
         return dict(enumerate(row[0].tolist()))
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Mapping[Any, Any]:
+        if not isinstance(x, Mapping):
+            raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         return x
 
     def sign(self, member: Any, x: Any, labels: Labels) -> float:
@@ -230,6 +232,10 @@ def _sign(label: Any, labels: Labels) -> float:
 
 
 def _kind(estimator: Any) -> Kind:
+    if isinstance(estimator, type):
+        raise ParameterError("estimator", estimator, f"an object, not a class: {estimator.__name__}()")
+    if any(kind.__name__ in ("Regressor", "RegressorMixin") for kind in type(estimator).__mro__):
+        raise ParameterError("estimator", estimator, "a classifier, not a regressor")
     if isinstance(estimator, OnlineClassifier):
         if not estimator._assemble(0).compiled:
             raise ParameterError("estimator", estimator, "a booster of compiled learners, or a single learner")
