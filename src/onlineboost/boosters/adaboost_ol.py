@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -90,6 +91,7 @@ def _logistic(s: float) -> float:
     return e / (1 + e)
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     """Adaptive online boosting without parameters: learners count by how good they are. AdaBoost.OL.S by sampling.
 
@@ -113,22 +115,13 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     0.312
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 21,
-        *,
-        delivery: Delivery = "auto",
-        expert: Expert = "vote",
-        votes: Votes = "hard",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.delivery = delivery
-        self.expert = expert
-        self.votes = votes
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 21
+    _: KW_ONLY
+    delivery: Delivery = "auto"
+    expert: Expert = "vote"
+    votes: Votes = "hard"
+    random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLState:
         check_one_of("expert", self.expert, _EXPERTS)

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -89,6 +90,7 @@ def _fill(table: Floats, start: Ints, low: Ints, high: Ints, b: float, normalize
         binomial(m, b, at, there, first, row)
 
 
+@dataclass(eq=False, repr=False)
 class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
     """Online boost-by-majority: optimal in the number of learners and of examples, if the edge gamma is known.
 
@@ -116,26 +118,15 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
 
     derived = OnlineBBMState._fields
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 21,
-        gamma: float = 0.1,
-        *,
-        delivery: Delivery = "auto",
-        votes: Votes = "hard",
-        coin: Coin = "auto",
-        normalizer: Normalizer = "reachable",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.delivery = delivery
-        self.votes = votes
-        self.coin = coin
-        self.normalizer = normalizer
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 21
+    gamma: float = 0.1
+    _: KW_ONLY
+    delivery: Delivery = "auto"
+    votes: Votes = "hard"
+    coin: Coin = "auto"
+    normalizer: Normalizer = "reachable"
+    random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
         check_one_of("normalizer", self.normalizer, NORMALIZERS)

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 from onlineboost._jit import njit
@@ -51,6 +52,7 @@ def smooth_constants(gamma: float) -> tuple[float, float]:
     return gamma / (2 + gamma), math.log1p(-gamma) / 2
 
 
+@dataclass(eq=False, repr=False)
 class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
     """Online smooth boosting with a uniform vote.
 
@@ -69,22 +71,13 @@ class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
     0.304
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 21,
-        gamma: float = 0.1,
-        *,
-        delivery: Delivery = "auto",
-        votes: Votes = "hard",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.delivery = delivery
-        self.votes = votes
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 21
+    gamma: float = 0.1
+    _: KW_ONLY
+    delivery: Delivery = "auto"
+    votes: Votes = "hard"
+    random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostState:
         return OSBoostState(*smooth_constants(self.gamma))

@@ -12,6 +12,7 @@ The weights of the examples are OSBoost's.
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,7 @@ def project_to_simplex(a: Floats) -> None:
         a[i] = max(a[i] - shift, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     """Online smooth boosting whose vote is learnt.
 
@@ -79,22 +81,13 @@ class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     0.305
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 21,
-        gamma: float = 0.1,
-        *,
-        delivery: Delivery = "auto",
-        votes: Votes = "hard",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.delivery = delivery
-        self.votes = votes
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 21
+    gamma: float = 0.1
+    _: KW_ONLY
+    delivery: Delivery = "auto"
+    votes: Votes = "hard"
+    random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostOCPState:
         alpha = np.full(n_learners, 1 / n_learners)

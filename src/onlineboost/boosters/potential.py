@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ _POTENTIALS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
     """Online boosting with weights from any terminal potential, by exact backward recursion.
 
@@ -56,24 +58,14 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
 
     derived = OnlineBBMState._fields
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 21,
-        gamma: float = 0.1,
-        *,
-        terminal: Terminal = "zero-one",
-        delivery: Delivery = "auto",
-        coin: Coin = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.terminal = terminal
-        self.delivery = delivery
-        self.coin = coin
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 21
+    gamma: float = 0.1
+    _: KW_ONLY
+    terminal: Terminal = "zero-one"
+    delivery: Delivery = "auto"
+    coin: Coin = "auto"
+    random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
         b = bias(self.coin, self.gamma, sampled)

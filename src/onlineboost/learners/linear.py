@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn
 from onlineboost.parameters import check_between, check_one_of
 
 
+@dataclass(eq=False, repr=False)
 class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, learn=learn):
     """A linear classifier, the default weak learner: Vowpal Wabbit's, to the last digit.
 
@@ -40,16 +42,10 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
 
-    def __init__(
-        self,
-        loss: Literal["squared", "logistic"] = "squared",
-        *,
-        learning_rate: float = 0.5,
-        power_t: float = 0.5,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.power_t = power_t
+    loss: Literal["squared", "logistic"] = "squared"
+    _: KW_ONLY
+    learning_rate: float = 0.5
+    power_t: float = 0.5
 
     def committee(self, n_learners: int, n_features: int) -> LinearState:
         check_one_of("loss", self.loss, ("squared", "logistic"))
