@@ -41,6 +41,22 @@ def test_unsorted_repeated_and_zero_entries_are_put_in_order():
     assert (batch.indices.tolist(), batch.values.tolist()) == ([0], [2.0])
 
 
+def test_a_sparse_matrix_with_room_to_spare():
+    """SciPy allows more memory than entries; what lies beyond them is not data."""
+    spare = sp.csr_matrix((np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])), (2, 2))
+    spare.data, spare.indices = np.array([1.0, 2.0, np.nan]), np.array([0, 1, -7], np.int32)
+    (batch,) = check_features(spare).batches(np.ones(2), np.ones(2))
+    assert (batch.indices[:2].tolist(), batch.values[:2].tolist()) == ([0, 1], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("indptr", [[0, 2, 5], [1, 2, 2], [0, 2, 1]])
+def test_a_broken_sparse_matrix_is_refused(indptr):
+    broken = sp.csr_matrix((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), (2, 2))
+    broken.indptr = np.array(indptr, np.int32)
+    with pytest.raises(DataError, match="not a valid sparse matrix"):
+        Linear().fit(broken, [0, 1])
+
+
 def test_input_is_not_changed(stream):
     X, y = stream[0].copy(), stream[1].copy()
     X.flags.writeable = y.flags.writeable = False

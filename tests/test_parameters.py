@@ -33,6 +33,11 @@ from onlineboost import (
         (OnlineBBM(n_estimators=0), "n_estimators=0: expected a whole number of at least 1"),
         (AdaBoostOL(n_estimators=2.5), "n_estimators=2.5"),
         (AdaBoostOL(n_estimators=True), "n_estimators=True"),
+        (
+            OnlineBBM(n_estimators=100_000),
+            "expected fewer: their table of weights would take 18 GiB",
+        ),
+        (PotentialBoost(n_estimators=50_000), "n_estimators=50000: expected fewer"),
         (OnlineBBM(delivery="post"), "delivery='post': expected one of 'auto', 'weight', 'sample'"),
         (OnlineBBM(votes="soft"), "votes='soft': expected one of 'hard', 'real'"),
         (OnlineBBM(normalizer="max"), "normalizer='max'"),

@@ -77,23 +77,27 @@ class Sparse:
         self.names = None
         csr = X.tocsr()
         self.n_rows, self.n_features = csr.shape
-        outside = (csr.indices < 0) | (csr.indices >= min(self.n_features, _MOST_COLUMNS))
-        if outside.any():
-            row, column = _place(csr, int(np.argmax(outside)))
+        n = csr.indptr[-1]
+        if csr.indptr[0] != 0 or min(csr.indices.size, csr.data.size) < n or (np.diff(csr.indptr) < 0).any():
+            raise DataError("X is not a valid sparse matrix: X.check_format() says why")
+        values = _float32(csr.data[:n])
+        columns = min(self.n_features, _MOST_COLUMNS)
+        outside, unsorted, bad, zeros = _survey(_own(csr.indptr, np.int64), _own(csr.indices[:n]), values, columns)
+        if outside:
+            row, column = _place(csr, (csr.indices < 0) | (csr.indices >= columns))
             message = f"X has an entry at row {row}, column {column}, outside its shape {csr.shape}; columns begin at 0"
             raise DataError(message, row=row, column=column)
-        if not _is_sorted(_own(csr.indptr, np.int64), _own(csr.indices, np.int32)):
+        if unsorted:
             csr = csr.copy()
             csr.sum_duplicates()
-        with np.errstate(over="ignore"):
-            values = _own(csr.data, np.float32)
-        good = np.abs(values) <= LARGEST
-        if not good.all():
-            at = int(np.argmin(good))
-            raise _bad_number(*_place(csr, at), csr.data[at])
+            values = _float32(csr.data)
+            bad, zeros = not (np.abs(values) <= LARGEST).all(), not values.all()
+        if bad:
+            row, column = _place(csr, ~(np.abs(values) <= LARGEST))
+            raise _bad_number(row, column, csr[row, column])
         indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices, np.int32)
-        kept = values != 0
-        if not kept.all():
+        if zeros:
+            kept = values != 0
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
             indices, values = indices[kept], values[kept]
         self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
@@ -150,21 +154,36 @@ def _drop_zeros(dense: Floats32, indptr: Ints, indices: Ints32, values: Floats32
 
 
 @njit
-def _is_sorted(indptr: Ints, indices: Ints32) -> bool:
-    """Increasing indices in every row."""
-    for r in range(indptr.size - 1):
-        for k in range(indptr[r] + 1, indptr[r + 1]):
-            if indices[k - 1] >= indices[k]:
-                return False
-    return True
+def _survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool]:
+    """Whether an index is outside, two are not increasing, a value is too large or no number, and one is zero."""
+    outside = bad = zeros = falls = 0  # counted without branches, which the compiler turns into vector code
+    for k in range(indices.size):
+        outside += (indices[k] < 0) | (indices[k] >= columns)
+    for k in range(values.size):
+        bad += not abs(values[k]) <= LARGEST
+        zeros += values[k] == 0
+    for k in range(1, indices.size):
+        falls += indices[k - 1] >= indices[k]
+    for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
+        k = indptr[r]
+        if 0 < k < indptr[r + 1]:
+            falls -= indices[k - 1] >= indices[k]
+    return outside > 0, falls > 0, bad > 0, zeros > 0
 
 
-def _own(array: Any, dtype: Any) -> Any:
+def _own(array: Any, dtype: Any = None) -> Any:
     """The array in this type, contiguous and writable: one kind of array is one compilation."""
     return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
 
 
-def _place(csr: Any, at: int) -> tuple[int, int]:
+def _float32(array: Any) -> Floats32:
+    with np.errstate(over="ignore"):
+        return np.require(array, np.float32, ["C_CONTIGUOUS", "WRITEABLE"])
+
+
+def _place(csr: Any, wrong: Any) -> tuple[int, int]:
+    """Row and column of the first entry that is wrong."""
+    at = int(np.argmax(wrong))
     return int(np.searchsorted(csr.indptr, at, side="right")) - 1, int(csr.indices[at])
 
 

@@ -22,6 +22,7 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.boosters.coin import Coin, bias, binomial, mode, peak
+from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
@@ -62,10 +63,16 @@ def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> Online
     low = np.maximum(0, half - i + 1) if hard else np.zeros(N, np.int64)
     high = np.minimum(m, half) if hard else m
     size = high - low + 1
+    check_table(N, int(size.sum()))
     start = np.cumsum(size) - size - low
     table = np.empty(int(size.sum()))
     _fill(table, start, low, high, b, NORMALIZERS.index(normalizer))
     return OnlineBBMState(table, start, low, high)
+
+
+def check_table(N: int, numbers: int) -> None:
+    if numbers > 1 << 29:
+        raise ParameterError("n_estimators", N, f"fewer: their table of weights would take {numbers >> 27} GiB")
 
 
 @njit

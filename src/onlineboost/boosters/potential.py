@@ -22,7 +22,7 @@ import numpy as np
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery
 from onlineboost.boosters.coin import NOTHING, Coin, bias
-from onlineboost.boosters.online_bbm import OnlineBBMState, round, vote
+from onlineboost.boosters.online_bbm import OnlineBBMState, check_table, round, vote
 from onlineboost.errors import ParameterError
 
 Named = Literal["zero-one", "fair-ties", "logistic", "hinge", "exponential"]
@@ -103,6 +103,7 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
 def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMState:
     """Every learner's weights from the last one's: w^{i-1}(s) = q w^i(s - 1) + b w^i(s + 1), each row's maximum 1."""
     N = mantissa.size
+    check_table(N, N * (N + 1) // 2)
     rows = np.arange(1, N + 1)
     start = rows * (rows - 1) // 2
     table = np.empty(int(rows.sum()))
