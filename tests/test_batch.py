@@ -46,7 +46,10 @@ def test_a_sparse_matrix_with_room_to_spare():
     spare = sp.csr_matrix((np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])), (2, 2))
     spare.data, spare.indices = np.array([1.0, 2.0, np.nan]), np.array([0, 1, -7], np.int32)
     (batch,) = check_features(spare).batches(np.ones(2), np.ones(2))
-    assert (batch.indices[:2].tolist(), batch.values[:2].tolist()) == ([0, 1], [1.0, 2.0])
+    assert (batch.indices.tolist(), batch.values.tolist()) == ([0, 1], [1.0, 2.0])
+    spare.data = np.array([1.0, 0.0, np.nan])
+    (batch,) = check_features(spare).batches(np.ones(2), np.ones(2))
+    assert (batch.indptr.tolist(), batch.indices.tolist(), batch.values.tolist()) == ([0, 1, 1], [0], [1.0])
 
 
 @pytest.mark.parametrize("indptr", [[0, 2, 5], [1, 2, 2], [0, 2, 1]])

@@ -67,6 +67,16 @@ def test_parameters_set_after_fit_are_not_those_of_the_file(stream, tmp_path):
     assert np.array_equal(twin.progressive_fit(X, y), untouched.progressive_fit(X, y))
 
 
+def test_a_seed_that_was_drawn_is_kept(stream, tmp_path):
+    """Without ``random_state`` the seed is known to nobody; sampling and the random expert must go on from it."""
+    X, y = stream
+    for more in ({}, {"delivery": "sample"}, {"random_state": np.random.default_rng(0)}):
+        model = AdaBoostOL(n_estimators=5, expert="random", **more).fit(X[:200], y[:200])
+        model.save(tmp_path / "m")
+        twin = onlineboost.load(tmp_path / "m")
+        assert np.array_equal(twin.progressive_fit(X[200:], y[200:]), model.progressive_fit(X[200:], y[200:]))
+
+
 @pytest.mark.parametrize(("name", "label"), [(("a", "b"), 1), ("a", (0, 1))])
 def test_names_and_labels_that_a_file_cannot_hold(name, label, tmp_path):
     model = Linear()

@@ -95,7 +95,7 @@ class Sparse:
         if bad:
             row, column = _place(csr, ~(np.abs(values) <= LARGEST))
             raise _bad_number(row, column, csr[row, column])
-        indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices, np.int32)
+        indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices[: values.size], np.int32)
         if zeros:
             kept = values != 0
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]

@@ -60,15 +60,15 @@ class OnlineClassifier(Parameters, ABC):
         OnlineClassifier.kinds[cls.__name__] = cls
 
     @abstractmethod
-    def _assemble(self, n_features: int) -> Machine:
-        """Check the parameters and build the parts of a model that has seen nothing."""
+    def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
+        """Check the parameters and build the parts of a model that has seen nothing; draw a seed if none is given."""
 
     @abstractmethod
     def _grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for more features."""
 
-    def _new_machine(self, n_features: int) -> Machine:
-        machine = self._assemble(n_features)
+    def _new_machine(self, n_features: int, seed: int | None = None) -> Machine:
+        machine = self._assemble(n_features, seed)
         machine.made_by = persist.describe(self) if machine.compiled else None
         return machine
 
@@ -99,15 +99,15 @@ class OnlineClassifier(Parameters, ABC):
         # Everything is checked before anything changes.
         source = check_features(X)
         known = self._machine is not None and not fresh
+        columns = self._check_columns(source) if known else Columns(source.n_features, source.names)
         labels = copy.copy(self._labels) if known else Labels()
         y = _check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
         if classes is not None or len(labels.known) < 2:
-            labels.declare(classes if classes is not None else np.concatenate([_as_array(labels.known, y), y]))
+            labels.declare(classes if classes is not None else y)
         signs = labels.encode(y)
         weight = _check_weight(sample_weight, source.n_rows)
-        columns = self._check_columns(source) if known else Columns(source.n_features, source.names)
         machine = self._machine if known else self._new_machine(source.n_features)
         assert machine is not None
         self._machine, self._labels, self._columns = machine, labels, columns
@@ -250,10 +250,6 @@ def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:
         hint = ": y.ravel() would do" if labels.shape == (n_rows, 1) else ""
         raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
     return labels
-
-
-def _as_array(known: list[Any], y: NDArray[Any]) -> NDArray[Any]:
-    return np.array(known, dtype=y.dtype if not known else None)
 
 
 def _check_weight(given: Any, n_rows: int) -> Floats:

@@ -80,8 +80,7 @@ def load(path: str | Path, kinds: dict[str, Any]) -> Any:
         model._columns.names = {name: column for column, name in enumerate(names)}
         model._labels = Labels()
         model._labels.__setstate__(facts["labels"])
-        machine = model._new_machine(fixed or 0)
-        machine.settings = machine.settings._replace(seed=int(facts["seed"]))
+        machine = model._new_machine(fixed or 0, int(facts["seed"]))
         machine.committee = model._grow(machine.committee, model._columns.n)
         model._machine = machine
     except KeyError as problem:

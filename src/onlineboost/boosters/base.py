@@ -56,14 +56,15 @@ class Booster(OnlineClassifier):
             return Linear()
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
-    def _assemble(self, n_features: int) -> Machine:
+    def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
         check_count("n_estimators", self.n_estimators)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
         member, n = self._member(), int(self.n_estimators)
         sampled = (member.prefers if self.delivery == "auto" else self.delivery) == "sample"
-        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=_seed(self.random_state))
-        booster = self.initial_state(n, sampled, settings.seed)
+        seed = _seed(self.random_state) if seed is None else seed
+        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=seed)
+        booster = self.initial_state(n, sampled, seed)
         compiled = isinstance(member, Learner)
         committee = (
             member.committee(n, n_features)

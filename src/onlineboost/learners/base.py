@@ -66,7 +66,7 @@ class Learner(OnlineClassifier):
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; the size must depend on ``n_features`` alone."""
 
-    def _assemble(self, n_features: int) -> Machine:
+    def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
         committee = self.committee(1, n_features)
         return Machine(settings, committee, AloneState(1), (vote, round), np.zeros(1, np.int64), compiled=True)
