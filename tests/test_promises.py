@@ -30,6 +30,7 @@ BOOSTERS = {
 COMPILED = {
     "linear": Linear,
     "logistic": lambda: Linear("logistic", learning_rate=0.1, power_t=0.3),
+    "standardized": lambda: Linear(standardize=True),
 }
 OBJECTS = {
     "copies": lambda: Copies(Linear()),
@@ -47,8 +48,8 @@ def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
 def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
     machine = model._machine
-    parts = [machine.clock.tobytes(), str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    for state in (machine.committee, machine.booster):
+    parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
+    for state in (machine.committee, machine.booster, machine.record, machine.view):
         if isinstance(state, tuple):
             parts += [np.asarray(field).tobytes() for field in state]
         else:

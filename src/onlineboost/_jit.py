@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+import numpy as np
 from numba.core import event
+
+# Casts within compiled code, where a float32 is not a float64 and whole numbers have a width and a sign.
+u8: Any = np.uint8
+u32: Any = np.uint32
+i64: Any = np.int64
+u64: Any = np.uint64
+f32: Any = np.float32
 
 P = ParamSpec("P")
 R = TypeVar("R")

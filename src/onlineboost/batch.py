@@ -23,12 +23,12 @@ _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more tha
 
 
 class Batch(NamedTuple):
-    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, increasing, with non-zero ``values``."""
+    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the stream's order, with non-zero ``values``."""
 
     indptr: Ints
     indices: Ints32
     values: Floats32
-    y: Floats  # -1 or +1
+    y: Floats  # -1 or +1; NaN where nobody knows
     weight: Floats
 
 
@@ -115,6 +115,28 @@ def check_features(X: Any) -> Dense | Sparse:
     if isinstance(X, Mapping):
         raise DataError("X is one dict of features: use learn_one(x, y) and predict_one(x), or pass an array")
     return Dense(X)
+
+
+def check_batch(batch: Batch, columns: int, learning: bool) -> None:
+    """Refuse a batch that would make compiled code read or learn what it must not."""
+    n = batch.indptr[-1]
+    outside, _, bad, _ = _survey(batch.indptr, batch.indices[:n], batch.values[:n], columns)
+    if outside:
+        raise DataError(f"the batch has a feature beyond the {columns} of the model: open_stream(..., bits=...)")
+    if bad:
+        raise DataError(f"the batch has a value that is no number of magnitude at most {LARGEST:g}")
+    if learning and not (np.abs(batch.y) == 1).all():
+        row = int(np.argmin(np.abs(batch.y) == 1))
+        raise DataError(f"row {row} of the batch has no label: there is nothing to learn from it", row=row)
+
+
+def as_matrix(batch: Batch, columns: int) -> Sparse:
+    """The rows as a SciPy matrix, for learners that are Python objects."""
+    from scipy.sparse import csr_matrix
+
+    first, last = batch.indptr[0], batch.indptr[-1]
+    parts = batch.values[first:last], batch.indices[first:last], batch.indptr - first
+    return Sparse(csr_matrix(parts, (batch.y.size, columns)))
 
 
 def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:

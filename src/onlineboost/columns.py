@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.batch import LARGEST, Batch, one_row
-from onlineboost.errors import DataError
+from onlineboost.errors import DataError, ParameterError
+
+MOST_BITS = 30
+
+
+class Recipe(NamedTuple):
+    """How the columns and labels of a stream are to be understood; the same for training and for prediction."""
+
+    bits: int = 18
+    label: str | int | None = None
+    weight: str | int | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    positive: Any = None
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.bits) - 1
+
+    def check(self) -> None:
+        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MOST_BITS:
+            raise ParameterError("bits", self.bits, f"a whole number from 1 to {MOST_BITS}")
 
 
 class Columns:
     """Which column a feature's name stands for.
 
     A model that began with arrays has ``n`` columns and the names are their numbers. A model that began with dicts
-    gives each new name the next column. A string value is an indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
+    gives each new name the next column. A model that began with a stream has a ``recipe``: names are hashed. A string
+    value is an indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
 
     >>> columns = Columns()
     >>> columns.row({"b": 2.0, "a": 0.5}, learning=True).indices
@@ -25,9 +47,11 @@ class Columns:
     array([1], dtype=int32)
     """
 
-    def __init__(self, n: int | None = None, headings: list[str] | None = None) -> None:
-        self.fixed = n
+    def __init__(self, n: int | None = None, headings: list[str] | None = None, recipe: Recipe | None = None) -> None:
+        self.fixed = n if recipe is None else recipe.mask + 1
         self.headings = headings  # of a data frame's columns
+        self.recipe = recipe
+        self.hashed: dict[int, str] = {}  # names by column, as far as known
         self.names: dict[Any, int] = {}
 
     @property

@@ -34,14 +34,26 @@ class Settings(NamedTuple):
     seed: int
 
 
+class Record(NamedTuple):
+    """What a run leaves behind beside what was learnt."""
+
+    clock: Ints  # [1] examples learnt so far
+    edges: Floats  # [n_learners] sum of weight, label and vote: how much better than guessing each learner was
+    weights: Floats  # [n_learners] sum of weights
+
+
+def new_record(n_learners: int) -> Record:
+    return Record(np.zeros(1, np.int64), np.zeros(n_learners), np.zeros(n_learners))
+
+
 # Not in the disk cache by itself: there it would name the classes of boosters from outside this package, which other
 # processes may not have.
 _part_of_run = partial(njit, hot=True, cache=False)
 
 
 @njit
-def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
-    """Score every row of the batch before its label is used; learn from it if asked. The clock counts those learnt."""
+def run(committee: Any, booster: Any, settings: Settings, batch: Batch, record: Record, learning: bool) -> Floats:
+    """Score every row of the batch before its label is used; learn from it if asked."""
     longest = 0
     for r in range(batch.y.size):
         longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
@@ -51,7 +63,7 @@ def run(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: I
     h = np.zeros(room, np.float32)
     p = np.zeros(room)[:n]
     scores = np.empty(batch.y.size)
-    _rounds(committee, booster, settings, batch, clock, learning, work, h, np.empty(n), p, scores)
+    _rounds(committee, booster, settings, batch, record, learning, work, h, np.empty(n), p, scores)
     return scores
 
 
@@ -61,7 +73,7 @@ def _rounds(
     booster: Any,
     settings: Settings,
     batch: Batch,
-    clock: Ints,
+    record: Record,
     learning: bool,
     work: Any,
     h: Floats32,
@@ -79,22 +91,26 @@ def _rounds(
             _round(booster, votes, y, p)
             for i in range(p.size):
                 p[i] *= batch.weight[r]
+                record.edges[i] += p[i] * y * min(max(votes[i], -1.0), 1.0)
+                record.weights[i] += p[i]
             if settings.sample:
                 for i in range(p.size):
-                    p[i] = _count(settings.seed, clock[0], i, p[i])
+                    p[i] = _count(settings.seed, record.clock[0], i, p[i])
             _learn(committee, work, batch, r, h, y, p)
-            clock[0] += 1
+            record.clock[0] += 1
 
 
 # A booster or learner from outside this package may change without our sources changing: it is compiled afresh.
 _run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
 
 
-def run_compiled(committee: Any, booster: Any, settings: Settings, batch: Batch, clock: Ints, learning: bool) -> Floats:
+def run_compiled(
+    committee: Any, booster: Any, settings: Settings, batch: Batch, record: Record, learning: bool
+) -> Floats:
     """``run``, from the disk cache if all that it is made of is this package's own."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     try:
-        return (run if ours else _run_uncached)(committee, booster, settings, batch, clock, learning)
+        return (run if ours else _run_uncached)(committee, booster, settings, batch, record, learning)
     except (EOFError, UnpicklingError) as problem:
         raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
 
@@ -113,7 +129,7 @@ def run_objects(
     kernels: tuple[Callable[..., float], Callable[..., None]],
     settings: Settings,
     rows: Iterable[tuple[Any, float, float]],
-    clock: Ints,
+    record: Record,
     learning: bool,
 ) -> Floats:
     """The same for a committee of Python objects: the same compiled ``vote`` and ``round``, called from Python."""
@@ -126,9 +142,11 @@ def run_objects(
         if learning and weight > 0:
             round(booster, votes, y, p)
             p *= weight
+            record.edges[:] += p * y * np.clip(votes, -1, 1)
+            record.weights[:] += p
             if settings.sample:
                 for i in range(p.size):
-                    p[i] = draws.count(settings.seed, int(clock[0]), i, p[i])
+                    p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
             committee.learn(x, y, p)
-            clock[0] += 1
+            record.clock[0] += 1
     return np.array(scores)

@@ -30,3 +30,12 @@ class ModelFileError(ValueError):
     def __init__(self, path: object, field: str, problem: str) -> None:
         super().__init__(f"{path}: {field}: {problem}")
         self.field = field
+
+
+class ReadError(DataError):
+    """Text or a file that cannot be read. ``path``, ``line`` and ``column`` say where; both count from 1."""
+
+    def __init__(self, message: str, *, path: str, line: int | None = None, column: object = None) -> None:
+        super().__init__(message, row=line, column=column)
+        self.path = path
+        self.line = line

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost import engine, persist
-from onlineboost.batch import LARGEST, Batch, Dense, Floats, Ints, Sparse, check_features
-from onlineboost.columns import Columns
-from onlineboost.engine import Settings
+from onlineboost.batch import LARGEST, Batch, Dense, Floats, Sparse, as_matrix, check_batch, check_features
+from onlineboost.columns import Columns, Recipe
+from onlineboost.engine import Record, Settings
 from onlineboost.errors import DataError, NotFittedError
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
+from onlineboost.standardize import StandardizeState, grown, standardized
 
 
 @dataclass
@@ -30,17 +31,20 @@ class Machine:
     committee: Any  # a state of arrays, or N Python objects
     booster: Any
     kernels: tuple[Callable[..., float], Callable[..., None]]
-    clock: Ints  # examples learnt so far
+    record: Record
     compiled: bool
     derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
     made_by: Any = None  # the parameters that it was made by, as a model file holds them
+    view: StandardizeState | None = None  # what rows pass before the committee sees them
 
     def run(self, batch: Batch, learning: bool) -> Floats:
-        return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.clock, learning)
+        if self.view is not None:
+            batch = standardized(self.view, batch, learning)
+        return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.record, learning)
 
     def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:
         parts = self.committee, self.booster, self.kernels, self.settings
-        return engine.run_objects(*parts, rows, self.clock, learning)
+        return engine.run_objects(*parts, rows, self.record, learning)
 
 
 class OnlineClassifier(Parameters, ABC):
@@ -64,8 +68,15 @@ class OnlineClassifier(Parameters, ABC):
         """Check the parameters and build the parts of a model that has seen nothing; draw a seed if none is given."""
 
     @abstractmethod
-    def _grow(self, committee: Any, n_features: int) -> Any:
-        """The same committee with room for more features."""
+    def _member(self) -> Any:
+        """The weak learner, as something that can form a committee."""
+
+    def _grow(self, machine: Machine, n_features: int) -> None:
+        """Room for more features."""
+        if machine.compiled:
+            machine.committee = self._member().grow(machine.committee, n_features)
+        if machine.view is not None:
+            machine.view = grown(machine.view, n_features)
 
     def _new_machine(self, n_features: int, seed: int | None = None) -> Machine:
         machine = self._assemble(n_features, seed)
@@ -74,28 +85,34 @@ class OnlineClassifier(Parameters, ABC):
 
     # ---- learning from arrays
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows in order, once.
 
         Parameters
         ----------
-        X : array or SciPy sparse matrix, (rows, features)
-        y : any two labels; sorted, the larger is the positive one
+        X : array or SciPy sparse matrix, (rows, features); or a stream of ``onlineboost.readers.open_stream``
+        y : any two labels; sorted, the larger is the positive one. A stream holds its own
         sample_weight : weights of at least 0, one per row; a row of weight 0 is passed over
         """
         self._learn(X, y, None, sample_weight, fresh=True)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning. The first batch must contain both labels, or ``classes`` must name them."""
         self._learn(X, y, classes, sample_weight)
         return self
 
-    def progressive_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Floats:
+    def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
         """``partial_fit`` that returns the score given to each row before its label was used."""
         return self._learn(X, y, classes, sample_weight)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
+        if isinstance(X, Batch) or _is_stream(X):
+            if y is not None or sample_weight is not None or classes is not None:
+                raise DataError("a stream holds its own labels and weights: leave out y, classes and sample_weight")
+            return self._learn_stream(X, fresh)
+        if y is None:
+            raise DataError("y is missing: expected one label per row of X")
         # Everything is checked before anything changes.
         source = check_features(X)
         known = self._machine is not None and not fresh
@@ -112,6 +129,48 @@ class OnlineClassifier(Parameters, ABC):
         assert machine is not None
         self._machine, self._labels, self._columns = machine, labels, columns
         return self._run(source, signs, weight, learning=True)
+
+    # ---- learning from streams
+
+    def _learn_stream(self, X: Any, fresh: bool) -> Floats:
+        if fresh:
+            self._machine = None
+        stream = X if _is_stream(X) else None
+        batches = iter([X]) if stream is None else X
+        parts = [self._learn_batch(batch, stream) for batch in batches]
+        if stream is not None and self._machine is None:
+            raise DataError("the stream has no rows: there is nothing to learn from")
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _learn_batch(self, batch: Batch, stream: Any) -> Floats:
+        """Learn one batch; the stream that it comes from knows what its features and labels are called."""
+        recipe = stream.recipe if stream is not None else self._recipe() or Recipe()
+        if self._machine is not None and self._recipe() is None:
+            raise DataError("this model began with arrays or dicts: go on with them, or fit() to start anew")
+        if self._machine is not None and recipe.mask + 1 != self._columns.fixed:
+            raise DataError(
+                f"the stream has {recipe.bits} bits, the model another number: open_stream(..., like=model)"
+            )
+        labels = stream.labels if stream is not None else _SIGNS if self._machine is None else self._labels
+        if self._machine is not None and not _agree(self._labels, labels):
+            raise DataError("the stream and the model know different labels: open_stream(..., like=model)")
+        check_batch(batch, recipe.mask + 1, learning=True)
+        machine = self._new_machine(recipe.mask + 1) if self._machine is None else self._machine
+        if self._machine is None:
+            self._columns = Columns(recipe=recipe)
+        self._machine, self._labels = machine, labels
+        if stream is not None:
+            self._columns.hashed |= stream.new_names()
+        return self._run_batch(batch, learning=True)
+
+    def _recipe(self) -> Recipe | None:
+        return self._columns.recipe if self._machine is not None else None
+
+    def _run_batch(self, batch: Batch, learning: bool) -> Floats:
+        machine = self._check_fitted()
+        if machine.compiled:
+            return machine.run(batch, learning)
+        return self._run(as_matrix(batch, self._columns.n), batch.y, batch.weight, learning)
 
     def _run(self, source: Dense | Sparse, signs: Floats, weight: Floats, learning: bool) -> Floats:
         machine = self._machine
@@ -138,9 +197,24 @@ class OnlineClassifier(Parameters, ABC):
     def decision_function(self, X: Any) -> Floats:
         """A score per row; its sign is the answer, and 0 counts as positive."""
         self._check_fitted()
+        if self._recipe() is not None and not isinstance(X, Batch) and not _is_stream(X):
+            from onlineboost.readers import open_stream
+
+            X = open_stream(X, like=self, labels="optional")
+        if isinstance(X, Batch) or _is_stream(X):
+            return self._score_stream(X)
         source = check_features(X)
         self._check_columns(source)
         return self._run(source, np.ones(source.n_rows), np.ones(source.n_rows), learning=False)
+
+    def _score_stream(self, X: Any) -> Floats:
+        if self._recipe() is None:
+            raise DataError("this model began with arrays or dicts: give it arrays or dicts, as in training")
+        parts = []
+        for batch in X if _is_stream(X) else [X]:
+            check_batch(batch, self._columns.n, learning=False)
+            parts.append(self._run_batch(batch, learning=False))
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row."""
@@ -172,9 +246,12 @@ class OnlineClassifier(Parameters, ABC):
         before = labels.negative, labels.positive
         sign = labels.encode_one(y)
         try:
-            if machine.compiled:
+            if columns.recipe is not None:
+                batch = self._hashed_row(x)
+                self._run_batch(batch._replace(y=np.array([sign]), weight=np.array([float(w)])), True)
+            elif machine.compiled:
                 batch = columns.row(x, learning=True, y=sign, weight=float(w))
-                machine.committee = self._grow(machine.committee, columns.n)
+                self._grow(machine, columns.n)
                 machine.run(batch, True)
             else:
                 row = machine.committee.row(x, columns, labels, True)
@@ -191,10 +268,18 @@ class OnlineClassifier(Parameters, ABC):
     def decision_one(self, x: Mapping[Any, Any]) -> float:
         """The score for one dict of features."""
         machine = self._check_fitted()
+        if self._columns.recipe is not None:
+            return float(self._run_batch(self._hashed_row(x), False)[0])
         if machine.compiled:
             return float(machine.run(self._columns.row(x, learning=False), False)[0])
         row = machine.committee.row(x, self._columns, self._labels, False)
         return float(machine.run_objects(iter([(row, 1.0, 1.0)]), False)[0])
+
+    def _hashed_row(self, x: Mapping[Any, Any]) -> Batch:
+        from onlineboost.readers.memory import row_batch
+
+        assert self._columns.recipe is not None
+        return row_batch(x, self._columns.recipe)
 
     # ---- the state
 
@@ -220,7 +305,7 @@ class OnlineClassifier(Parameters, ABC):
     @property
     def n_seen_(self) -> int:
         """How many examples the model has learnt from."""
-        return int(self._check_fitted().clock[0])
+        return int(self._check_fitted().record.clock[0])
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._machine is not None
@@ -239,6 +324,20 @@ class OnlineClassifier(Parameters, ABC):
     def save(self, path: str | Path) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code."""
         persist.save(self, Path(path).expanduser())
+
+
+_SIGNS = Labels()
+_SIGNS.declare([-1, 1])
+
+
+def _is_stream(X: Any) -> bool:
+    return hasattr(X, "new_names") and hasattr(X, "recipe")
+
+
+def _agree(mine: Labels, theirs: Labels) -> bool:
+    """Whether no label is known by different signs."""
+    pairs = zip(mine.__getstate__(), theirs.__getstate__(), strict=True)
+    return all(a == b or not a or not b for a, b in pairs)
 
 
 def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:

@@ -15,16 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.columns import Columns
+from onlineboost._jit import njit
+from onlineboost.columns import Columns, Recipe
 from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
 
-FORMAT = 1
+FORMAT = 2
+_READABLE = (1, 2)
+_ROWS, _COMPANION = ":rows", "companion:"
 
 
-def save(model: Any, path: Path) -> None:
-    """Write to a temporary file beside the target, then rename: the target is never half-written."""
+def save(model: Any, path: Path, companion: Any = None, notes: Any = None) -> None:
+    """Write to a temporary file beside the target, then rename: the target is never half-written.
+
+    The command line keeps two things in the same file: a ``companion``, which is the base learner trained on the same
+    stream, and ``notes`` about the training, which are JSON.
+    """
     machine = model._machine
     if machine is None:
         raise NotFittedError(f"this {type(model).__name__} has learnt nothing yet: there is nothing to save")
@@ -34,20 +41,13 @@ def save(model: Any, path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder: name a file in it")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first")
-    arrays = {name: np.ascontiguousarray(array) for name, array in state_arrays(machine).items()}
-    facts = {
-        "format": FORMAT,
-        "class": type(model).__name__,
-        "params": machine.made_by["params"],
-        "seed": machine.settings.seed,
-        "labels": model._labels.__getstate__(),
-        "columns": [model._columns.fixed, list(model._columns.names), model._columns.headings],
-        "arrays": {name: zlib.crc32(array.data.cast("B")) for name, array in arrays.items()},
-    }
-    for what, values in (("label", model._labels.known), ("feature", model._columns.names)):
-        for value in values:
-            if not isinstance(value, str | int | float):
-                raise DataError(f"the {what} {value!r} cannot be kept in a model file: expected a string or a number")
+    arrays, facts = _contents(model)
+    if companion is not None:
+        more, facts["companion"] = _contents(companion)
+        arrays |= {f"{_COMPANION}{name}": array for name, array in more.items()}
+    if notes is not None:
+        facts["notes"] = notes
+    facts["arrays"] = {name: zlib.crc32(array.data.cast("B")) for name, array in arrays.items()}
     text = json.dumps(facts, allow_nan=False)
     from safetensors.numpy import save as to_bytes
 
@@ -67,42 +67,128 @@ def save(model: Any, path: Path) -> None:
         raise
 
 
+def _contents(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and facts of a model."""
+    machine, columns = model._machine, model._columns
+    for what, values in (("label", model._labels.known), ("feature", columns.names)):
+        for value in values:
+            if not isinstance(value, str | int | float):
+                raise DataError(f"the {what} {value!r} cannot be kept in a model file: expected a string or a number")
+    facts = {
+        "format": FORMAT,
+        "class": type(model).__name__,
+        "params": machine.made_by["params"],
+        "seed": machine.settings.seed,
+        "labels": model._labels.__getstate__(),
+        "columns": [None if columns.recipe else columns.fixed, list(columns.names), columns.headings],
+        "recipe": columns.recipe._asdict() if columns.recipe else None,
+        "names": [[index, columns.hashed[index]] for index in sorted(columns.hashed)],
+    }
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, array in state_arrays(machine).items():
+        rows = _used_rows(array)
+        if rows is None:
+            arrays[name] = np.ascontiguousarray(array)
+        else:
+            arrays[name], arrays[name + _ROWS] = array[rows], rows
+    return arrays, facts
+
+
+def _used_rows(array: NDArray[Any]) -> NDArray[np.int64] | None:
+    """The rows that are not all zero, if they are so few that it pays to keep them alone."""
+    if array.shape[0] < 4096:
+        return None
+    flat = array.reshape(array.shape[0], -1)
+    used = np.flatnonzero(_any_in_row(flat.view(np.uint8)) if flat.flags.c_contiguous else flat.any(axis=1))
+    return used if 2 * used.size < array.shape[0] else None
+
+
+@njit
+def _any_in_row(table: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    used = np.zeros(table.shape[0], np.bool_)
+    for r in range(table.shape[0]):
+        total = 0
+        for j in range(table.shape[1]):  # without a branch, which the compiler turns into vector code
+            total |= table[r, j]
+        used[r] = total != 0
+    return used
+
+
 def load(path: str | Path, kinds: dict[str, Any]) -> Any:
     """The model in the file, ready to go on exactly where it stopped."""
+    return load_all(path, kinds)[0]
+
+
+def load_all(path: str | Path, kinds: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The model, the companion and the notes of a file; None where there are none."""
     path = Path(path).expanduser()
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a model file")
     arrays, facts = _read(path)
+    companion = None
+    if "companion" in facts:
+        theirs = {n.removeprefix(_COMPANION): a for n, a in arrays.items() if n.startswith(_COMPANION)}
+        companion = _restore(path, theirs, facts["companion"], kinds)
+    return _restore(path, arrays, facts, kinds), companion, facts.get("notes")
+
+
+def _restore(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any], kinds: dict[str, Any]) -> Any:
     try:
         model = _build({"class": facts["class"], "params": facts["params"]}, kinds)
         fixed, names, headings = facts["columns"]
-        model._columns = Columns(fixed, headings)
+        recipe = _recipe(facts["recipe"]) if facts.get("recipe") else None
+        model._columns = Columns(fixed, headings, recipe)
         model._columns.names = {name: column for column, name in enumerate(names)}
+        model._columns.hashed = dict(facts.get("names", ()))
         model._labels = Labels()
         model._labels.__setstate__(facts["labels"])
-        machine = model._new_machine(fixed or 0, int(facts["seed"]))
-        machine.committee = model._grow(machine.committee, model._columns.n)
+        machine = model._new_machine(model._columns.fixed or 0, int(facts["seed"]))
+        model._grow(machine, model._columns.n)
         model._machine = machine
     except KeyError as problem:
         raise ModelFileError(path, str(problem.args[0]), "missing") from problem
     except (TypeError, ValueError) as problem:
         raise ModelFileError(path, "description", str(problem)) from problem
     for name, array in state_arrays(machine).items():
-        if name not in arrays:
-            raise ModelFileError(path, name, "missing")
-        if arrays[name].shape != array.shape or arrays[name].dtype != array.dtype:
-            found, expected = (f"{a.dtype}{list(a.shape)}" for a in (arrays[name], array))
-            raise ModelFileError(path, name, f"is {found}, expected {expected}")
-        array[...] = arrays[name]
+        if facts["format"] == 1 and name in ("record.edges", "record.weights"):
+            continue  # not kept by that format: they begin anew
+        _fill(path, name, array, arrays)
     return model
+
+
+def _fill(path: Path, name: str, array: NDArray[Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Copy what was saved into an array of zeros."""
+    if name == "record.clock" and "clock" in arrays:  # its name in format 1
+        name = "clock"
+    if name not in arrays:
+        raise ModelFileError(path, name, "missing")
+    saved, rows = arrays[name], arrays.get(name + _ROWS)
+    shape = array.shape if rows is None else (rows.size, *array.shape[1:])
+    if saved.shape != shape or saved.dtype != array.dtype:
+        found, expected = (f"{dtype}{list(s)}" for dtype, s in ((saved.dtype, saved.shape), (array.dtype, shape)))
+        raise ModelFileError(path, name, f"is {found}, expected {expected}")
+    if rows is None:
+        array[...] = saved
+    elif rows.size:
+        if rows.min() < 0 or rows.max() >= array.shape[0]:
+            raise ModelFileError(path, name + _ROWS, f"expected rows from 0 to {array.shape[0] - 1}")
+        array[rows] = saved
+
+
+def _recipe(facts: dict[str, Any]) -> Recipe:
+    lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
+    return Recipe(**{**facts, **lists})
 
 
 def state_arrays(machine: Any) -> dict[str, NDArray[Any]]:
     """What a file must hold: every array of the state that cannot be worked out again from the parameters."""
-    arrays = {"clock": machine.clock}
-    for part, state in (("committee", machine.committee), ("booster", machine.booster)):
+    arrays: dict[str, NDArray[Any]] = {}
+    parts = {"record": machine.record, "committee": machine.committee, "booster": machine.booster, "view": machine.view}
+    for part, state in parts.items():
+        if state is None:
+            continue
         for name, value in zip(state._fields, state, strict=True):
-            if isinstance(value, np.ndarray) and (part == "committee" or name not in machine.derived):
+            if isinstance(value, np.ndarray) and (part != "booster" or name not in machine.derived):
                 arrays[f"{part}.{name}"] = value
     return arrays
 
@@ -124,8 +210,8 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if metadata.get("crc32") != str(zlib.crc32(text.encode())):
         raise ModelFileError(path, "description", "checksum does not match: the file is damaged")
     facts = json.loads(text)
-    if facts.get("format") != FORMAT:
-        problem_text = f"is {facts.get('format')!r}, expected {FORMAT}: upgrade onlineboost to read it"
+    if facts.get("format") not in _READABLE:
+        problem_text = f"is {facts.get('format')!r}, expected at most {FORMAT}: upgrade onlineboost to read it"
         raise ModelFileError(path, "format", problem_text)
     for name, checksum in facts["arrays"].items():
         if name not in arrays:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from onlineboost import dispatch
-from onlineboost.engine import Settings
+from onlineboost.engine import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
@@ -71,11 +71,8 @@ class Booster(OnlineClassifier):
             if isinstance(member, Learner)
             else member.committee(n, settings.hard, settings.sample)
         )
-        return Machine(settings, committee, booster, self._kernels, np.zeros(1, np.int64), compiled, self.derived)
-
-    def _grow(self, committee: Any, n_features: int) -> Any:
-        member = self._member()
-        return member.grow(committee, n_features) if isinstance(member, Learner) else committee
+        view = member.view(n_features) if isinstance(member, Learner) else None
+        return Machine(settings, committee, booster, self._kernels, new_record(n), compiled, self.derived, view=view)
 
 
 def _seed(random_state: Any) -> int:

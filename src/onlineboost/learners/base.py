@@ -6,13 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
-
 from onlineboost import dispatch
 from onlineboost._jit import njit
 from onlineboost.batch import Floats
-from onlineboost.engine import Settings
+from onlineboost.engine import Settings, new_record
 from onlineboost.model import Machine, OnlineClassifier
+from onlineboost.standardize import StandardizeState
 
 
 class AloneState(NamedTuple):
@@ -66,10 +65,15 @@ class Learner(OnlineClassifier):
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; the size must depend on ``n_features`` alone."""
 
+    def view(self, n_features: int) -> StandardizeState | None:
+        """The state of the standardiser that examples pass before the committee sees them, if there is one."""
+        return None
+
     def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
         committee = self.committee(1, n_features)
-        return Machine(settings, committee, AloneState(1), (vote, round), np.zeros(1, np.int64), compiled=True)
+        kernels = (vote, round)
+        return Machine(settings, committee, AloneState(1), kernels, new_record(1), True, view=self.view(n_features))
 
-    def _grow(self, committee: Any, n_features: int) -> Any:
-        return self.grow(committee, n_features)
+    def _member(self) -> Learner:
+        return self

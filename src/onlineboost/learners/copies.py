@@ -223,7 +223,7 @@ class _Ours:
 
     def _machine(self, member: OnlineClassifier, x: Batch) -> Machine:
         machine = member._machine = member._machine or member._assemble(0)
-        machine.committee = member._grow(machine.committee, int(x.indices[-1]) + 1 if x.indices.size else 0)
+        member._grow(machine, int(x.indices.max()) + 1 if x.indices.size else 0)
         return machine
 
 

@@ -18,6 +18,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
+from onlineboost.standardize import StandardizeState, new_state
 
 
 @dataclass(eq=False, repr=False)
@@ -29,6 +30,7 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     loss : "squared" (scores are clipped to [-1, 1]) or "logistic" (to [-50, 50])
     learning_rate : the size of a step
     power_t : the exponent by which a feature's steps shrink with its squared gradients
+    standardize : whether features are centred and bounded on the way (``onlineboost/standardize.py`` has the rule)
 
     Examples
     --------
@@ -46,12 +48,15 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     _: KW_ONLY
     learning_rate: float = 0.5
     power_t: float = 0.5
+    standardize: bool = False
 
     def committee(self, n_learners: int, n_features: int) -> LinearState:
         check_one_of("loss", self.loss, ("squared", "logistic"))
         check_between("learning_rate", self.learning_rate, 0, math.inf)
         if not isinstance(self.power_t, numbers.Real) or not 0 <= float(self.power_t) <= 1:
             raise ParameterError("power_t", self.power_t, "a number from 0 to 1")
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ParameterError("standardize", self.standardize, "True or False")
         block = BLOCK if n_learners > 1 else ALONE
         lanes = -(-n_learners // len(block)) * len(block)
         return LinearState(
@@ -64,6 +69,9 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
             power_t=float(self.power_t),
             logistic=self.loss == "logistic",
         )
+
+    def view(self, n_features: int) -> StandardizeState | None:
+        return new_state(n_features) if self.standardize else None
 
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
         if n_features < len(committee.scale):

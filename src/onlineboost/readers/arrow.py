@@ -1,0 +1,348 @@
+"""Tables in Arrow's memory: Parquet and Arrow files, and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost._jit import f32, i64, njit, u64
+from onlineboost.batch import LARGEST, Floats, Ints
+from onlineboost.errors import DataError, ReadError
+from onlineboost.readers.cells import NO_TIME, SLOTS, put_moment, put_text
+from onlineboost.readers.hashing import name_hash
+from onlineboost.readers.pages import Orders, Page, Pager
+from onlineboost.readers.recipe import roles as find_roles
+from onlineboost.readers.recipe import sign_of
+from onlineboost.readers.rows import (
+    CATEGORY,
+    ENTRIES,
+    IGNORED,
+    LABEL,
+    NO_ROOM,
+    ROWS,
+    WEIGHT,
+    Rows,
+    note,
+    put,
+    put_category,
+)
+from onlineboost.readers.words import Bytes
+
+FORMATS = ("parquet", "arrow")
+_DAY = 86400
+
+
+class ArrowReader:
+    """Pages from Arrow's record batches."""
+
+    def __init__(self, orders: Orders) -> None:
+        self.orders = orders
+        self.pager = Pager(orders, chunk=1)
+
+    def pages(self, batches: Any, path: str, position: Any = lambda: 0) -> Iterator[Page]:
+        """The pages of the record batches of one table."""
+        row = 1
+        for whole in batches:
+            for start in range(0, whole.num_rows, self.orders.batch_size):
+                part = whole.slice(start, self.orders.batch_size)
+                self._read(part, path, row)
+                row += part.num_rows
+                yield self.pager.page(position())
+
+    def _read(self, batch: Any, path: str, first_row: int) -> None:
+        columns = {name: _simple(column) for name, column in _flat(batch)}
+        names = list(columns)
+        recipe = self.orders.recipe
+        try:
+            roles = dict(zip(names, find_roles(recipe, names, path, self.orders.labelled), strict=True))
+        except DataError as problem:
+            raise ReadError(str(problem), path=path) from problem
+        columns = {name: column for name, column in columns.items() if roles[name] != IGNORED}
+        cells = {name: self._cells(name, column, roles[name], path) for name, column in columns.items()}
+        good = np.ones(batch.num_rows, bool)
+        for name, cell in cells.items():
+            self._check(name, cell, roles[name], good, path, first_row)
+        if not good.all():
+            cells = {name: {key: _rows_of(value, good) for key, value in cell.items()} for name, cell in cells.items()}
+        self._write(cells, roles, int(good.sum()), path, first_row)
+
+    def _cells(self, name: str, column: Any, role: int, path: str) -> dict[str, Any]:
+        """A column as arrays: numbers, or days and seconds, or texts; and which of them are there."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kind = column.type
+        there = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
+        if role == LABEL:
+            if pa.types.is_floating(kind):
+                there &= ~np.isnan(column.to_numpy(zero_copy_only=False))
+            codes = column.dictionary_encode()
+            return {
+                "labels": codes.indices.fill_null(0).to_numpy(),
+                "uniques": codes.dictionary.to_pylist(),
+                "there": there,
+            }
+        if role == CATEGORY or _is_text(pa, kind):
+            return {
+                "texts": column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string()),
+                "there": there,
+            }
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            moments = (
+                column.cast(pa.timestamp("s", getattr(kind, "tz", None)), safe=False).cast(pa.int64()).fill_null(0)
+            )
+            since = moments.to_numpy()
+            seconds = np.full(since.size, NO_TIME) if pa.types.is_date(kind) else since % _DAY
+            return {"days": since // _DAY, "seconds": seconds, "there": there}
+        if pa.types.is_duration(kind) or pa.types.is_time(kind):
+            whole = pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
+            numbers = pc.divide(column.cast(whole).cast(pa.int64()).cast(pa.float64()), 1e6)
+        elif pa.types.is_null(kind):
+            return {"numbers": np.zeros(len(column)), "there": there}
+        else:
+            try:
+                numbers = column.cast(pa.float64(), safe=False)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                message = (
+                    f"{path}: column {name!r} is {kind}: expected numbers, texts, dates or booleans; --drop {name}"
+                )
+                raise ReadError(message, path=path, column=name) from None
+        values = np.array(numbers.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64)
+        missing = np.isnan(values)
+        values[missing] = 0
+        return {"numbers": values, "there": there & ~missing}
+
+    def _check(
+        self, name: str, cell: dict[str, Any], role: int, good: NDArray[np.bool_], path: str, first_row: int
+    ) -> None:
+        """Refuse rows with a number too large, a weight that is none, or no label."""
+        bad, expected = np.zeros(good.size, bool), "a number of magnitude at most 1e18"
+        if role == LABEL and self.orders.labelled:
+            bad, expected = ~cell["there"], "a label"
+        elif role == WEIGHT:
+            if "numbers" not in cell:
+                raise ReadError(f"{path}: column {name!r}: expected numbers as weights", path=path, column=name)
+            weights = cell["numbers"]
+            bad, expected = ~(cell["there"] & (weights >= 0) & (weights <= LARGEST)), "a weight from 0 to 1e18"
+        elif "numbers" in cell:
+            bad = ~(np.abs(cell["numbers"]) <= LARGEST)
+        for r in np.flatnonzero(bad & good):
+            value = cell["numbers"][r] if "numbers" in cell and cell["there"][r] else "nothing"
+            where = f"{path}: row {first_row + r}, column {name!r}"
+            self.pager.refuse(f"{where}: expected {expected}, found {value}", path, int(first_row + r), name)
+        good &= ~bad
+
+    def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int, path: str, first_row: int) -> None:
+        """Every column into its slots of a wide table, then the table without its gaps."""
+        pager, recipe = self.pager, self.orders.recipe
+        slots = {
+            name: 1 if "numbers" in c else SLOTS for name, c in cells.items() if roles[name] not in (LABEL, WEIGHT)
+        }
+        width = sum(slots.values())
+        pager.rows.y[:n], pager.rows.weight[:n] = np.nan, 1.0
+        self._room(n * width, cells)
+        while True:
+            rows = pager.rows
+            rows.values[: n * width] = 0
+            at = 0
+            for name, cell in cells.items():
+                if roles[name] == LABEL:
+                    rows.y[:n] = self._signs(cell, path, first_row)
+                elif roles[name] == WEIGHT:
+                    rows.weight[:n] = cell["numbers"]
+                else:
+                    encoded = np.frombuffer(name.encode(), np.uint8)
+                    rows.scratch[: encoded.size] = encoded
+                    _fill_column(rows, n, width, at, encoded.size, recipe.mask, cell, roles[name] == CATEGORY)
+                    at += slots[name]
+            if not rows.state[NO_ROOM]:
+                break
+            pager.forget_names()
+            pager.more_names()
+        rows.state[ROWS] = n
+        rows.state[ENTRIES] = _close_gaps(rows, n, width)
+
+    def _signs(self, cell: dict[str, Any], path: str, first_row: int) -> Floats:
+        known: dict[int, float] = {}
+        for r, code in _first_of_each(cell["labels"], cell["there"]):
+            try:
+                known[code] = sign_of(self.pager.labels, _plain(cell["uniques"][code]), self.orders.recipe.positive)
+            except DataError as problem:
+                hint = (
+                    "" if self.orders.recipe.positive is not None else "; or name the positive one (--positive LABEL)"
+                )
+                message = f"{path}: row {first_row + r}: {problem}{hint}"
+                raise ReadError(message, path=path, line=first_row + r) from None
+        table = np.array([known.get(code, np.nan) for code in range(len(cell["uniques"]))] or [np.nan])
+        return np.where(cell["there"], table[cell["labels"]], np.nan)
+
+    def _room(self, entries: int, cells: dict[str, Any]) -> None:
+        rows = self.pager.rows
+        longest = max((len(name.encode()) for name in cells), default=0)
+        for cell in cells.values():
+            if "texts" in cell and len(cell["texts"]):
+                longest = max(longest, cell["texts"].nbytes)
+        if rows.indices.size < entries:
+            rows = rows._replace(indices=np.empty(entries, np.int32), values=np.empty(entries, np.float32))
+        if rows.scratch.size < 2 * longest + 64:
+            rows = rows._replace(scratch=np.empty(4 * longest + 64, np.uint8))
+        self.pager.rows = rows
+
+
+def _fill_column(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, cell: dict[str, Any], category: bool
+) -> None:
+    there = cell["there"]
+    if "numbers" in cell:
+        _fill_numbers(rows, n, width, at, size, mask, cell["numbers"], there)
+    elif "days" in cell:
+        _fill_moments(rows, n, width, at, size, mask, cell["days"], cell["seconds"], there)
+    else:
+        offsets, text = _buffers(cell["texts"])
+        _fill_texts(rows, n, width, at, size, mask, offsets, text, there, category)
+
+
+@njit
+def _fill_numbers(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, numbers: Floats, there: NDArray[np.bool_]
+) -> None:
+    index = i64(name_hash(rows.scratch, 0, size, u64(0))) & mask
+    for r in range(n):
+        if there[r]:
+            if f32(numbers[r]) != 0:
+                note(rows, index, rows.scratch, 0, size)
+            put(rows, r * width + at, index, numbers[r])
+        else:
+            put_category(rows, r * width + at, mask, size, rows.scratch, 0, 0)
+
+
+@njit
+def _fill_moments(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, days: Ints, seconds: Ints, there: NDArray[np.bool_]
+) -> None:
+    for r in range(n):
+        if there[r]:
+            put_moment(rows, r * width + at, mask, size, days[r], seconds[r])
+        else:
+            put_category(rows, r * width + at, mask, size, rows.scratch, 0, 0)
+
+
+@njit
+def _fill_texts(
+    rows: Rows,
+    n: int,
+    width: int,
+    at: int,
+    size: int,
+    mask: int,
+    offsets: Ints,
+    text: Bytes,
+    there: NDArray[np.bool_],
+    category: bool,
+) -> None:
+    for r in range(n):
+        k = r * width + at
+        if not there[r]:
+            put_category(rows, k, mask, size, rows.scratch, 0, 0)
+        elif category:
+            put_category(rows, k, mask, size, text, offsets[r], offsets[r + 1])
+        else:
+            put_text(rows, k, mask, size, text, offsets[r], offsets[r + 1])
+
+
+@njit
+def _close_gaps(rows: Rows, n: int, width: int) -> int:
+    """Compressed rows from slots, in place."""
+    k = 0
+    rows.indptr[0] = 0
+    for r in range(n):
+        for j in range(r * width, (r + 1) * width):
+            rows.indices[k] = rows.indices[j]
+            rows.values[k] = rows.values[j]
+            k += rows.values[k] != 0
+        rows.indptr[r + 1] = k
+    return k
+
+
+def _flat(batch: Any) -> Iterator[tuple[str, Any]]:
+    """Columns by name; those of structs as ``outer.inner``."""
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([batch])
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        yield name, column.combine_chunks()
+
+
+def _simple(column: Any) -> Any:
+    """The column as one array without a dictionary."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _is_text(pa: Any, kind: Any) -> bool:
+    tests = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view")
+    return any(getattr(pa.types, test)(kind) for test in tests)
+
+
+def _buffers(texts: Any) -> tuple[Ints, Bytes]:
+    """Offsets and bytes of an Arrow array of strings."""
+    _, offsets, data = texts.buffers()
+    n = len(texts)
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + n + 1].copy()
+    text = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].copy() if data is not None else np.zeros(0, np.uint8)
+    return ends - ends[0], np.concatenate([text, np.zeros(16, np.uint8)])
+
+
+def _rows_of(value: Any, good: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    if isinstance(value, list):
+        return value
+    return value.filter(pa.array(good)) if isinstance(value, pa.Array) else value[good]
+
+
+def _first_of_each(codes: Any, there: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """(row, code) where a code occurs for the first time, in the order of rows."""
+    rows = np.flatnonzero(there)
+    found, first = np.unique(codes[rows], return_index=True)
+    return sorted((int(rows[f]), int(code)) for code, f in zip(found, first, strict=True))
+
+
+def _plain(label: Any) -> Any:
+    """A label as text formats would have it: whole numbers are int."""
+    if isinstance(label, bytes):
+        return label.decode(errors="replace")
+    if isinstance(label, float) and label == int(label):
+        return int(label)
+    return label if isinstance(label, str | bool | int | float) else str(label)
+
+
+def open_batches(format: str, source: Any, batch_size: int, names: Any = None) -> Iterator[Any]:
+    """The record batches of a Parquet or Arrow file."""
+    import pyarrow as pa
+
+    try:
+        if format == "parquet":
+            import pyarrow.parquet as pq
+
+            file = pq.ParquetFile(source.raw, pre_buffer=False)
+            yield from file.iter_batches(batch_size, use_threads=False)
+            return
+        start = source.stream.peek(6)[:6] if hasattr(source.stream, "peek") else b""
+        if start == b"ARROW1":
+            reader = pa.ipc.open_file(source.raw)
+            for k in range(reader.num_record_batches):
+                yield reader.get_batch(k)
+        else:
+            yield from pa.ipc.open_stream(source.stream)
+    except (pa.ArrowInvalid, OSError) as problem:
+        message = f"{source.name}: not a whole {format} file: {str(problem).splitlines()[0]}"
+        raise ReadError(message, path=source.name) from problem

@@ -1,0 +1,209 @@
+"""CSV and its relatives: cells between separators, in double quotes if they like, one record per line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost._jit import f32, hot, njit
+from onlineboost.readers.cells import put_cell
+from onlineboost.readers.faults import (
+    AFTER_QUOTE,
+    BAD_WEIGHT,
+    FEW_CELLS,
+    FULL,
+    LARGE_NUMBER,
+    LONG_LABEL,
+    MANY_CELLS,
+    MORE,
+    NO_LABEL,
+    OK,
+    OPEN_QUOTE,
+)
+from onlineboost.readers.floats import parse_number
+from onlineboost.readers.rows import (
+    AT,
+    CATEGORY,
+    END,
+    ENTRIES,
+    FAULT,
+    IGNORED,
+    LABEL,
+    LABEL_AT,
+    LABEL_SIZE,
+    LAST,
+    LINE,
+    LONGEST_LABEL,
+    NAME_BYTES,
+    NAMES,
+    NO_ROOM,
+    ROWS,
+    WEIGHT,
+    Rows,
+    Table,
+    finish,
+    good,
+    note,
+    put,
+    put_category,
+    sign_of,
+    undo,
+)
+from onlineboost.readers.words import Bytes, byte
+
+_QUOTE, _NEWLINE, _RETURN, _SPACE, _TAB = 34, 10, 13, 32, 9
+
+
+@njit
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
+    state = rows.state
+    place = np.empty(3, np.int64)  # of a cell: where its text begins and ends, and what comes after it
+    carry = np.empty(2)  # label and weight of the row
+    while state[ROWS] < rows.y.size:
+        at, end = state[AT], state[END]
+        names, name_bytes = state[NAMES], state[NAME_BYTES]
+        if at == end:
+            return MORE
+        if byte(text, at) == _NEWLINE or (byte(text, at) == _RETURN and at + 1 < end and text[at + 1] == _NEWLINE):
+            state[AT] = at + 1 + (byte(text, at) == _RETURN)
+            state[LINE] += 1
+            continue
+        status = _record(text, at, end, rows, table, place, carry)
+        if status == OK and state[NO_ROOM]:
+            status = FULL
+            state[ROWS] -= 1
+            state[ENTRIES] = rows.indptr[state[ROWS]]
+        if status != OK:
+            undo(rows, names, name_bytes)
+            return status
+        lines = 0
+        for i in range(at, place[2]):
+            lines += text[i] == _NEWLINE
+        state[LINE] += lines
+        state[AT] = place[2]
+    return FULL
+
+
+@hot
+def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDArray[Any], carry: NDArray[Any]) -> int:
+    state = rows.state
+    k = state[ENTRIES]
+    columns = table.role.size
+    carry[0], carry[1] = np.nan, 1.0
+    i = at
+    column = 0
+    while True:
+        status = find_cell(text, i, end, state[LAST] != 0, table.separator, rows.cell, place)
+        if status != OK:
+            state[FAULT] = i
+            return status
+        if column == columns:
+            state[FAULT] = i
+            return MANY_CELLS
+        a, b, after = place[0], place[1], place[2]
+        if table.role[column] == LABEL:
+            state[LABEL_AT] = i
+        if a >= 0:
+            k = _cell(rows, table, k, column, carry, text, a, b)
+        else:
+            k = _cell(rows, table, k, column, carry, rows.cell, 0, b)
+        if k < 0:
+            state[FAULT] = i
+            return -k
+        column += 1
+        ended = after >= end or byte(text, after) != table.separator
+        i = after + 1
+        if ended:
+            break
+    if column < columns:
+        state[FAULT] = min(i - 1, end)
+        return FEW_CELLS
+    if after < end and byte(text, after) == _RETURN:
+        after += 1
+    place[2] = min(after + 1, end)
+    return finish(rows, k, carry[0], carry[1])
+
+
+@njit
+def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: Bytes, place: NDArray[Any]) -> int:
+    """The cell that begins at i: its text is ``text[place[0]:place[1]]`` or, if place[0] is -1, ``cell[:place[1]]``."""
+    if i < end and text[i] == _QUOTE:
+        n = 0
+        j = i + 1
+        while True:
+            if j >= end:
+                return OPEN_QUOTE if last else MORE
+            if text[j] == _QUOTE:
+                if j + 1 >= end and not last:
+                    return MORE
+                if j + 1 >= end or text[j + 1] != _QUOTE:
+                    break
+                j += 1
+            cell[n] = text[j]
+            n += 1
+            j += 1
+        cell[n] = 0
+        j += 1
+        if j < end and text[j] == _RETURN and j + 1 >= end and not last:
+            return MORE
+        ends = j >= end or text[j] == _NEWLINE or (text[j] == _RETURN and (j + 1 >= end or text[j + 1] == _NEWLINE))
+        if not ends and text[j] != separator:
+            return AFTER_QUOTE
+        place[0], place[1], place[2] = -1, n, j
+        return MORE if j >= end and not last else OK
+    j = i
+    while j < end and byte(text, j) != separator and byte(text, j) != _NEWLINE:
+        j += 1
+    if j >= end and not last:
+        return MORE
+    if j > i and (j >= end or text[j] == _NEWLINE) and text[j - 1] == _RETURN:
+        j -= 1
+    a, b = i, j
+    while a < b and (byte(text, a) == _SPACE or byte(text, a) == _TAB):
+        a += 1
+    while a < b and (byte(text, b - 1) == _SPACE or byte(text, b - 1) == _TAB):
+        b -= 1
+    place[0], place[1], place[2] = a, b, j
+    return OK
+
+
+@hot
+def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
+    """The number of the next entry, or a fault with a minus."""
+    role = table.role[column]
+    if role == IGNORED:
+        return k
+    if role == LABEL:
+        if a == b:
+            return -NO_LABEL if table.labelled else k
+        carry[0] = sign_of(rows, text, a, b)
+        if carry[0] == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL:
+            return -LONG_LABEL
+        return k
+    value, after = parse_number(text, a, b)
+    if role == WEIGHT:
+        if after != b or a == b or not good(value) or value < 0:
+            return -BAD_WEIGHT
+        carry[1] = value
+        return k
+    if role != CATEGORY and after == b and a < b:
+        if not good(value):
+            return -LARGE_NUMBER
+        index = table.feature[column]
+        if rows.seen.size and not rows.seen[index] and f32(value) != 0:
+            note(rows, index, table.name_text, table.name_at[column], table.name_at[column + 1])
+        return put(rows, k, index, value)
+    return _words(rows, table, k, column, text, a, b)
+
+
+@njit
+def _words(rows: Rows, table: Table, k: int, column: int, text: Bytes, a: int, b: int) -> int:
+    first = table.name_at[column]
+    size = table.name_at[column + 1] - first
+    for i in range(size):
+        rows.scratch[i] = table.name_text[first + i]
+    if table.role[column] == CATEGORY:
+        return put_category(rows, k, table.mask, size, text, a, b)
+    return put_cell(rows, k, table.mask, size, text, a, b)

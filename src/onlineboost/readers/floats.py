@@ -1,0 +1,285 @@
+"""Decimal text to float64, correctly rounded, compiled.
+
+Up to 19 digits w and a power of ten q are exact in two cheap cases: both w and 10^|q| are float64, and one operation
+rounds once (Clinger 1990); or 128 bits of 5^q decide (Lemire 2021; Mushtak and Lemire 2023 prove that they always do).
+Longer numbers are cut to 19 digits: if rounding w and w + 1 agrees, that is the answer, else big integers decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from onlineboost._jit import hot, i64, njit, u32, u64
+from onlineboost.readers.words import Bytes, byte, digits
+
+_LEAST, _MOST = -342, 308  # beyond these powers of ten every 19 digits are 0 or infinite
+_DIGITS = 800  # a float64 or a midpoint of two never needs more; what follows only has to be seen
+_LIMBS = 256  # of 32 bits: room for 800 digits times a power of ten
+
+_TENS = np.array([10**k for k in range(9)], np.uint64)
+_EXACT = np.array([float(10**k) for k in range(23)])
+
+
+def _powers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The 128 leading bits of 5^q, in two halves: cut off for q >= 0, rounded up for q < 0."""
+    high, low = [], []
+    for q in range(_LEAST, _MOST + 1):
+        if q >= 0:
+            power = 5**q
+            shift = power.bit_length() - 128
+            leading = power >> shift if shift > 0 else power << -shift
+        else:
+            power = 5**-q
+            leading = (1 << (127 + power.bit_length())) // power + 1
+            leading >>= leading.bit_length() - 128
+        high.append(leading >> 64)
+        low.append(leading & (1 << 64) - 1)
+    return np.array(high, np.uint64), np.array(low, np.uint64)
+
+
+_HIGH, _LOW = _powers()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _product(typing: Any, a: Any, b: Any) -> Any:
+    """The 128 bits of a product as two halves."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        halves = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64)), builder.trunc(product, ir.IntType(64))
+        return cgutils.pack_array(builder, halves)
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _leading_zeros(typing: Any, a: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.IntType(1)(0))
+
+    return types.int64(types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _as_float(typing: Any, a: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _as_bits(typing: Any, a: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), build
+
+
+@njit
+def _rounded(w: int, q: int) -> float:
+    """w 10^q for whole 0 <= w < 2^64, rounded to nearest, ties to even."""
+    if w == u64(0) or q < _LEAST:
+        return 0.0
+    if q > _MOST:
+        return np.inf
+    zeros = _leading_zeros(w)
+    w = u64(w << u64(zeros))
+    high, low = _product(w, _HIGH[q - _LEAST])
+    if high & u64(0x1FF) == u64(0x1FF):  # the lower half could carry into the bits that count
+        more, _ = _product(w, _LOW[q - _LEAST])
+        low = u64(low + more)
+        if low < more:
+            high = u64(high + u64(1))
+    top = high >> u64(63)
+    shift = u64(top + u64(9))
+    m = u64(high >> shift)  # 54 bits: one more than a float64 has
+    e = ((217706 * q) >> 16) + 63 + i64(top) - zeros + 1023
+    if e <= 0:  # subnormal
+        if e <= -63:
+            return 0.0
+        m = u64(m >> u64(1 - e))
+        return _as_float(u64((m + (m & u64(1))) >> u64(1)))
+    if low <= u64(1) and -4 <= q <= 23 and m & u64(3) == u64(1) and u64(m << shift) == high:
+        m = u64(m - u64(1))  # exactly between two: to the even one
+    m = u64((m + (m & u64(1))) >> u64(1))
+    if m >= u64(1 << 53):
+        m = u64(1 << 52)
+        e += 1
+    if e >= 0x7FF:
+        return np.inf
+    return _as_float(u64((m & u64((1 << 52) - 1)) | u64(u64(e) << u64(52))))
+
+
+@njit
+def _scaled(w: int, q: int) -> float:
+    if w <= u64(1 << 53):
+        if q == 0:
+            return float(w)
+        if -22 <= q < 0:
+            return float(w) / _EXACT[-q]
+        if 0 < q <= 22:
+            return float(w) * _EXACT[q]
+    return _rounded(w, q)
+
+
+@hot
+def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
+    """The number that begins at ``at`` and the place after it; that place is ``at`` if there is none.
+
+    The grammar: a sign or none, digits with or without a point, an exponent or none.
+    """
+    i = at
+    negative = False
+    if i < end and (byte(text, i) == 45 or byte(text, i) == 43):
+        negative = byte(text, i) == 45
+        i += 1
+    w, n = digits(text, i)
+    i += n
+    left = 0
+    if i < end and byte(text, i) == 46:
+        fraction, left = digits(text, i + 1)
+        i += 1 + left
+        w = u64(u64(w * _TENS[u64(left)]) + fraction)
+    if n + left == 0 or n == 8 or left == 8 or i > end or (i < end and byte(text, i) | 32 == 101):
+        return any_number(text, at, end)
+    value = float(w) / _EXACT[u64(left)]
+    return -value if negative else value, i
+
+
+@njit
+def any_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
+    """The same without haste: for numbers of many digits or with an exponent, and for what is no number."""
+    i = at
+    negative = False
+    if i < end and (text[i] == 45 or text[i] == 43):
+        negative = text[i] == 45
+        i += 1
+    first = i
+    w = u64(0)
+    while i < end and u64(text[i] - 48) < u64(10):
+        w = u64(w * u64(10) + u64(text[i] - 48))
+        i += 1
+    n = i - first
+    q = 0
+    if i < end and text[i] == 46:
+        i += 1
+        point = i
+        while i < end and u64(text[i] - 48) < u64(10):
+            w = u64(w * u64(10) + u64(text[i] - 48))
+            i += 1
+        q = point - i
+        n -= q
+    if n == 0:
+        return 0.0, at
+    last = i
+    if i + 1 < end and (text[i] == 101 or text[i] == 69):
+        power, i = _exponent(text, i, end)
+        q += power
+    value = _scaled(w, q) if n <= 19 else _long(text, first, last, q)
+    return -value if negative else value, i
+
+
+@njit
+def _exponent(text: Bytes, at: int, end: int) -> tuple[int, int]:
+    """The power after an "e" and the place behind it; 0 and the place of the "e" if no digit follows."""
+    i = at + 1
+    minus = text[i] == 45
+    if minus or text[i] == 43:
+        i += 1
+    if not (i < end and u64(text[i] - 48) < u64(10)):
+        return 0, at
+    power = 0
+    while i < end and u64(text[i] - 48) < u64(10):
+        power = min(power * 10 + i64(text[i]) - 48, 1 << 40)  # no text is long enough to make up for so much
+        i += 1
+    return -power if minus else power, i
+
+
+@njit
+def _long(text: Bytes, first: int, last: int, q: int) -> float:
+    """Numbers of more than 19 digits, which may begin with zeros. ``q`` is the power of ten of the last digit."""
+    w = u64(0)
+    kept = left = 0
+    for i in range(first, last):
+        if text[i] == 46:
+            continue
+        if kept < 19:
+            w = u64(w * u64(10) + u64(text[i] - 48))
+            kept += i64(w > u64(0))
+        else:
+            left += 1
+    low, high = _scaled(w, q + left), _scaled(u64(w + u64(1)), q + left)
+    if left == 0 or low == high:
+        return low
+    return _between(text, first, last, q, low)
+
+
+@njit
+def _between(text: Bytes, first: int, last: int, q: int, low: float) -> float:
+    """The float64 nearest to the text, which is ``low`` or the next one: compared exactly with what is halfway."""
+    a, b = np.zeros(_LIMBS, np.uint32), np.zeros(_LIMBS, np.uint32)
+    kept = 0
+    for i in range(first, last):  # a = the digits
+        if text[i] == 46:
+            continue
+        digit = i64(text[i]) - 48
+        if kept < _DIGITS:
+            kept += 1 if kept or digit else 0
+            _times(a, 10, digit)
+        else:
+            q += 1
+            if digit and not a[0] & u32(1):
+                a[0] |= u32(1)  # something follows: enough to be above any midpoint that the digits equal
+    bits = _as_bits(low)
+    e = i64(bits >> u64(52))
+    m = i64(bits & u64((1 << 52) - 1)) + ((1 << 52) if e else 0)
+    p = max(e, 1) - 1075 - 1
+    half = 2 * m + 1  # b = the midpoint, half 2^p
+    _times(b, 1, half >> 27)
+    _times(b, 1 << 27, half & ((1 << 27) - 1))
+    if q > 0:
+        _times_ten(a, q)
+    else:
+        _times_ten(b, -q)
+    if p > 0:
+        _times_two(b, p)
+    else:
+        _times_two(a, -p)
+    for i in range(_LIMBS - 1, -1, -1):
+        if a[i] != b[i]:
+            return _as_float(u64(bits + u64(1))) if a[i] > b[i] else low
+    return low if m % 2 == 0 else _as_float(u64(bits + u64(1)))
+
+
+@njit
+def _times(number: NDArray[np.uint32], factor: int, summand: int) -> None:
+    carry = summand
+    for i in range(number.size):
+        carry += i64(number[i]) * factor
+        number[i] = u32(carry & 0xFFFFFFFF)
+        carry >>= 32
+
+
+@njit
+def _times_ten(number: NDArray[np.uint32], power: int) -> None:
+    while power > 0:
+        step = min(power, 9)
+        _times(number, 10**step, 0)
+        power -= step
+
+
+@njit
+def _times_two(number: NDArray[np.uint32], power: int) -> None:
+    while power > 0:
+        step = min(power, 30)
+        _times(number, 1 << step, 0)
+        power -= step

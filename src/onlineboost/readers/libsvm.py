@@ -1,0 +1,118 @@
+"""LIBSVM's and SVMlight's text: ``label number:value number:value ... # comment``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onlineboost._jit import f32, hot, i64, njit, u64
+from onlineboost.readers.faults import (
+    BAD_NUMBER,
+    FULL,
+    LARGE_INDEX,
+    LARGE_NUMBER,
+    LONG_LABEL,
+    MORE,
+    NO_COLON,
+    NO_INDEX,
+    NO_LABEL,
+    OK,
+    QID,
+)
+from onlineboost.readers.floats import parse_number
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    ENTRIES,
+    FAULT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LAST,
+    LINE,
+    LONGEST_LABEL,
+    ROWS,
+    Rows,
+    Table,
+    finish,
+    good,
+    put,
+    sign_of,
+)
+from onlineboost.readers.words import Bytes, byte, digits, line_end
+
+_COLON, _HASH, _RETURN = 58, 35, 13
+
+
+@njit
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
+    state = rows.state
+    while state[ROWS] < rows.y.size:
+        at = state[AT]
+        stop = line_end(text, at, state[END])
+        if at == state[END] or (stop == state[END] and not state[LAST]):
+            return MORE
+        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, table)
+        if status != OK:
+            return status
+        state[AT] = min(stop + 1, state[END])
+        state[LINE] += 1
+    return FULL
+
+
+@hot
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
+    state = rows.state
+    while at < end and _is_blank(text[at]):
+        at += 1
+    if at == end or text[at] == _HASH:
+        return OK
+    i = at
+    while i < end and not _is_blank(byte(text, i)) and byte(text, i) != _HASH and byte(text, i) != _COLON:
+        i += 1
+    state[FAULT] = at
+    y = np.nan
+    if i < end and byte(text, i) == _COLON:  # the line begins with a feature
+        if table.labelled:
+            return NO_LABEL
+        i = at
+    else:
+        y = sign_of(rows, text, at, i)
+        state[LABEL_AT] = at
+        if y == 0 and state[LABEL_SIZE] > LONGEST_LABEL:
+            return LONG_LABEL
+    k = state[ENTRIES]
+    while i < end:
+        if _is_blank(byte(text, i)):
+            i += 1
+            continue
+        if byte(text, i) == _HASH:
+            break
+        state[FAULT] = i
+        number, n = digits(text, i)
+        index = i64(number)
+        if n == 8:  # or more
+            while i + n < end and u64(byte(text, i + n) - 48) < u64(10):
+                index = min(index * 10 + i64(byte(text, i + n)) - 48, i64(1 << 40))
+                n += 1
+        if n == 0:
+            return QID if i + 3 < end and byte(text, i) == 113 and text[i + 3] == _COLON else NO_INDEX
+        if index > table.mask:
+            return LARGE_INDEX
+        i += n
+        state[FAULT] = i
+        if i == end or byte(text, i) != _COLON:
+            return NO_COLON
+        i += 1
+        state[FAULT] = i
+        value, after = parse_number(text, i, end)
+        if after == i or (after < end and not _is_blank(byte(text, after)) and byte(text, after) != _HASH):
+            return BAD_NUMBER
+        if not good(value):
+            return LARGE_NUMBER
+        i = after
+        k = put(rows, k, index, f32(value))
+    return finish(rows, k, y, 1.0)
+
+
+@hot
+def _is_blank(c: int) -> bool:
+    return c == 32 or c == 9

@@ -1,0 +1,94 @@
+"""A recipe at work: the roles of columns, and the signs of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from onlineboost.columns import Recipe
+from onlineboost.errors import DataError
+from onlineboost.labels import Labels
+from onlineboost.readers.hashing import hash_name
+from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Table
+
+DEFAULT_LABEL = "label"
+
+
+def roles(recipe: Recipe, names: list[str], where: str, labelled: bool) -> list[int]:
+    """The role of each column. Columns that were named must exist, the label only if it is needed."""
+    found = [FEATURE] * len(names)
+    for wanted, role in ((recipe.drop, IGNORED), (recipe.categorical, CATEGORY)):
+        for name in wanted:
+            if name in names:
+                found[names.index(name)] = role
+    if recipe.weight is not None:
+        found[_find(recipe.weight, names, "weight", where)] = WEIGHT
+    label = recipe.label if recipe.label is not None else DEFAULT_LABEL
+    if labelled or _has(label, names):
+        if recipe.label is None and DEFAULT_LABEL not in names:
+            known = f"the columns are {_some(names)}" if names else "there are no columns"
+            raise DataError(f"{where}: which column is the label? Name it (--label NAME); {known}")
+        found[_find(label, names, "label", where)] = LABEL
+    return found
+
+
+def table(recipe: Recipe, names: list[str], roles: list[int], labelled: bool, separator: int = 44) -> Table:
+    """The columns as the compiled parsers want them."""
+    encoded = [name.encode() for name in names]
+    name_at = np.cumsum([0, *(len(name) for name in encoded)])
+    index = np.array([hash_name(name, recipe.bits) for name in names], np.int32)
+    text = np.frombuffer(b"".join(encoded) + bytes(8), np.uint8).copy()
+    return Table(recipe.mask, labelled, separator, np.array(roles, np.int64), name_at, text, index)
+
+
+def special(recipe: Recipe, labelled: bool) -> Table:
+    """For formats whose names come with the rows: only the names that are no ordinary features."""
+    pairs = [(str(recipe.label) if recipe.label is not None else DEFAULT_LABEL, LABEL)]
+    pairs += [(str(recipe.weight), WEIGHT)] if recipe.weight is not None else []
+    pairs += [(name, IGNORED) for name in recipe.drop] + [(name, CATEGORY) for name in recipe.categorical]
+    return table(recipe, [name for name, _ in pairs], [role for _, role in pairs], labelled)
+
+
+def _has(wanted: str | int, names: list[str]) -> bool:
+    return str(wanted) in names or _position(wanted, names) is not None
+
+
+def _find(wanted: str | int, names: list[str], what: str, where: str) -> int:
+    if str(wanted) in names:
+        return names.index(str(wanted))
+    position = _position(wanted, names)
+    if position is None:
+        raise DataError(f"{where}: no column {str(wanted)!r} for the {what}; the columns are {_some(names)}")
+    return position
+
+
+def _position(wanted: str | int, names: list[str]) -> int | None:
+    """A column by its number, from 0, or from -1 backwards."""
+    try:
+        number = int(wanted)
+    except ValueError:
+        return None
+    return number % len(names) if -len(names) <= number < len(names) else None
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+
+
+def sign_of(labels: Labels, label: Any, positive: Any) -> float:
+    """-1 or +1. With a positive label named, every other is negative; else there may be two."""
+    if positive is None:
+        return labels.encode_one(label)
+    if isinstance(label, float) and label != label:
+        raise DataError("the label is missing")
+    if str(label) == str(positive):
+        labels.positive = label
+        return 1.0
+    if -1.0 not in [labels.encode_one(known) for known in labels.known]:
+        labels.negative = label
+    elif labels.negative != label:
+        labels.negative = f"not {positive}"
+    return -1.0

@@ -1,0 +1,241 @@
+"""``open_stream``: whatever holds examples, as an iterator of batches."""
+
+from __future__ import annotations
+
+import copy
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self
+
+from onlineboost.batch import Batch
+from onlineboost.columns import Recipe
+from onlineboost.errors import DataError, ParameterError
+from onlineboost.labels import Labels
+from onlineboost.parameters import check_count, check_one_of
+from onlineboost.readers import arrow, files, formats, memory
+from onlineboost.readers.pages import Orders, Page
+from onlineboost.readers.text import Layout, TextReader
+
+MOST_NAMES = 1 << 18
+_AHEAD = 4  # pages read before they are asked for
+
+
+class Stream(Iterator[Batch]):
+    """Batches of a stream, and what is known after the last of them.
+
+    Attributes
+    ----------
+    recipe : how columns and labels are understood
+    labels : the labels met so far
+    names : names of features by number, as far as met, at most 262,144
+    rows, skipped : records read and refused; ``problems`` tells the first hundred refusals
+    position, size : bytes read and to be read (None if unknown), for a progress bar
+    """
+
+    def __init__(self, pages: Iterator[Page], recipe: Recipe, labels: Labels, size: int | None, ahead: bool) -> None:
+        self.recipe, self.labels, self.size = recipe, labels, size
+        self.names: dict[int, str] = {}
+        self.rows = self.skipped = self.position = 0
+        self.problems: list[str] = []
+        self._new: list[tuple[int, str]] = []
+        self._pages = _Ahead(pages) if ahead else pages
+
+    def __next__(self) -> Batch:
+        while True:
+            page = next(self._pages)
+            self.labels, self.position = page.labels, page.position
+            self.skipped += len(page.problems)
+            self.problems += page.problems[: 100 - len(self.problems)]
+            self._new += page.names[: MOST_NAMES - len(self.names)]
+            self.names.update(page.names[: MOST_NAMES - len(self.names)])
+            if page.batch.y.size:
+                self.rows += page.batch.y.size
+                return page.batch
+
+    def new_names(self) -> dict[int, str]:
+        """The names that became known since this was last asked."""
+        new, self._new = self._new, []
+        return dict(new)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._pages.close()  # type: ignore[attr-defined]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+
+def open_stream(
+    source: Any,
+    format: str | None = None,
+    *,
+    label: str | int | None = None,
+    weight: str | int | None = None,
+    drop: Any = (),
+    categorical: Any = (),
+    positive: Any = None,
+    bits: int = 18,
+    header: bool | None = None,
+    separator: str | None = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    labels: Literal["required", "optional"] = "required",
+    on_error: Literal["raise", "skip"] = "raise",
+    batch_size: int = 1 << 14,
+    like: Any = None,
+) -> Stream:
+    """Examples as batches, in bounded memory.
+
+    Parameters
+    ----------
+    source : a file name, a pattern such as ``"day-*.csv.gz"``, ``"-"`` for standard input, or a list of these; a
+        data frame (pandas, Polars, PyArrow); an iterable of dicts or of pairs (dict, label); an array or a SciPy matrix
+    format : "vw", "libsvm", "csv", "tsv", "jsonl", "parquet" or "arrow"; None: as the name or the first bytes tell.
+        Compression (gz, zst, bz2, xz) is always recognised
+    label, weight : columns of the label (default: "label") and of the importance weight, by name or position
+    drop, categorical : names of columns to leave out, and of columns whose numbers are names (zip codes, ids)
+    positive : the label that counts as +1, all others being -1; None: there must be two. 1 (or True) is +1, any other
+        first label is -1
+    bits : features are numbered by a hash of their names with this many bits
+    header, separator : of CSV; None: as the first line looks
+    y, sample_weight : labels and weights for arrays and frames that do not hold them
+    labels : "optional" lets rows without a label pass, for prediction
+    on_error : "skip" leaves out records that cannot be read, and counts them
+    batch_size : the largest number of rows of a batch
+    like : a model; columns and labels are understood as when it was trained
+
+    Examples
+    --------
+    >>> import onlineboost
+    >>> rows = [{"colour": "red", "size": 3, "label": 1}, {"colour": "blue", "size": 2, "label": 0}]
+    >>> batch = next(open_stream(rows))
+    >>> batch.y.tolist(), batch.values.tolist()
+    ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
+    """
+    recipe = Recipe(bits, label, weight, _names("drop", drop), _names("categorical", categorical), positive)
+    known = Labels()
+    if like is not None:
+        recipe, known = _like(like, label, weight)
+    recipe.check()
+    formats.check_format(format)
+    check_one_of("labels", labels, ("required", "optional"))
+    check_one_of("on_error", on_error, ("raise", "skip"))
+    check_count("batch_size", batch_size)
+    if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or ord(separator) > 127):
+        raise ParameterError("separator", separator, "one character")
+    layout = Layout(header, separator)
+    orders = Orders(recipe, known, labels == "required", on_error == "skip", int(batch_size), named=True)
+    kind = memory.kind_of(source)
+    if kind == "files":
+        names = files.expand(source)
+        return _open_files(names, format, orders, layout)
+    if kind == "frame":
+        pages = memory.frame_pages(source, y, sample_weight, orders)
+    elif kind == "arrays":
+        pages = memory.array_pages(source, y, sample_weight, orders)
+    else:
+        pages = memory.dict_pages(source, y, sample_weight, orders)
+    return Stream(pages, recipe, known, None, ahead=False)
+
+
+def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout) -> Stream:
+    if format is None:
+        found = [formats.by_name(name) or formats.by_content(name, files.first_bytes(name)) for name in names]
+        format = formats.same_format(names, found)
+    if format == "tsv":
+        format, layout = "csv", layout._replace(separator=layout.separator or "\t")
+    size = files.total_size(names)
+    if format in arrow.FORMATS:
+        pages = _arrow_pages(format, names, orders)
+    else:
+        pages = _text_pages(TextReader(format, orders, layout), names)
+    return Stream(pages, orders.recipe, orders.labels, size, ahead=True)
+
+
+def _text_pages(reader: TextReader, names: list[str]) -> Iterator[Page]:
+    before = 0
+    for name in names:
+        with files.Source(name) as source:
+            yield from reader.pages(source, before)
+            before += source.size or 0
+
+
+def _arrow_pages(format: str, names: list[str], orders: Orders) -> Iterator[Page]:
+    reader = arrow.ArrowReader(orders)
+    before = 0
+    for name in names:
+        with files.Source(name) as source:
+            batches = arrow.open_batches(format, source, orders.batch_size)
+            yield from reader.pages(batches, source.name, lambda source=source, at=before: at + source.position)
+            before += source.size or 0
+
+
+def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Recipe, Labels]:
+    recipe = model._columns.recipe if model.__sklearn_is_fitted__() else None
+    if recipe is None:
+        raise DataError("the model was not trained on a stream: give it arrays, as in training")
+    changes = {name: value for name, value in (("label", label), ("weight", weight)) if value is not None}
+    return recipe._replace(**changes), copy.copy(model._labels)
+
+
+def _names(parameter: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
+    if isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise ParameterError(parameter, given, "names of columns")
+    return tuple(given)
+
+
+class _Ahead(Iterator[Page]):
+    """A thread that reads, decompresses and parses while others learn."""
+
+    def __init__(self, pages: Iterator[Page]) -> None:
+        self.queue: queue.Queue[Page | BaseException | None] = queue.Queue(_AHEAD)
+        self.stopped = threading.Event()
+        self.ended = False
+        self.thread = threading.Thread(target=self._read, args=(pages,), name="onlineboost-reader", daemon=True)
+        self.thread.start()
+
+    def _read(self, pages: Iterator[Page]) -> None:
+        last: BaseException | None = None
+        try:
+            for page in pages:
+                if not self._put(page):
+                    return
+        except BaseException as problem:
+            last = problem
+        finally:
+            pages.close()  # type: ignore[attr-defined]
+        self._put(last)
+
+    def _put(self, item: Page | BaseException | None) -> bool:
+        while not self.stopped.is_set():
+            try:
+                self.queue.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def __next__(self) -> Page:
+        if self.ended:
+            raise StopIteration
+        item = self.queue.get()
+        if isinstance(item, Page):
+            return item
+        self.ended = True
+        if item is not None:
+            raise item
+        raise StopIteration
+
+    def close(self) -> None:
+        self.stopped.set()
+        self.ended = True
+        self.thread.join()
+
+    def __del__(self) -> None:
+        self.stopped.set()

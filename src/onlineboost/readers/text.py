@@ -1,0 +1,268 @@
+"""Lines of text to pages of rows: the buffer around the compiled parsers, and the words for their faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from onlineboost.errors import DataError, ReadError
+from onlineboost.readers import csv, jsonl, libsvm, vw
+from onlineboost.readers.faults import BAD_LABEL, EXPECTED, FULL, LARGE_INDEX, LONG_RECORD, MORE, NEW_LABEL, OK
+from onlineboost.readers.floats import any_number
+from onlineboost.readers.pages import Orders, Page, Pager, new_rows
+from onlineboost.readers.recipe import roles, sign_of, special, table
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    FAULT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LAST,
+    LINE,
+    LONGEST_LABEL,
+    MOST_SPELLINGS,
+    NO_ROOM,
+    ROWS,
+    SPELLINGS,
+    Rows,
+    Table,
+)
+from onlineboost.readers.words import SLACK, Bytes
+
+CHUNK = 1 << 20
+LONGEST_RECORD = 1 << 24
+_BOM = b"\xef\xbb\xbf"
+_PARSERS: dict[str, Callable[[Bytes, Rows, Table], int]] = {
+    "vw": vw.parse,
+    "libsvm": libsvm.parse,
+    "csv": csv.parse,
+    "jsonl": jsonl.parse,
+}
+FORMATS = tuple(_PARSERS)
+_WORD_ENDS = {"csv": rb"[,;\t\r\n]", "jsonl": rb"[,}\]\r\n]", "vw": rb"[ \t\r\n|]", "libsvm": rb"[ \t\r\n]"}
+
+
+class Layout(NamedTuple):
+    """What only CSV needs to know; None: look at the first line."""
+
+    header: bool | None = None
+    separator: str | None = None
+
+
+class ByteSource(Protocol):
+    name: str
+
+    @property
+    def position(self) -> int: ...
+
+    def readinto(self, memory: memoryview) -> int: ...
+
+
+class TextReader:
+    """Pages from sources in one of the text formats."""
+
+    def __init__(self, format: str, orders: Orders, layout: Layout, chunk: int = CHUNK) -> None:
+        self.format, self.orders, self.layout = format, orders, layout
+        self.parse = _PARSERS[format]
+        self.pager = Pager(orders, chunk)
+        self.text = np.zeros(chunk + SLACK, np.uint8)
+
+    def pages(self, source: ByteSource, before: int = 0) -> Iterator[Page]:
+        """The pages of one source; ``before`` is the size of the sources read earlier."""
+        state = self.pager.rows.state
+        state[[AT, END, LAST, LINE]] = 0, 0, 0, 1
+        self._fill(source)
+        if self.text[:3].tobytes() == _BOM:
+            state[AT] = 3
+        columns = self._table(source)
+        while True:
+            status = self.parse(self.text, self.pager.rows, columns)
+            if status == MORE and state[LAST]:
+                break
+            if status == MORE:
+                if state[ROWS]:
+                    yield self.pager.page(before + source.position)
+                if not self._fill(source):
+                    self._fault(LONG_RECORD, source.name)
+            elif status == FULL:
+                if state[ROWS]:
+                    yield self.pager.page(before + source.position)
+                else:
+                    self.pager.more_names()
+            elif status == NEW_LABEL:
+                self._new_label(source.name)
+            else:
+                self._fault(status, source.name)
+        if state[ROWS] or self.pager.problems:
+            yield self.pager.page(before + source.position)
+
+    def _fill(self, source: ByteSource) -> bool:
+        """Move what is left to the front and read on; False if a record is too long to be read at all."""
+        state = self.pager.rows.state
+        left = int(state[END] - state[AT])
+        self.text[:left] = self.text[state[AT] : state[END]]
+        state[AT], state[END] = 0, left
+        if left == self.text.size - SLACK:
+            if left >= LONGEST_RECORD:
+                state[FAULT] = 0
+                return False
+            self._grow()
+        room = self.text.size - SLACK - left
+        n = source.readinto(self.text.data[left : left + room])
+        state[END] = left + n
+        state[LAST] = n < room
+        self.text[left + n : left + n + SLACK] = 10
+        return True
+
+    def _grow(self) -> None:
+        """Twice the room for text, and for what can become of it."""
+        text = self.text
+        self.text = np.zeros(2 * (text.size - SLACK) + SLACK, np.uint8)
+        self.text[: text.size] = text
+        rows = self.pager.rows
+        larger = new_rows(self.text.size - SLACK, rows.y.size, None)
+        self.pager.rows = rows._replace(
+            indices=larger.indices, values=larger.values, scratch=larger.scratch, cell=larger.cell
+        )
+
+    # ---- labels
+
+    def _new_label(self, path: str) -> None:
+        """A spelling not met before: find its sign once, and tell the parser."""
+        rows, state = self.pager.rows, self.pager.rows.state
+        spelling = rows.label[: state[LABEL_SIZE]].tobytes()
+        known = int(state[SPELLINGS])
+        state[FAULT] = state[LABEL_AT]
+        label = self._label(spelling)
+        if label is None:
+            return self._fault(BAD_LABEL, path)
+        positive = self.orders.recipe.positive
+        try:
+            if known == MOST_SPELLINGS:
+                raise DataError(f"the label {label!r} is one too many: expected at most {MOST_SPELLINGS} spellings")
+            sign = sign_of(self.pager.labels, label, positive)
+        except DataError as problem:
+            hint = "" if positive is not None else "; or name the positive one (--positive LABEL)"
+            return self._fault(BAD_LABEL, path, f"{problem}{hint}")
+        at = known * LONGEST_LABEL
+        rows.spelling[at : at + len(spelling)] = np.frombuffer(spelling, np.uint8)
+        rows.spelling_size[known] = len(spelling)
+        rows.spelling_sign[known] = sign
+        state[SPELLINGS] = known + 1
+        return None
+
+    def _label(self, spelling: bytes) -> Any:
+        """A label's value: a number where it can be one."""
+        if self.format == "jsonl" and spelling[:1] == b'"':
+            return spelling[1:].decode(errors="replace")
+        word = spelling.decode(errors="replace")
+        if self.format in ("csv", "jsonl") and word.lower() in ("true", "false"):
+            return word.lower() == "true"
+        number = as_number(word)
+        return word if number is None and self.format == "csv" else number
+
+    # ---- faults
+
+    def _fault(self, status: int, path: str, message: str | None = None) -> None:
+        """Say what is wrong with the record at hand; if that is allowed, go on with the next line."""
+        state = self.pager.rows.state
+        at, fault, end = (int(state[k]) for k in (AT, FAULT, END))
+        text = self.text[at:end].tobytes()
+        before = text[: max(0, fault - at)]
+        line = int(state[LINE]) + before.count(b"\n")
+        column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+        if message is None:
+            message = EXPECTED[status] + _found(text[len(before) :], _WORD_ENDS[self.format])
+        if status == LARGE_INDEX:
+            bits = self.orders.recipe.bits
+            message += f"; with {bits} bits features are numbered up to {(1 << bits) - 1}"
+        self.pager.refuse(f"{path}: line {line}, column {column}: {message}", path, line, column)
+        following = text.find(b"\n") + 1
+        state[AT] = at + following if following else end
+        state[LINE] += 1
+        state[NO_ROOM] = 0
+
+    # ---- columns
+
+    def _table(self, source: ByteSource) -> Table:
+        recipe, labelled = self.orders.recipe, self.orders.labelled
+        if self.format == "jsonl":
+            return special(recipe, labelled)
+        if self.format != "csv":
+            return table(recipe, [], [], labelled)
+        state = self.pager.rows.state
+        while True:
+            separator = ord(self.layout.separator or guess_separator(self.text[state[AT] : state[END]].tobytes()))
+            cells, after = _first_record(self.text, state, separator, self.pager.rows.cell)
+            if cells is not None or state[LAST] or not self._fill(source):
+                break
+        if cells is None:
+            raise ReadError(f"{source.name}: line 1: expected a closing quote", path=source.name, line=1)
+        header = self.layout.header
+        if header is None:
+            header = not any(as_number(cell) is not None for cell in cells)
+        names = cells if header else [str(column) for column in range(len(cells))]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            message = f"{source.name}: line 1: two columns are named {twice[0]!r}: expected different names"
+            raise ReadError(message, path=source.name, line=1)
+        if header:
+            state[LINE] += self.text[state[AT] : after].tobytes().count(b"\n")
+            state[AT] = after
+        need = 2 * self.text.size + sum(len(name.encode()) for name in names)
+        self.pager.rows = self.pager.rows._replace(scratch=np.zeros(need, np.uint8))
+        found = roles(recipe, names, source.name, labelled and bool(cells))
+        return table(recipe, names, found, labelled, separator)
+
+
+def as_number(word: str) -> int | float | None:
+    """The number that the whole word is, if it is one; whole numbers as int.
+
+    >>> as_number("+1.0"), as_number("2.5"), as_number("one")
+    (1, 2.5, None)
+    """
+    text = np.frombuffer(word.strip().encode() + b"\n" * SLACK, np.uint8).copy()
+    size = text.size - SLACK
+    value, after = any_number(text, 0, size)
+    if size == 0 or after != size or not abs(value) <= 1e300:
+        return None
+    return int(value) if value == int(value) else float(value)
+
+
+def guess_separator(start: bytes) -> str:
+    """The separator that the first line has most of.
+
+    >>> guess_separator(b"a;b;c,d")
+    ';'
+    """
+    line = re.split(rb"[\r\n]", re.sub(rb'"[^"]*"', b"", start), maxsplit=1)[0]
+    return max(",\t;|", key=lambda c: (line.count(c.encode()), c == ","))
+
+
+def _found(rest: bytes, word_ends: bytes) -> str:
+    word = re.split(word_ends, rest, maxsplit=1)[0][:40] or rest.split(b"\n")[0][:1]
+    return f", found {word.decode(errors='replace')!r}" if word.strip() else ", found the end of the line"
+
+
+def _first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[list[str] | None, int]:
+    """The cells of the first record that is not an empty line, and where the next begins; None if it is not whole."""
+    place = np.zeros(3, np.int64)
+    at, end = int(state[AT]), int(state[END])
+    while at < end and text[at] in (10, 13):
+        state[LINE] += text[at] == 10
+        at += 1
+    state[AT] = at
+    cells: list[str] = []
+    while at < end:
+        if csv.find_cell(text, at, end, bool(state[LAST]), separator, cell, place) != OK:
+            return None, at
+        a, b, after = place.tolist()
+        cells.append((text[a:b] if a >= 0 else cell[:b]).tobytes().decode(errors="replace"))
+        at = after + 1
+        if after >= end or text[after] != separator:
+            at += after < end and text[after] == 13
+            break
+    return cells, min(at, end)

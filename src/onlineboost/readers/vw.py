@@ -1,0 +1,278 @@
+"""Vowpal Wabbit's text: ``label importance 'tag |namespace:scale feature:value feature ... |namespace ...``.
+
+Features have the numbers that ``vw`` gives them, in its order: namespaces that begin with the same character belong
+together. Where ``vw`` warns and guesses, this parser refuses; otherwise it reads the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onlineboost._jit import f32, hot, i64, njit, u8, u64
+from onlineboost.readers.faults import (
+    BAD_NUMBER,
+    BAD_WEIGHT,
+    FULL,
+    INITIAL,
+    LARGE_NUMBER,
+    LONG_LABEL,
+    MORE,
+    NO_BAR,
+    NO_LABEL,
+    NO_NAMESPACE,
+    OK,
+    RETURN,
+    TAB,
+    TOO_MANY_WORDS,
+)
+from onlineboost.readers.floats import parse_number
+from onlineboost.readers.hashing import name_hash
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    ENTRIES,
+    FAULT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LAST,
+    LINE,
+    LONGEST_LABEL,
+    NAME_BYTES,
+    NAMES,
+    NO_ROOM,
+    ROWS,
+    Rows,
+    Table,
+    finish,
+    good,
+    note,
+    put,
+    sign_of,
+    undo,
+)
+from onlineboost.readers.words import Bytes, byte, digits, line_end, name_end
+
+_SPACE, _QUOTE, _COLON, _BAR, _RETURN, _TAB = 32, 39, 58, 124, 13, 9
+
+
+@njit
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
+    state = rows.state
+    groups = np.empty(256, np.uint8)  # first characters of the namespaces of a line
+    while state[ROWS] < rows.y.size:
+        at = state[AT]
+        stop = line_end(text, at, state[END])
+        if at == state[END] or (stop == state[END] and not state[LAST]):
+            return MORE
+        names, name_bytes = state[NAMES], state[NAME_BYTES]
+        end = stop - (stop > at and text[stop - 1] == _RETURN)
+        status = OK if at == end else _line(text, at, end, rows, table, groups)
+        if status == OK and state[NO_ROOM]:
+            status = FULL
+            state[ROWS] -= 1
+            state[ENTRIES] = rows.indptr[state[ROWS]]
+        if status != OK:
+            undo(rows, names, name_bytes)
+            return status
+        state[AT] = min(stop + 1, state[END])
+        state[LINE] += 1
+    return FULL
+
+
+@hot
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Bytes) -> int:
+    state = rows.state
+    bar = at
+    while bar < end and byte(text, bar) != _BAR:
+        if byte(text, bar) == _TAB:
+            state[FAULT] = bar
+            return TAB
+        bar += 1
+    if bar == end:
+        state[FAULT] = end
+        return NO_BAR
+    y, weight = np.nan, 1.0
+    words = 0
+    i = at
+    while i < bar:
+        while i < bar and byte(text, i) == _SPACE:
+            i += 1
+        word = i
+        while i < bar and byte(text, i) != _SPACE:
+            i += 1
+        if word == i:
+            break
+        if byte(text, word) == _QUOTE or i == bar:  # a tag: nothing may follow it
+            while i < bar and byte(text, i) == _SPACE:
+                i += 1
+            if i < bar:
+                state[FAULT] = i
+                return TOO_MANY_WORDS
+            break
+        words += 1
+        if words == 1:
+            y = sign_of(rows, text, word, i)
+            state[LABEL_AT] = word
+            if y == 0 and state[LABEL_SIZE] > LONGEST_LABEL:
+                state[FAULT] = word
+                return LONG_LABEL
+        elif words == 2:
+            weight, after = parse_number(text, word, i)
+            if after != i or not good(weight) or weight < 0:
+                state[FAULT] = word
+                return BAD_WEIGHT
+        else:
+            state[FAULT] = word
+            return INITIAL if words == 3 else TOO_MANY_WORDS
+    if words == 0 and table.labelled:
+        state[FAULT] = at
+        return NO_LABEL
+    return _features(text, bar, end, rows, table, groups, y, weight)
+
+
+@hot
+def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups: Bytes, y: float, weight: float) -> int:
+    state = rows.state
+    k = first = state[ENTRIES]
+    i = bar
+    n_groups = 0
+    mixed = False
+    while i < end:  # at a bar
+        i += 1
+        space = i
+        seed = u64(0)
+        scale = f32(1)
+        group = u8(_SPACE)
+        if i < end and byte(text, i) == _COLON:
+            state[FAULT] = i
+            return NO_NAMESPACE
+        if i < end and not _ends_name(byte(text, i)):
+            group = byte(text, i)
+            i = name_end(text, i, end)
+            seed = name_hash(text, space, i, u64(0))
+        space_end = i
+        if i < end and byte(text, i) == _COLON:
+            number, after = parse_number(text, i + 1, end)
+            if after == i + 1 or (after < end and not _separates(byte(text, after))):
+                state[FAULT] = i + 1
+                return BAD_NUMBER
+            if not good(number):
+                state[FAULT] = i + 1
+                return LARGE_NUMBER
+            scale = f32(number)
+            i = after
+        anonymous = u64(0)
+        while i < end and byte(text, i) != _BAR:
+            if byte(text, i) == _SPACE or byte(text, i) == _TAB:
+                i += 1
+                continue
+            if byte(text, i) == _RETURN:
+                state[FAULT] = i
+                return RETURN
+            name = i
+            number_name, n = digits(text, i)
+            if n < 8 and i + n <= end and (i + n == end or _ends_name(byte(text, i + n))):
+                i += n
+                hashed = u64(number_name + seed)
+            else:
+                i = name_end(text, i, end)
+                hashed = name_hash(text, name, i, seed)
+            last = i
+            value = f32(1)
+            if i < end and byte(text, i) == _COLON:
+                i += 1
+                number, after = parse_number(text, i, end)
+                if after > i:
+                    if after < end and not _separates(byte(text, after)):
+                        state[FAULT] = i
+                        return BAD_NUMBER
+                    if not good(number):
+                        state[FAULT] = i
+                        return LARGE_NUMBER
+                    value = f32(number)
+                    i = after
+                else:  # a string, or nothing
+                    string = i
+                    while i < end and not _separates(byte(text, i)) and byte(text, i) != _COLON:
+                        i += 1
+                    if (i < end and byte(text, i) == _COLON) or _is_special(text, string, i):
+                        state[FAULT] = string
+                        return BAD_NUMBER
+                    if i > string:
+                        hashed = name_hash(text, string, i, hashed)
+                        last = i
+            if name == last:
+                hashed = u64(seed + anonymous)
+                anonymous += u64(1)
+            value = f32(value * scale)
+            if not good(value):
+                state[FAULT] = name
+                return LARGE_NUMBER
+            if value != 0:
+                index = i64(hashed) & table.mask
+                if rows.seen.size and not rows.seen[index] and name < last:
+                    _note(rows, index, text, space, space_end, name, last)
+                rows.cell[k] = group
+                k = put(rows, k, index, value)
+        known = False
+        for g in range(n_groups):
+            known |= groups[g] == group
+        mixed |= known and groups[n_groups - 1] != group
+        if not known:
+            groups[n_groups] = group
+            n_groups += 1
+    if mixed:
+        _regroup(rows, first, k, groups[:n_groups])
+    return finish(rows, k, y, weight)
+
+
+@hot
+def _ends_name(c: int) -> bool:
+    return c == _SPACE or c == _COLON or c == _BAR or c == _TAB or c == _RETURN
+
+
+@hot
+def _separates(c: int) -> bool:
+    return c == _SPACE or c == _BAR or c == _TAB
+
+
+@hot
+def _is_special(text: Bytes, at: int, end: int) -> bool:
+    """Whether the word is a number that is none, or infinite."""
+    if at < end and (text[at] == 45 or text[at] == 43):
+        at += 1
+    size = end - at
+    if size != 3 and size != 8:
+        return False
+    a, b, c = text[at] | 32, text[at + 1] | 32, text[at + 2] | 32
+    nan = size == 3 and a == 110 and b == 97 and c == 110
+    return nan or (a == 105 and b == 110 and c == 102 and (size == 3 or text[end - 1] | 32 == 121))
+
+
+@njit
+def _note(rows: Rows, index: int, text: Bytes, space: int, space_end: int, name: int, name_end: int) -> None:
+    """Keep the name "namespace^feature"."""
+    size = 0
+    if space < space_end:
+        for i in range(space, space_end):
+            rows.scratch[i - space] = byte(text, i)
+        size = space_end - space + 1
+        rows.scratch[size - 1] = 94
+    for i in range(name, name_end):
+        rows.scratch[size + i - name] = byte(text, i)
+    note(rows, index, rows.scratch, 0, size + name_end - name)
+
+
+@njit
+def _regroup(rows: Rows, first: int, k: int, groups: Bytes) -> None:
+    """Bring entries of namespaces with the same first character together; there is room for a copy behind them."""
+    for j in range(first, k):
+        rows.indices[k + j - first] = rows.indices[j]
+        rows.values[k + j - first] = rows.values[j]
+    to = first
+    for group in groups:
+        for j in range(first, k):
+            if rows.cell[j] == group:
+                rows.indices[to] = rows.indices[k + j - first]
+                rows.values[to] = rows.values[k + j - first]
+                to += 1
