@@ -71,13 +71,15 @@ def cache_directory() -> str:
     return _DIRECTORY
 
 
-def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False) -> Callable[P, R]:
+def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lean: bool = False) -> Callable[P, R]:
     """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
     ours = cache and _DIRECTORY != "" and function.__module__.startswith(f"{__package__}.")
     # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
     try:
-        options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not hot, "forceinline": hot}
+        options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not (hot or lean), "forceinline": hot}
+        if hot or lean:  # called by compiled code only: no time is spent on being called from Python
+            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         compiled: Callable[P, R] = numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = theirs
@@ -93,12 +95,24 @@ def hot(function: Callable[P, R]) -> Callable[P, R]:
     return njit(function, hot=True)
 
 
+def lean(function: Callable[P, R]) -> Callable[P, R]:
+    """``njit`` for what is called from ``hot`` code now and then: counts no references either, but is not inlined.
+
+    Whatever is inlined is compiled again in every caller, and in theirs.
+    """
+    return njit(function, lean=True)
+
+
+_SLOW = tuple(f"{__package__}.{module}" for module in ("engine", "readers", "standardize"))
+
+
 class _CompileNotice(event.Listener):  # type: ignore[misc]
     """Says that compilation began, and how long it took: only where there was nothing in the cache."""
 
     def __init__(self) -> None:
         self.depth = 0
         self.began = 0.0
+        self.said = False
 
     def on_start(self, event: Any) -> None:
         if self.depth == 0 and not _is_ours(event):
@@ -106,20 +120,22 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth += 1
         if self.depth == 1:
             self.began = time.perf_counter()
-            if not os.environ.get("ONLINEBOOST_QUIET"):
-                _say("compiling for this machine, once for each kind of model ...")
+            if not self.said and not os.environ.get("ONLINEBOOST_QUIET"):
+                _say("compiling for this machine, once for each kind of model and of file ...")
+            self.said = True
 
     def on_end(self, event: Any) -> None:
         if self.depth == 0:
             return
         self.depth -= 1
-        if self.depth == 0 and not os.environ.get("ONLINEBOOST_QUIET"):
-            _say(f"compiled in {time.perf_counter() - self.began:.1f} s")
+        seconds = time.perf_counter() - self.began
+        if self.depth == 0 and seconds > 1 and not os.environ.get("ONLINEBOOST_QUIET"):
+            _say(f"compiled in {seconds:.1f} s")
 
 
 def _is_ours(event: Any) -> bool:
     function = getattr(event.data.get("dispatcher"), "py_func", None)
-    return str(getattr(function, "__module__", "")) == f"{__package__}.engine"
+    return str(getattr(function, "__module__", "")).startswith(_SLOW)
 
 
 event.register("numba:compile", _CompileNotice())

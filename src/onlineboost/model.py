@@ -137,12 +137,12 @@ class OnlineClassifier(Parameters, ABC):
             self._machine = None
         stream = X if _is_stream(X) else None
         batches = iter([X]) if stream is None else X
-        parts = [self._learn_batch(batch, stream) for batch in batches]
+        parts = [self.learn_batch(batch, stream) for batch in batches]
         if stream is not None and self._machine is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def _learn_batch(self, batch: Batch, stream: Any) -> Floats:
+    def learn_batch(self, batch: Batch, stream: Any) -> Floats:
         """Learn one batch; the stream that it comes from knows what its features and labels are called."""
         recipe = stream.recipe if stream is not None else self._recipe() or Recipe()
         if self._machine is not None and self._recipe() is None:
@@ -306,6 +306,13 @@ class OnlineClassifier(Parameters, ABC):
     def n_seen_(self) -> int:
         """How many examples the model has learnt from."""
         return int(self._check_fitted().record.clock[0])
+
+    @property
+    def edges_(self) -> Floats:
+        """How much better than guessing each weak learner was, by the weights it was given: 0 is a coin, 1 is right."""
+        record = self._check_fitted().record
+        known = record.weights > 0
+        return np.where(known, record.edges / np.where(known, record.weights, 1), 0.0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._machine is not None

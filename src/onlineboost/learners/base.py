@@ -65,6 +65,10 @@ class Learner(OnlineClassifier):
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; the size must depend on ``n_features`` alone."""
 
+    def strengths(self, committee: Any, n_learners: int) -> Floats | None:
+        """How far each feature can move the answer, with its sign; None for learners of which that cannot be said."""
+        return None
+
     def view(self, n_features: int) -> StandardizeState | None:
         """The state of the standardiser that examples pass before the committee sees them, if there is one."""
         return None

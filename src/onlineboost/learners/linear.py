@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onlineboost.batch import Floats32
+from onlineboost.batch import Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn, predict, workspace
@@ -69,6 +69,11 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
             power_t=float(self.power_t),
             logistic=self.loss == "logistic",
         )
+
+    def strengths(self, committee: LinearState, n_learners: int) -> Floats | None:
+        """The learners' mean weight times the largest magnitude that the feature had."""
+        mean: Floats = committee.weights[1:, 0, :n_learners].mean(axis=1, dtype=np.float64)
+        return mean * committee.scale[1:].astype(np.float64)
 
     def view(self, n_features: int) -> StandardizeState | None:
         return new_state(n_features) if self.standardize else None

@@ -212,7 +212,7 @@ def _fill_numbers(
     index = i64(name_hash(rows.scratch, 0, size, u64(0))) & mask
     for r in range(n):
         if there[r]:
-            if f32(numbers[r]) != 0:
+            if f32(numbers[r]) != 0 and rows.seen.size and not rows.seen[index]:
                 note(rows, index, rows.scratch, 0, size)
             put(rows, r * width + at, index, numbers[r])
         else:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import hot, i64, njit
+from onlineboost._jit import hot, i64, lean, njit
 from onlineboost.readers.faults import LARGE_NUMBER
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.floats import any_number
 from onlineboost.readers.rows import Rows, good, put_category, put_number
 from onlineboost.readers.words import Bytes, byte
 
@@ -26,7 +26,7 @@ _MONTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _DOT_MONTH, _DOT_WEEKDAY, _DOT_HOUR = (np.frombuffer(part, np.uint8) for part in (b".month", b".weekday", b".hour"))
 
 
-@hot
+@lean
 def put_cell(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
     """The features of a cell of unknown type; the column's name is in the scratch memory, ``size`` bytes long.
 
@@ -34,13 +34,13 @@ def put_cell(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end
     """
     if at == end:
         return put_category(rows, k, mask, size, text, at, end)
-    value, after = parse_number(text, at, end)
+    value, after = any_number(text, at, end)
     if after == end:
         return put_number(rows, k, mask, rows.scratch, 0, size, value) if good(value) else -LARGE_NUMBER
     return put_word(rows, k, mask, size, text, at, end)
 
 
-@njit
+@lean
 def put_word(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
     """``put_cell`` for what is no number."""
     if _is(text, at, end, 110, 97, 110):  # nan
@@ -55,7 +55,7 @@ def put_word(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end
     return put_text(rows, k, mask, size, text, at, end)
 
 
-@njit
+@lean
 def put_text(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
     """The features of a string: a date if it looks like one."""
     days, seconds = parse_moment(text, at, end)
@@ -83,7 +83,7 @@ def _is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
     return True
 
 
-@njit
+@lean
 def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
     """Days since 1970 and seconds of the day of ``2026-11-15`` or ``2026-11-15T23:59:59.5Z``; an offset leads to UTC.
 
@@ -137,7 +137,7 @@ def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
     return (days, min(seconds, 86399)) if i == end else (NO_DATE, NO_TIME)
 
 
-@hot
+@lean
 def _pair(text: Bytes, at: int) -> int:
     """Two digits, or a large negative number."""
     a, b = i64(text[at]) - 48, i64(text[at + 1]) - 48
@@ -152,7 +152,7 @@ def days_of(year: int, month: int, day: int) -> int:
     return 365 * y + y // 4 - y // 100 + y // 400 + since_march - 719468
 
 
-@njit
+@lean
 def put_moment(rows: Rows, k: int, mask: int, size: int, days: int, seconds: int) -> int:
     """A date as years since 2000 and as indicators of month, weekday (0: Monday) and, if there is a time, hour."""
     years = (days - 10957 + max(seconds, 0) / 86400) / 365.2425
@@ -172,14 +172,13 @@ def _month(days: int) -> int:
     return ((5 * since_march + 2) // 153 + 2) % 12 + 1
 
 
-@njit
+@lean
 def _put_part(rows: Rows, k: int, mask: int, size: int, part: Bytes, value: int) -> int:
     for i in range(part.size):
         rows.scratch[size + i] = part[i]
-    figures = rows.scratch[size + part.size + 8 :]  # written where they are not in the way of the name
-    n = 0
+    at = n = size + part.size + 8  # the figures are written where they are not in the way of the name
     if value >= 10:
-        figures[n] = 48 + value // 10
+        rows.scratch[n] = 48 + value // 10
         n += 1
-    figures[n] = 48 + value % 10
-    return put_category(rows, k, mask, size + part.size, figures, 0, n + 1)
+    rows.scratch[n] = 48 + value % 10
+    return put_category(rows, k, mask, size + part.size, rows.scratch, at, n + 1)

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, hot, njit
+from onlineboost._jit import f32, hot, lean, njit
 from onlineboost.readers.cells import put_cell
 from onlineboost.readers.faults import (
     AFTER_QUOTE,
     BAD_WEIGHT,
     FEW_CELLS,
     FULL,
-    LARGE_NUMBER,
     LONG_LABEL,
     MANY_CELLS,
     MORE,
@@ -22,13 +21,14 @@ from onlineboost.readers.faults import (
     OK,
     OPEN_QUOTE,
 )
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.rows import (
     AT,
     CATEGORY,
     END,
     ENTRIES,
     FAULT,
+    FEATURE,
     IGNORED,
     LABEL,
     LABEL_AT,
@@ -95,6 +95,20 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
     i = at
     column = 0
     while True:
+        if column < columns and table.role[column] == FEATURE:  # most cells are plain numbers
+            value, after = parse_number(text, i, end)
+            if i < after < end and good(value):
+                c = byte(text, after)
+                if c == table.separator or c == _NEWLINE:
+                    feature = table.feature[column]
+                    if rows.seen.size and not rows.seen[feature] and f32(value) != 0:
+                        note(rows, feature, table.name_text, table.name_at[column], table.name_at[column + 1])
+                    k = put(rows, k, feature, value)
+                    column += 1
+                    i = after + 1
+                    if c == _NEWLINE:
+                        break
+                    continue
         status = find_cell(text, i, end, state[LAST] != 0, table.separator, rows.cell, place)
         if status != OK:
             state[FAULT] = i
@@ -169,9 +183,9 @@ def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: B
     return OK
 
 
-@hot
+@lean
 def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
-    """The number of the next entry, or a fault with a minus."""
+    """A cell that is not simply a number. The number of the next entry, or a fault with a minus."""
     role = table.role[column]
     if role == IGNORED:
         return k
@@ -182,28 +196,16 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
         if carry[0] == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL:
             return -LONG_LABEL
         return k
-    value, after = parse_number(text, a, b)
     if role == WEIGHT:
+        value, after = any_number(text, a, b)
         if after != b or a == b or not good(value) or value < 0:
             return -BAD_WEIGHT
         carry[1] = value
         return k
-    if role != CATEGORY and after == b and a < b:
-        if not good(value):
-            return -LARGE_NUMBER
-        index = table.feature[column]
-        if rows.seen.size and not rows.seen[index] and f32(value) != 0:
-            note(rows, index, table.name_text, table.name_at[column], table.name_at[column + 1])
-        return put(rows, k, index, value)
-    return _words(rows, table, k, column, text, a, b)
-
-
-@njit
-def _words(rows: Rows, table: Table, k: int, column: int, text: Bytes, a: int, b: int) -> int:
     first = table.name_at[column]
     size = table.name_at[column + 1] - first
     for i in range(size):
         rows.scratch[i] = table.name_text[first + i]
-    if table.role[column] == CATEGORY:
+    if role == CATEGORY:
         return put_category(rows, k, table.mask, size, text, a, b)
     return put_cell(rows, k, table.mask, size, text, a, b)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import njit, u32, u64
+from onlineboost._jit import lean, njit, u32, u64
 
 
-@njit
+@lean
 def murmur(text: NDArray[np.uint8], at: int, end: int, seed: int) -> int:
     """MurmurHash3, the 32-bit variant, of ``text[at:end]``."""
     h = u32(seed)
@@ -28,7 +28,7 @@ def murmur(text: NDArray[np.uint8], at: int, end: int, seed: int) -> int:
     return u64(h ^ (h >> u32(16)))
 
 
-@njit
+@lean
 def _scrambled(block: int) -> int:
     k = u32(block * u32(0xCC9E2D51))
     k = u32(u32(k << u32(15)) | u32(k >> u32(17)))

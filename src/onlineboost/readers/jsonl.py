@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import hot, i64, njit
+from onlineboost._jit import hot, i64, lean, njit
 from onlineboost.readers.cells import put_text
 from onlineboost.readers.faults import (
     BAD_ESCAPE,
@@ -184,7 +184,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
     return finish(rows, k, carry[0], carry[1])
 
 
-@njit
+@lean
 def _role(name: Bytes, size: int, table: Table) -> int:
     for c in range(table.role.size):
         first = table.name_at[c]
@@ -197,7 +197,7 @@ def _role(name: Bytes, size: int, table: Table) -> int:
     return FEATURE
 
 
-@njit
+@lean
 def _number_name(name: Bytes, size: int, position: int) -> int:
     """Append ".position" to the name."""
     name[size] = 46
@@ -211,7 +211,7 @@ def _number_name(name: Bytes, size: int, position: int) -> int:
     return size + 1 + figures
 
 
-@hot
+@lean
 def _scalar(
     text: Bytes,
     i: int,
@@ -276,10 +276,9 @@ def _scalar(
         return put_category(rows, k, table.mask, size, text, i, after), after
     if position >= 0:
         size = _number_name(rows.scratch, size, position)
-    if number:
-        return put_number(rows, k, table.mask, rows.scratch, 0, size, value), after
-    if _is(text, i, after, _TRUE):
-        return put_number(rows, k, table.mask, rows.scratch, 0, size, 1.0), after
+    true = _is(text, i, after, _TRUE)
+    if number or true:
+        return put_number(rows, k, table.mask, rows.scratch, 0, size, value if number else 1.0), after
     if _is(text, i, after, _FALSE):
         return k, after
     if _is(text, i, after, _NULL) or _is(text, i, after, _NAN):
@@ -300,7 +299,7 @@ def _ends_value(c: int) -> bool:
     return c == _COMMA or c == _CLOSE or c == _CLOSE_LIST or c == 32 or c == 9 or c == 13
 
 
-@hot
+@lean
 def _is(text: Bytes, at: int, end: int, word: Bytes) -> bool:
     if end - at != word.size:
         return False
@@ -310,7 +309,7 @@ def _is(text: Bytes, at: int, end: int, word: Bytes) -> bool:
     return True
 
 
-@njit
+@lean
 def _string(text: Bytes, i: int, end: int, out: Bytes, n: int) -> tuple[int, int]:
     """Copy a string to ``out[n:]`` without its escapes; the new length and the place after the closing quote.
 
@@ -361,7 +360,7 @@ def _escaped(c: int) -> int:
     return 9 if c == 116 else 0
 
 
-@njit
+@lean
 def _unicode(text: Bytes, i: int, end: int) -> tuple[int, int]:
     """The character of ``\\u1234``, or of two that belong together, and the place after it; -1 if there is none."""
     code = _hex(text, i + 2, end)
@@ -374,7 +373,7 @@ def _unicode(text: Bytes, i: int, end: int) -> tuple[int, int]:
     return code, i + 6
 
 
-@njit
+@lean
 def _hex(text: Bytes, at: int, end: int) -> int:
     if at + 4 > end:
         return -1
@@ -390,7 +389,7 @@ def _hex(text: Bytes, at: int, end: int) -> int:
     return code
 
 
-@njit
+@lean
 def _utf8(out: Bytes, n: int, code: int) -> int:
     if code < 0x80:
         out[n] = code

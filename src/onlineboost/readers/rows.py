@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onlineboost._jit import f32, hot, i64, njit, u64
+from onlineboost._jit import f32, hot, i64, lean, njit, u64
 from onlineboost.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.readers.faults import NEW_LABEL, OK
 from onlineboost.readers.hashing import murmur, name_hash
@@ -67,11 +67,9 @@ def put(rows: Rows, k: int, index: int, value: float) -> int:
     return k + (f32(value) != 0)
 
 
-@hot
+@lean
 def note(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
-    """Keep the name of a feature met for the first time."""
-    if rows.seen.size == 0 or rows.seen[index]:
-        return
+    """Keep the name of a feature that is met for the first time."""
     state = rows.state
     n, used = state[NAMES], state[NAME_BYTES]
     if n == rows.name_end.size or used + end - at > rows.name_text.size:
@@ -86,7 +84,7 @@ def note(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
     state[NAME_BYTES] = used + end - at
 
 
-@hot
+@lean
 def sign_of(rows: Rows, text: Bytes, at: int, end: int) -> float:
     """-1 or +1 for a label of known spelling; 0 for another, which is left in ``rows.label``."""
     for s in range(rows.state[SPELLINGS]):
@@ -132,16 +130,16 @@ def good(value: float) -> bool:
     return abs(value) <= LARGEST
 
 
-@hot
+@lean
 def put_number(rows: Rows, k: int, mask: int, text: Bytes, at: int, end: int, value: float) -> int:
     """A numeric feature by its name."""
     index = i64(name_hash(text, at, end, u64(0))) & mask
-    if f32(value) != 0:
+    if f32(value) != 0 and rows.seen.size and not rows.seen[index]:
         note(rows, index, text, at, end)
     return put(rows, k, index, value)
 
 
-@hot
+@lean
 def put_category(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
     """The indicator "name=value", where the scratch memory begins with a name of this size."""
     scratch = rows.scratch
@@ -150,5 +148,6 @@ def put_category(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int,
         scratch[size + 1 + i - at] = text[i]
     size += 1 + end - at
     index = i64(murmur(scratch, 0, size, u64(0))) & mask
-    note(rows, index, scratch, 0, size)
+    if rows.seen.size and not rows.seen[index]:
+        note(rows, index, scratch, 0, size)
     return put(rows, k, index, 1.0)

@@ -13,7 +13,7 @@ from onlineboost.readers import csv, jsonl, libsvm, vw
 from onlineboost.readers.faults import BAD_LABEL, EXPECTED, FULL, LARGE_INDEX, LONG_RECORD, MORE, NEW_LABEL, OK
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.pages import Orders, Page, Pager, new_rows
-from onlineboost.readers.recipe import roles, sign_of, special, table
+from onlineboost.readers.recipe import DEFAULT_LABEL, roles, sign_of, special, table
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -203,7 +203,9 @@ class TextReader:
             raise ReadError(f"{source.name}: line 1: expected a closing quote", path=source.name, line=1)
         header = self.layout.header
         if header is None:
-            header = not any(as_number(cell) is not None for cell in cells)
+            label = str(recipe.label if recipe.label is not None else DEFAULT_LABEL)
+            named = label in cells and as_number(label) is None
+            header = named or not any(as_number(cell) is not None for cell in cells)
         names = cells if header else [str(column) for column in range(len(cells))]
         twice = [name for name in names if names.count(name) > 1]
         if twice:

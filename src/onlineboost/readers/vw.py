@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, i64, njit, u8, u64
+from onlineboost._jit import f32, hot, i64, lean, njit, u8, u64
 from onlineboost.readers.faults import (
     BAD_NUMBER,
     BAD_WEIGHT,
@@ -25,7 +25,7 @@ from onlineboost.readers.faults import (
     TAB,
     TOO_MANY_WORDS,
 )
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.hashing import name_hash
 from onlineboost.readers.rows import (
     AT,
@@ -117,7 +117,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
                 state[FAULT] = word
                 return LONG_LABEL
         elif words == 2:
-            weight, after = parse_number(text, word, i)
+            weight, after = any_number(text, word, i)
             if after != i or not good(weight) or weight < 0:
                 state[FAULT] = word
                 return BAD_WEIGHT
@@ -152,7 +152,7 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
             seed = name_hash(text, space, i, u64(0))
         space_end = i
         if i < end and byte(text, i) == _COLON:
-            number, after = parse_number(text, i + 1, end)
+            number, after = any_number(text, i + 1, end)
             if after == i + 1 or (after < end and not _separates(byte(text, after))):
                 state[FAULT] = i + 1
                 return BAD_NUMBER
@@ -210,7 +210,7 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
                 return LARGE_NUMBER
             if value != 0:
                 index = i64(hashed) & table.mask
-                if rows.seen.size and not rows.seen[index] and name < last:
+                if name < last and rows.seen.size and not rows.seen[index]:
                     _note(rows, index, text, space, space_end, name, last)
                 rows.cell[k] = group
                 k = put(rows, k, index, value)
@@ -222,7 +222,7 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
             groups[n_groups] = group
             n_groups += 1
     if mixed:
-        _regroup(rows, first, k, groups[:n_groups])
+        _regroup(rows, first, k, groups, n_groups)
     return finish(rows, k, y, weight)
 
 
@@ -236,7 +236,7 @@ def _separates(c: int) -> bool:
     return c == _SPACE or c == _BAR or c == _TAB
 
 
-@hot
+@lean
 def _is_special(text: Bytes, at: int, end: int) -> bool:
     """Whether the word is a number that is none, or infinite."""
     if at < end and (text[at] == 45 or text[at] == 43):
@@ -249,7 +249,7 @@ def _is_special(text: Bytes, at: int, end: int) -> bool:
     return nan or (a == 105 and b == 110 and c == 102 and (size == 3 or text[end - 1] | 32 == 121))
 
 
-@njit
+@lean
 def _note(rows: Rows, index: int, text: Bytes, space: int, space_end: int, name: int, name_end: int) -> None:
     """Keep the name "namespace^feature"."""
     size = 0
@@ -263,16 +263,16 @@ def _note(rows: Rows, index: int, text: Bytes, space: int, space_end: int, name:
     note(rows, index, rows.scratch, 0, size + name_end - name)
 
 
-@njit
-def _regroup(rows: Rows, first: int, k: int, groups: Bytes) -> None:
+@lean
+def _regroup(rows: Rows, first: int, k: int, groups: Bytes, n_groups: int) -> None:
     """Bring entries of namespaces with the same first character together; there is room for a copy behind them."""
     for j in range(first, k):
         rows.indices[k + j - first] = rows.indices[j]
         rows.values[k + j - first] = rows.values[j]
     to = first
-    for group in groups:
+    for g in range(n_groups):
         for j in range(first, k):
-            if rows.cell[j] == group:
+            if rows.cell[j] == groups[g]:
                 rows.indices[to] = rows.indices[k + j - first]
                 rows.values[to] = rows.values[k + j - first]
                 to += 1

@@ -1,0 +1,96 @@
+"""The command ``onlineboost``: its commands, and what becomes of mistakes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from onlineboost.cli.convert import convert
+from onlineboost.cli.evaluate import evaluate
+from onlineboost.cli.inspect import inspect
+from onlineboost.cli.predict import predict
+from onlineboost.cli.train import train
+
+# What scripts can rely on.
+WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    name="onlineboost",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from onlineboost import __version__
+
+        print(f"onlineboost {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Online boosting: turns weak online learners into a strong one, in one pass over a stream of any length.
+
+    Exit codes: 0 done, 1 something is wrong with the data or a file, 2 with the command line, 130 interrupted.
+    """
+
+
+for command in (train, predict, evaluate, inspect, convert):
+    app.command(no_args_is_help=True)(command)
+
+
+@app.command()
+def demo() -> None:
+    """Every algorithm against its own base learner, on real data that come with the package."""
+    from onlineboost.cli.demo import run
+
+    run()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command. A user's mistake becomes one line on standard error and an exit code, never a traceback."""
+    from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
+
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(arguments, standalone_mode=True)
+    except ParameterError as problem:
+        code = _complain(problem, arguments, WRONG_USAGE)
+    except (DataError, ModelFileError, NotFittedError) as problem:
+        code = _complain(problem, arguments, WRONG_DATA)
+    except BrokenPipeError:
+        # The reader of our output has gone, as ``head`` does. Nothing more may be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = WRONG_DATA
+    except OSError as problem:
+        code = _complain(problem, arguments, WRONG_DATA)
+    except KeyboardInterrupt:
+        code = _complain("interrupted", arguments, INTERRUPTED)
+    sys.exit(code)
+
+
+def _complain(problem: object, arguments: list[str], code: int) -> int:
+    message = str(problem)
+    if isinstance(problem, OSError) and problem.strerror and problem.filename is not None:
+        message = f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, OSError) and not message:
+        message = type(problem).__name__
+    print(f"onlineboost: {message}", file=sys.stderr)
+    if "--json" in arguments:
+        import json
+
+        facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}
+        print(json.dumps({"error": message, **facts}, default=str))
+    return code

@@ -1,0 +1,67 @@
+"""``onlineboost convert``: the same examples in another format."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from onlineboost.cli import options as o
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for standard input.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="A file; its name tells the format and compression.")],
+    format: o.FormatOption = None,
+    label: o.Label = None,
+    weight: o.Weight = None,
+    drop: o.Drop = None,
+    categorical: o.Categorical = None,
+    positive: o.Positive = None,
+    bits: o.Bits = 18,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    on_error: o.OnErrorOption = o.OnError.RAISE,
+    quiet: o.Quiet = False,
+) -> None:
+    """Write examples in another format. A model trained on either has the same bits.
+
+    What is written are features: a column "colour" with words becomes columns "colour=red", "colour=blue".
+    Labels become -1 and 1.
+
+    Examples:
+
+      onlineboost convert clicks.parquet clicks.vw.gz --label clicked
+
+      onlineboost convert data.libsvm data.csv
+    """
+    from onlineboost.cli.show import Progress, say_skipped
+    from onlineboost.readers import open_stream
+    from onlineboost.readers.write import open_writer
+
+    options: dict[str, Any] = {
+        "format": format,
+        "label": label,
+        "weight": weight,
+        "drop": drop or (),
+        "categorical": categorical or (),
+    }
+    options |= {"positive": positive, "bits": bits, "header": header, "separator": o.separator_of(separator)}
+
+    def stream_again() -> Any:
+        return open_stream(source, labels="optional", on_error=on_error.value, **options)
+
+    examples = 0
+    with (
+        open_writer(target, stream_again, rereadable=source != "-") as write,
+        stream_again() as stream,
+        Progress("converting", stream.size, quiet) as progress,
+    ):
+        for batch in stream:
+            write(batch, stream)
+            examples += batch.y.size
+            progress.update(stream, batch.y.size)
+    say_skipped(stream)
+    if not quiet:
+        print(f"{examples:,} examples: {target}", file=sys.stderr)

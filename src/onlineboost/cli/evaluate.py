@@ -1,0 +1,118 @@
+"""``onlineboost evaluate``: how good a model is on files that it has not seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onlineboost.cli import options as o
+
+if TYPE_CHECKING:
+    from onlineboost.model import OnlineClassifier
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A model that was trained before.")],
+    files: o.Files,
+    format: o.FormatOption = None,
+    label: o.Label = None,
+    weight: o.Weight = None,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    on_error: o.OnErrorOption = o.OnError.RAISE,
+    plot: o.Plot = None,
+    json_output: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Test a model on examples with labels. Nothing is learnt.
+
+    Examples:
+
+      onlineboost evaluate clicks.model tomorrow.parquet
+
+      onlineboost evaluate model 'test-*.csv' --json --plot test.html
+    """
+    from onlineboost.cli.load import load
+    from onlineboost.evaluate.plots import Picture, check_plot, draw
+
+    if plot is not None:
+        check_plot(plot)
+    loaded = load(model)
+    options = {"format": format, "header": header, "separator": o.separator_of(separator), "on_error": on_error.value}
+    options |= {"label": label, "weight": weight}
+    result = measure(loaded.model, loaded.base, files, options, quiet or json_output)
+    curve, base_curve = result.pop("curve"), result.pop("base_curve")
+    if plot is not None:
+        title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
+        draw(Picture(title, curve, base_curve, loaded.model.edges_), plot)
+        result["plot"] = str(plot)
+    print(json.dumps(result)) if json_output else _print(result)
+
+
+def measure(
+    model: OnlineClassifier, base: OnlineClassifier | None, files: list[str], options: dict[str, Any], quiet: bool
+) -> dict[str, Any]:
+    """All figures of a model on files with labels."""
+    from onlineboost.cli.show import Progress, say_skipped
+    from onlineboost.errors import DataError
+    from onlineboost.evaluate.metrics import Confusion, Curve, LogLoss, Ranking
+    from onlineboost.readers import open_stream
+
+    curve, base_curve, confusion, ranking, log_loss = Curve(), Curve(), Confusion(), Ranking(), LogLoss()
+    with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
+        for batch in stream:
+            scores = model.decision_function(batch)
+            curve.update((scores >= 0) != (batch.y > 0), batch.weight)
+            confusion.update(scores, batch.y, batch.weight)
+            ranking.update(scores, batch.y, batch.weight)
+            probability = probabilities(model, scores)
+            if probability is not None:
+                log_loss.update(probability, batch.y, batch.weight)
+            if base is not None:
+                base_curve.update((base.decision_function(batch) >= 0) != (batch.y > 0), batch.weight)
+            progress.update(stream, batch.y.size, f", error {curve.error:.4f}")
+    say_skipped(stream)
+    if not curve.examples:
+        raise DataError(f"{', '.join(files)}: no examples, there is nothing to test on")
+    return {
+        "examples": curve.examples,
+        "error": curve.error,
+        "base_error": base_curve.error if base is not None else None,
+        "auc": ranking.auc,
+        "log_loss": log_loss.mean if log_loss.weight else None,
+        "labels": model.classes_.tolist(),
+        "confusion": confusion.table.tolist(),
+        "skipped": stream.skipped,
+        "curve": curve.points,
+        "base_curve": base_curve.points,
+    }
+
+
+def probabilities(model: OnlineClassifier, scores: Any) -> Any:
+    """The chance of the positive label, where the model gives one: a linear learner with logistic loss."""
+    import numpy as np
+
+    from onlineboost import Linear
+
+    return 1 / (1 + np.exp(-scores)) if isinstance(model, Linear) and model.loss == "logistic" else None
+
+
+def _print(result: dict[str, Any]) -> None:
+    lines = [("examples", f"{result['examples']:,}"), ("error", f"{result['error']:.4f}")]
+    if result["base_error"] is not None:
+        lines.append(("base learner alone", f"{result['base_error']:.4f}"))
+    if result["log_loss"] is not None:
+        lines.append(("log loss", f"{result['log_loss']:.4f}"))
+    lines.append(("AUC", "needs both labels" if result["auc"] is None else f"{result['auc']:.4f}"))
+    if "plot" in result:
+        lines.append(("plot", result["plot"]))
+    for name, value in lines:
+        print(f"{name + ':':<20} {value}")
+    labels = [*map(str, result["labels"]), "-", "-"][:2]
+    width = max(12, *(len(label) + 2 for label in labels))
+    print(f"\n{'label / answer':<20}" + "".join(f"{label:>{width}}" for label in labels))
+    for label, row in zip(labels, result["confusion"], strict=True):
+        print(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))

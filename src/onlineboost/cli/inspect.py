@@ -1,0 +1,108 @@
+"""``onlineboost inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onlineboost.cli import options as o
+
+if TYPE_CHECKING:
+    from onlineboost.cli.load import Loaded
+
+
+def inspect(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    top: Annotated[int, typer.Option("--top", help="How many of the strongest features to show.", min=0)] = 20,
+    json_output: o.Json = False,
+) -> None:
+    """Show the algorithm, its settings, how good each learner was, and the strongest features.
+
+    Examples:
+
+      onlineboost inspect clicks.model
+
+      onlineboost inspect clicks.model --json --top 100
+    """
+    from onlineboost.cli.load import load
+
+    facts = describe(load(model, streamed=False), top)
+    print(json.dumps(facts)) if json_output else _print(facts)
+
+
+def describe(loaded: Loaded, top: int) -> dict[str, Any]:
+    model = loaded.model
+    columns = model._columns
+    facts: dict[str, Any] = {
+        "algorithm": type(model).__name__,
+        "settings": {name: _shown(value) for name, value in model.get_params(deep=False).items()},
+        "examples": model.n_seen_,
+        "labels": model.classes_.tolist(),
+        "features": {"bits": columns.recipe.bits} if columns.recipe else {"columns": columns.n},
+        "edges": model.edges_.tolist(),
+        "strongest": _strongest(model, top),
+    }
+    if columns.recipe:
+        facts["reading"] = {name: value for name, value in columns.recipe._asdict().items() if value not in (None, ())}
+    if "curve" in loaded.notes and loaded.notes["curve"]["weight"]:
+        facts["progressive_error"] = loaded.notes["curve"]["mistakes"] / loaded.notes["curve"]["weight"]
+    if loaded.notes.get("unfinished"):
+        facts["unfinished"] = loaded.notes["unfinished"]
+    return facts
+
+
+def _shown(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
+
+
+def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
+    import numpy as np
+
+    machine = model._machine
+    strengths = model._member().strengths(machine.committee, machine.settings.n_learners)
+    if strengths is None:
+        return []
+    strengths = strengths[: model._columns.n]
+    order = np.argsort(-np.abs(strengths), kind="stable")[:top]
+    names = _names(model._columns)
+    return [
+        {"feature": names.get(int(j), str(j)), "number": int(j), "strength": float(strengths[j])}
+        for j in order
+        if strengths[j] != 0
+    ]
+
+
+def _names(columns: Any) -> dict[int, str]:
+    if columns.recipe is not None:
+        names: dict[int, str] = columns.hashed
+        return names
+    if columns.headings:
+        return dict(enumerate(columns.headings))
+    return {column: str(name) for name, column in columns.names.items()}
+
+
+def _print(facts: dict[str, Any]) -> None:
+    print(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
+    lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
+    lines.append(("labels", ", ".join(map(str, facts["labels"])) + " (the last is positive)"))
+    if "reading" in facts:
+        lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
+    else:
+        lines.append(("columns", f"{facts['features']['columns']:,}"))
+    if "progressive_error" in facts:
+        lines.append(("progressive error", f"{facts['progressive_error']:.4f}"))
+    if "unfinished" in facts:
+        place = facts["unfinished"]
+        lines.append(("stopped", f"after row {place['rows']:,} of {', '.join(place['files'])}, pass {place['pass']}"))
+    for name, value in lines:
+        print(f"{name + ':':<20} {value}")
+    print("\nedge of each weak learner over guessing, by the weights it was given")
+    for i, edge in enumerate(facts["edges"], 1):
+        print(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
+    if facts["strongest"]:
+        print("\nstrongest features: mean weight times largest magnitude")
+        for feature in facts["strongest"]:
+            print(f"{feature['strength']:>+12.4f}  {feature['feature']}")

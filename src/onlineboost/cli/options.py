@@ -1,0 +1,79 @@
+"""Options that several commands share, and the streams that they describe."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from onlineboost.errors import ParameterError
+
+DATA, OUTPUT = "Data", "Output"
+
+
+class OnError(StrEnum):
+    RAISE = "raise"
+    SKIP = "skip"
+
+
+class Format(StrEnum):
+    VW = "vw"
+    LIBSVM = "libsvm"
+    CSV = "csv"
+    TSV = "tsv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    ARROW = "arrow"
+
+
+def _option(*names: str, help: str, panel: str = DATA, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
+FormatOption = Annotated[
+    Format | None, _option("--format", "-f", help="Format of the files. [default: as name or first line tell]")
+]
+Label = Annotated[
+    str | None, _option("--label", "-l", help="Column of the label, by name or position. [default: label]")
+]
+Weight = Annotated[str | None, _option("--weight", help="Column of importance weights.")]
+Drop = Annotated[list[str] | None, _option("--drop", help="Column to leave out; can be repeated.")]
+Categorical = Annotated[
+    list[str] | None,
+    _option("--categorical", help="Column whose numbers are names, such as a zip code; can be repeated."),
+]
+Positive = Annotated[
+    str | None,
+    _option("--positive", help="The positive label; all others are negative. [default: 1, else the second met]"),
+]
+Bits = Annotated[int, _option("--bits", "-b", help="Features are numbered by a hash of this many bits.", min=1, max=30)]
+Header = Annotated[
+    bool | None,
+    _option(
+        "--header/--no-header",
+        help="Whether CSV begins with names. [default: if the label is one, or none is a number]",
+    ),
+]
+Separator = Annotated[str | None, _option("--separator", help="Of CSV. [default: as the first line looks]")]
+OnErrorOption = Annotated[
+    OnError, _option("--on-error", help="Refuse records that cannot be read, or skip and count them.")
+]
+Json = Annotated[bool, _option("--json", help="Print the result as JSON.", panel=OUTPUT)]
+Quiet = Annotated[bool, _option("--quiet", "-q", help="Show no progress.", panel=OUTPUT)]
+Plot = Annotated[
+    Path | None,
+    _option("--plot", help="Draw error curves and the learners' edges to a .png, .svg or .html file.", panel=OUTPUT),
+]
+
+
+def separator_of(given: str | None) -> str | None:
+    """A tab can be written as ``\\t`` or "tab"."""
+    if given is None:
+        return None
+    plain = {"\\t": "\t", "tab": "\t"}.get(given, given)
+    if len(plain) != 1:
+        raise ParameterError("--separator", given, "one character, or tab")
+    return plain

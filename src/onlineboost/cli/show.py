@@ -1,0 +1,76 @@
+"""What people see while a command runs: a progress bar and a line now and then, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Self
+
+from onlineboost.readers import Stream
+
+
+class Progress:
+    """A bar with examples, speed, error and, where the size is known, the time left. Silent unless someone looks."""
+
+    def __init__(self, what: str, size: int | None, quiet: bool) -> None:
+        self.began = time.perf_counter()
+        self.examples = 0
+        self.bar: Any = None
+        if quiet or not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[facts]}"),
+            TimeElapsedColumn(),
+            *((TextColumn("left"), TimeRemainingColumn()) if size else ()),
+        )
+        self.bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+        self.task = self.bar.add_task(what, total=size, facts="")
+
+    def __enter__(self) -> Self:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def update(self, stream: Stream, examples: int, facts: str = "") -> None:
+        self.examples += examples
+        if self.bar is not None:
+            speed = self.examples / max(time.perf_counter() - self.began, 1e-9)
+            shown = f"{self.examples:,} examples, {speed:,.0f}/s{facts}"
+            self.bar.update(self.task, completed=stream.position, facts=shown)
+
+    def line(self, text: str) -> None:
+        """A line that stays."""
+        if self.bar is not None:
+            self.bar.console.print(text, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+def say_skipped(stream: Stream) -> None:
+    """Nothing is dropped without a word."""
+    if not stream.skipped:
+        return
+    for problem in stream.problems[:5]:
+        print(f"onlineboost: skipped: {problem}", file=sys.stderr)
+    if stream.skipped > 5:
+        print(f"onlineboost: skipped: ... {stream.skipped:,} records in all", file=sys.stderr)
+
+
+def peak_memory() -> int:
+    """The most memory that this process has had, in bytes."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,0 +1,1 @@
+"""How good a model is: on a stream as it learns, or on data it has not seen."""

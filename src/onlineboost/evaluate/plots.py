@@ -1,0 +1,88 @@
+"""Pictures of a training or an evaluation: error curves and the learners' edges, as PNG, SVG or a web page."""
+
+from __future__ import annotations
+
+import html
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onlineboost.batch import Floats
+from onlineboost.errors import ParameterError
+
+KINDS = (".png", ".svg", ".html")
+_BLUE, _GREY = "#2166ac", "#888888"
+
+
+class Picture(NamedTuple):
+    """What there is to see."""
+
+    title: str
+    curve: list[tuple[int, float]]  # examples, error of the booster
+    base_curve: list[tuple[int, float]]
+    edges: Floats
+
+
+def check_plot(path: Path) -> None:
+    """Refuse what cannot be drawn before the work begins."""
+    if path.suffix.lower() not in KINDS:
+        raise ParameterError("--plot", str(path), f"a file that ends in {', '.join(KINDS)}")
+    if not path.parent.is_dir():
+        raise ParameterError("--plot", str(path), f"an existing folder: {path.parent} does not exist")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ParameterError("--plot", str(path), "matplotlib: pip install 'onlineboost[plot]'") from None
+
+
+def draw(picture: Picture, path: Path) -> None:
+    """Write the picture to the file, in the format of its ending."""
+    figure = _figure(picture)
+    if path.suffix.lower() != ".html":
+        figure.savefig(path, dpi=150)
+        return
+    memory = io.StringIO()
+    figure.savefig(memory, format="svg")
+    svg = memory.getvalue()
+    path.write_text(_PAGE.format(title=html.escape(picture.title), svg=svg[svg.index("<svg") :]), encoding="utf-8")
+
+
+def _figure(picture: Picture) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    figure.suptitle(picture.title)
+    for curve, name, colour in ((picture.curve, "boosted", _BLUE), (picture.base_curve, "base learner alone", _GREY)):
+        if curve:
+            examples, errors = zip(*curve, strict=True)
+            left.plot(examples, errors, color=colour, label=f"{name}: {errors[-1]:.4f}")
+    left.set(xlabel="examples", ylabel="error since the start", xscale="log")
+    _zoom(left, [*picture.curve, *picture.base_curve])
+    if left.get_legend_handles_labels()[0]:
+        left.legend(frameon=False)
+    right.bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
+    right.axhline(0, color="black", linewidth=0.8)
+    right.set(xlabel="weak learner", ylabel="edge over guessing, by its own weights")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _zoom(axes: Any, points: list[tuple[int, float]]) -> None:
+    """The first few examples are noise: they do not set the scale."""
+    late = [error for examples, error in points if examples >= 0.01 * points[-1][0]]
+    if late and max(late) > 0:
+        axes.set_ylim(0.9 * min(late), 1.1 * max(late))
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>body {{ font-family: sans-serif; margin: 1rem; }} svg {{ width: 100%; height: auto; }}</style>
+<h1>{title}</h1>
+{svg}
+</html>
+"""

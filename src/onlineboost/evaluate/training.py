@@ -1,0 +1,65 @@
+"""One pass of training and honest validation together: every example is scored before it is learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.batch import Batch
+from onlineboost.evaluate.metrics import Curve
+from onlineboost.model import OnlineClassifier
+
+
+@dataclass
+class Training:
+    """A model and its base learner alone, on the same stream.
+
+    >>> from onlineboost import Linear, OnlineBBM
+    >>> from onlineboost.readers import open_stream
+    >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+    >>> training = Training(OnlineBBM(n_estimators=5), Linear())
+    >>> stream = open_stream(rows)
+    >>> for batch in stream:
+    ...     training.learn(batch, stream)
+    >>> training.curve.examples, training.curve.mistakes
+    (200, 1.0)
+    """
+
+    model: OnlineClassifier
+    base: OnlineClassifier | None
+    curve: Curve = field(default_factory=Curve)
+    base_curve: Curve = field(default_factory=Curve)
+    entries: int = 0  # features of all examples
+    seen: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+
+    def learn(self, batch: Batch, stream: Any) -> None:
+        """Score the batch, then learn it."""
+        for model, curve in ((self.model, self.curve), (self.base, self.base_curve)):
+            if model is not None:
+                scores = model.learn_batch(batch, stream)
+                curve.update((scores >= 0) != (batch.y > 0), batch.weight)
+        first, last = int(batch.indptr[0]), int(batch.indptr[-1])
+        self.entries += last - first
+        if not self.seen.size:
+            self.seen = np.zeros(stream.recipe.mask + 1, bool)
+        self.seen[batch.indices[first:last]] = True
+
+    @property
+    def gain(self) -> float | None:
+        """The share of the base learner's mistakes that boosting avoids."""
+        if self.base is None or not self.base_curve.mistakes:
+            return None
+        return 1 - self.curve.error / self.base_curve.error
+
+    @property
+    def n_features(self) -> int:
+        return int(self.seen.sum())
+
+
+def rows_of(batch: Batch, start: int, stop: int) -> Batch:
+    """Some rows of a batch."""
+    part = slice(start, stop)
+    return batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[part], weight=batch.weight[part])

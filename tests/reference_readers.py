@@ -1,0 +1,741 @@
+"""Every text parser again, slowly and literally, on a whole text: no compiled code, no buffers, Python's own numbers.
+
+``read(format, text, ...)`` gives the rows, the names of features in the order in which they were met, and the
+refusals: the first alone, or with ``skip`` one for each record left out. ``tests/test_readers_text.py`` and
+``fuzz/parsers.py`` compare the compiled parsers with it.
+"""
+
+from __future__ import annotations
+
+import calendar
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+DATE = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?)?")
+LARGEST = 1e18
+LONGEST_LABEL = 64
+MOST_SPELLINGS = 256
+DEEPEST = 32
+FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = "feature", "label", "weight", "ignored", "category"
+
+
+class Row(NamedTuple):
+    y: float  # NaN where there is no label
+    weight: float
+    features: list[tuple[int, np.float32]]
+
+
+class Refusal(NamedTuple):
+    line: int
+    column: int | None
+    kind: str  # a name in ``onlineboost.readers.faults``, or NO_COLUMN, SAME_NAME or HEADER for a CSV's first line
+
+
+class Result(NamedTuple):
+    rows: list[Row]
+    names: list[tuple[int, str]]
+    refusals: list[Refusal]
+
+
+@dataclass
+class Options:
+    bits: int = 18
+    labelled: bool = True
+    skip: bool = False
+    label: str = "label"
+    weight: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    header: bool | None = None
+    separator: str = ","
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.bits) - 1
+
+    def role(self, name: bytes) -> str:
+        """Of a member of a JSON object."""
+        roles = [(self.label, LABEL), (self.weight, WEIGHT), *((drop, IGNORED) for drop in self.drop)]
+        roles += [(name, CATEGORY) for name in self.categorical]
+        return next((role for known, role in roles if known is not None and known.encode() == name), FEATURE)
+
+
+class Fault(Exception):  # noqa: N818
+    """What is wrong with a record, and at which byte of the text."""
+
+    def __init__(self, kind: str, at: int) -> None:
+        super().__init__(kind)
+        self.kind, self.at = kind, at
+
+
+@dataclass
+class Draft:
+    """A row in the making."""
+
+    features: list[tuple[int, np.float32]] = field(default_factory=list)
+    names: list[tuple[int, bytes]] = field(default_factory=list)
+    label: bytes | None = None  # its spelling; a JSON string keeps its opening quote
+    label_at: int = 0
+    weight: float = 1.0
+
+    def put(self, index: int, value: float, name: bytes | None) -> None:
+        with np.errstate(over="ignore"):
+            rounded = np.float32(value)
+        if rounded != 0:
+            self.features.append((index, rounded))
+            if name is not None:
+                self.names.append((index, name))
+
+
+# ---- what all formats share
+
+
+def murmur3(data: bytes, seed: int) -> int:
+    """MurmurHash3_x86_32, from Austin Appleby's description."""
+    full = 0xFFFFFFFF
+    h = seed & full
+
+    def scramble(k: int) -> int:
+        k = k * 0xCC9E2D51 & full
+        k = (k << 15 | k >> 17) & full
+        return k * 0x1B873593 & full
+
+    for start in range(0, len(data) // 4 * 4, 4):
+        h ^= scramble(int.from_bytes(data[start : start + 4], "little"))
+        h = (h << 13 | h >> 19) & full
+        h = (h * 5 + 0xE6546B64) & full
+    h ^= scramble(int.from_bytes(data[len(data) // 4 * 4 :], "little"))
+    h ^= len(data)
+    h = (h ^ h >> 16) * 0x85EBCA6B & full
+    h = (h ^ h >> 13) * 0xC2B2AE35 & full
+    return h ^ h >> 16
+
+
+_BLANKS = bytes(range(33))
+
+
+def name_hash(name: bytes, seed: int = 0) -> int:
+    """As Vowpal Wabbit hashes: whole numbers are themselves."""
+    name = name.strip(_BLANKS)
+    if all(0x30 <= c <= 0x39 for c in name):
+        return (int(name[-4000:] or b"0") if len(name) < 4000 else _wrapped(name)) + seed & (1 << 64) - 1
+    return murmur3(name, seed)
+
+
+def _wrapped(name: bytes) -> int:
+    number = 0
+    for c in name:
+        number = (number * 10 + c - 48) & (1 << 64) - 1
+    return number
+
+
+def number_at(text: bytes, at: int, end: int) -> tuple[float, int]:
+    """The number that begins here and the place after it; that place is ``at`` if there is none."""
+    found = NUMBER.match(text, at, end)
+    return (float(found.group()), found.end()) if found else (0.0, at)
+
+
+def whole_number(text: bytes) -> float | None:
+    return float(text) if NUMBER.fullmatch(text) else None
+
+
+def good(value: float) -> bool:
+    return abs(value) <= LARGEST
+
+
+class Labels:
+    """1 is +1, any other first label is -1, the second takes the place that is left."""
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+        self.spellings: dict[bytes, float] = {}
+        self.known: dict[float, object] = {}  # by sign
+
+    def sign(self, spelling: bytes, at: int) -> float:
+        if spelling in self.spellings:
+            return self.spellings[spelling]
+        label = self.value(spelling)
+        if label is None or len(self.spellings) == MOST_SPELLINGS:
+            raise Fault("BAD_LABEL", at)
+        same = [sign for sign, other in self.known.items() if other == label]
+        if not same and len(self.known) == 2:
+            raise Fault("BAD_LABEL", at)
+        sign = same[0] if same else 1.0 if 1.0 not in self.known and (self.known or label == 1) else -1.0
+        self.known[sign] = self.known.get(sign, label)
+        self.spellings[spelling] = sign
+        return sign
+
+    def value(self, spelling: bytes) -> object:
+        if self.format == "jsonl" and spelling.startswith(b'"'):
+            return spelling[1:].decode(errors="replace")
+        word = spelling.decode(errors="replace")
+        if self.format in ("csv", "jsonl") and word.lower() in ("true", "false"):
+            return word.lower() == "true"
+        number = label_number(word)
+        return word if number is None and self.format == "csv" else number
+
+
+def label_number(word: str) -> float | None:
+    number = whole_number(word.strip().encode())
+    return number if number is not None and abs(number) <= 1e300 else None
+
+
+def check_label(draft: Draft) -> None:
+    size = len((draft.label or b"").removeprefix(b'"'))
+    if size > LONGEST_LABEL:
+        raise Fault("LONG_LABEL", draft.label_at)
+
+
+# ---- the loop over records
+
+
+def read(format: str, text: bytes, options: Options) -> Result:
+    mark = 3 if text.startswith(b"\xef\xbb\xbf") else 0  # the columns of the first line are counted after it
+    at, line = mark, 1
+    labels = Labels(format)
+    result = Result([], [], [])
+    record: Callable[[bytes, int, Options], tuple[Draft | None, int]] = _line_record(_LINES.get(format, vw_line))
+    if format == "csv":
+        try:
+            columns, at, line = csv_columns(text, at, options)
+        except Fault as fault:
+            refused = Refusal(text.count(b"\n", 0, fault.at) + 1, None, fault.kind)
+            return result._replace(refusals=[refused])
+        record = _csv_record(columns)
+    seen: set[int] = set()
+    while at < len(text):
+        try:
+            draft, after = record(text, at, options)
+            if draft is not None:
+                y = math.nan if draft.label is None else labels.sign(draft.label, draft.label_at)
+                result.rows.append(Row(y, draft.weight, draft.features))
+                for index, name in draft.names:
+                    if index not in seen:
+                        seen.add(index)
+                        result.names.append((index, name.decode(errors="replace")))
+        except Fault as fault:
+            start = text.rfind(b"\n", at, fault.at) + 1 or at
+            column = len(text[start : fault.at].decode(errors="replace")) + 1
+            result.refusals.append(Refusal(line + text.count(b"\n", at, fault.at), column, fault.kind))
+            if not options.skip:
+                break
+            after = text.find(b"\n", at) + 1 or len(text)
+        line += text.count(b"\n", at, after)
+        at = after
+    return result
+
+
+def _line_record(line: Callable[[bytes, int, int, Options], Draft | None]) -> Callable[..., tuple[Draft | None, int]]:
+    def record(text: bytes, at: int, options: Options) -> tuple[Draft | None, int]:
+        end = text.find(b"\n", at)
+        stop = len(text) if end < 0 else end
+        return line(text, at, stop, options), min(stop + 1, len(text))
+
+    return record
+
+
+# ---- Vowpal Wabbit
+
+
+def vw_line(text: bytes, at: int, end: int, options: Options) -> Draft | None:
+    end -= text[at:end].endswith(b"\r")
+    if at == end:
+        return None
+    bar, tab = text.find(b"|", at, end), text.find(b"\t", at, end)
+    if tab >= 0 and (bar < 0 or tab < bar):
+        raise Fault("TAB", tab)
+    if bar < 0:
+        raise Fault("NO_BAR", end)
+    draft = Draft()
+    words = [(word.start(), word.group()) for word in re.finditer(rb"[^ ]+", text[at:bar])]
+    words = [(at + start, word) for start, word in words]
+    count = 0
+    for position, (start, word) in enumerate(words):
+        if word.startswith(b"'") or start + len(word) == bar:  # a tag
+            if position + 1 < len(words):
+                raise Fault("TOO_MANY_WORDS", words[position + 1][0])
+            break
+        count += 1
+        if count == 1:
+            draft.label, draft.label_at = word, start
+            check_label(draft)
+        elif count == 2:
+            weight = whole_number(word)
+            if weight is None or not 0 <= weight <= LARGEST:
+                raise Fault("BAD_WEIGHT", start)
+            draft.weight = weight
+        else:
+            raise Fault("INITIAL", start)
+    if count == 0 and options.labelled:
+        raise Fault("NO_LABEL", at)
+    groups: dict[int, list[tuple[int, np.float32]]] = {}
+    while bar < end:
+        following = text.find(b"|", bar + 1, end)
+        following = end if following < 0 else following
+        draft.features = []
+        group = vw_namespace(text, bar + 1, following, options, draft)
+        if draft.features:
+            groups.setdefault(group, []).extend(draft.features)
+        bar = following
+    draft.features = [feature for features in groups.values() for feature in features]
+    return draft
+
+
+_NAME = re.compile(rb"[^ \t\r:|]*")
+_STRING = re.compile(rb"[^ \t:|]*")
+_SPECIAL = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+
+
+def vw_namespace(text: bytes, at: int, end: int, options: Options, draft: Draft) -> int:
+    """The features from after one bar to the next; the first character of the namespace."""
+    if text[at:end].startswith(b":"):
+        raise Fault("NO_NAMESPACE", at)
+    space = _NAME.match(text, at, end).group()
+    seed = name_hash(space) if space else 0
+    prefix = space + b"^" if space else b""
+    i = at + len(space)
+    scale = np.float32(1)
+    if text[i:end].startswith(b":"):
+        value, after = number_at(text, i + 1, end)
+        if after == i + 1 or text[after:end][:1] not in (b"", b" ", b"\t"):
+            raise Fault("BAD_NUMBER", i + 1)
+        if not good(value):
+            raise Fault("LARGE_NUMBER", i + 1)
+        scale = np.float32(value)
+        i = after
+    anonymous = 0
+    while i < end:
+        if text[i] in b" \t":
+            i += 1
+            continue
+        if text[i] == 13:
+            raise Fault("RETURN", i)
+        first = i
+        name = _NAME.match(text, i, end).group()
+        i += len(name)
+        hashed = name_hash(name, seed)
+        spelled = name
+        value = np.float32(1)
+        if text[i:end].startswith(b":"):
+            i += 1
+            number, after = number_at(text, i, end)
+            if after > i:
+                if text[after:end][:1] not in (b"", b" ", b"\t"):
+                    raise Fault("BAD_NUMBER", i)
+                if not good(number):
+                    raise Fault("LARGE_NUMBER", i)
+                value = np.float32(number)
+                i = after
+            else:
+                string = _STRING.match(text, i, end).group()
+                if text[i + len(string) : end].startswith(b":") or _SPECIAL.fullmatch(string):
+                    raise Fault("BAD_NUMBER", i)
+                if string:
+                    hashed = name_hash(string, hashed)
+                    spelled = name + b":" + string
+                i += len(string)
+        if b":" in spelled:  # vw does not scale the indicator of a string
+            draft.put(hashed & options.mask, 1.0, prefix + spelled)
+            continue
+        if not spelled:
+            hashed = seed + anonymous
+            anonymous += 1
+        with np.errstate(over="ignore"):
+            value = np.float32(value * scale)
+        if not good(value):
+            raise Fault("LARGE_NUMBER", first)
+        draft.put(hashed & options.mask, value, prefix + spelled if spelled else None)
+    return space[0] if space else 32
+
+
+# ---- LIBSVM
+
+
+def libsvm_line(text: bytes, at: int, end: int, options: Options) -> Draft | None:
+    end -= text[at:end].endswith(b"\r")
+    while at < end and text[at] in b" \t":
+        at += 1
+    comment = text.find(b"#", at, end)
+    end = end if comment < 0 else comment
+    if at == end:
+        return None
+    draft = Draft(label_at=at)
+    first = re.compile(rb"[^ \t:]*").match(text, at, end)
+    i = at
+    if text[first.end() : end].startswith(b":"):
+        if options.labelled:
+            raise Fault("NO_LABEL", at)
+    else:
+        draft.label = first.group()
+        check_label(draft)
+        i = first.end()
+    while i < end:
+        if text[i] in b" \t":
+            i += 1
+            continue
+        index = re.compile(rb"[0-9]*").match(text, i, end)
+        if not index.group():
+            raise Fault("QID" if re.compile(rb"q..:").match(text, i, end) else "NO_INDEX", i)
+        if int(index.group().lstrip(b"0")[:20] or b"0") > options.mask:
+            raise Fault("LARGE_INDEX", i)
+        i = index.end()
+        if not text[i:end].startswith(b":"):
+            raise Fault("NO_COLON", i)
+        i += 1
+        value, after = number_at(text, i, end)
+        if after == i or text[after:end][:1] not in (b"", b" ", b"\t"):
+            raise Fault("BAD_NUMBER", i)
+        if not good(value):
+            raise Fault("LARGE_NUMBER", i)
+        draft.put(int(index.group()), value, None)
+        i = after
+    return draft
+
+
+# ---- cells: CSV and JSON
+
+
+def put_number(draft: Draft, options: Options, name: bytes, value: float) -> None:
+    draft.put(name_hash(name) & options.mask, value, name)
+
+
+def put_category(draft: Draft, options: Options, name: bytes, value: bytes) -> None:
+    whole = name + b"=" + value
+    draft.put(murmur3(whole, 0) & options.mask, 1.0, whole)
+
+
+def put_text(draft: Draft, options: Options, name: bytes, cell: bytes) -> None:
+    """A date as its parts, any other string as an indicator."""
+    found = moment(cell)
+    if found is None:
+        return put_category(draft, options, name, cell)
+    days, seconds = found
+    put_number(draft, options, name, (days - 10957 + (seconds or 0) / 86400) / 365.2425)
+    put_category(draft, options, name + b".month", b"%d" % month_of(days))
+    put_category(draft, options, name + b".weekday", b"%d" % ((days + 3) % 7))
+    if seconds is not None:
+        put_category(draft, options, name + b".hour", b"%d" % (seconds // 3600))
+    return None
+
+
+def moment(cell: bytes) -> tuple[int, int | None] | None:
+    """Days since 1970 and seconds of the day, or None for what is no date."""
+    found = DATE.fullmatch(cell)
+    if not found or not cell.isascii():
+        return None
+    year, month, day = (int(part) for part in found.groups()[:3])
+    if not 1 <= month <= 12 or not 1 <= day <= days_in(year, month):
+        return None
+    days = sum(366 if calendar.isleap(y) else 365 for y in range(min(year, 1970), max(year, 1970)))
+    days = (days if year >= 1970 else -days) + sum(days_in(year, m) for m in range(1, month)) + day - 1
+    if found.group(4) is None:
+        return days, None
+    hour, minute, second = (int(part or 0) for part in found.groups()[3:6])
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    seconds = hour * 3600 + minute * 60 + second
+    if found.group(8):
+        hours, minutes = int(found.group(9)), int(found.group(10))
+        if hours > 23 or minutes > 59:
+            return None
+        seconds -= (hours * 3600 + minutes * 60) * (1 if found.group(8) == b"+" else -1)
+        days += seconds // 86400
+        seconds %= 86400
+    return days, min(seconds, 86399)  # a leap second belongs to the minute before it
+
+
+def days_in(year: int, month: int) -> int:
+    return 29 if month == 2 and calendar.isleap(year) else [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+
+
+def month_of(days: int) -> int:
+    """By going through the months of 400 years, after which the calendar repeats itself."""
+    left = (days - 10957) % 146097  # since 2000-01-01
+    for year in range(2000, 2400):
+        for month in range(1, 13):
+            if left < days_in(year, month):
+                return month
+            left -= days_in(year, month)
+    raise AssertionError
+
+
+# ---- CSV
+
+
+def csv_cell(text: bytes, at: int, separator: bytes) -> tuple[bytes, int]:
+    """The content of the cell that begins here, and the place of the separator or line end after it."""
+    if text[at : at + 1] == b'"':
+        closing = re.compile(rb'"((?:[^"]|"")*)"(?!")').match(text, at)
+        if not closing:
+            raise Fault("OPEN_QUOTE", at)
+        after = closing.end()
+        rest = text[after : after + 2]
+        if rest[:1] not in (b"", b"\n", separator) and rest not in (b"\r", b"\r\n"):
+            raise Fault("AFTER_QUOTE", at)
+        return closing.group(1).replace(b'""', b'"'), after
+    after = at
+    while after < len(text) and text[after : after + 1] not in (b"\n", separator):
+        after += 1
+    if after > at and text[after : after + 1] != separator and text[after - 1] == 13:
+        after -= 1
+    return text[at:after].strip(b" \t"), after
+
+
+def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[bytes, str]], int, int]:
+    """Name and role of each column, where the first row begins, and the number of its line."""
+    while text[at : at + 1] in (b"\n", b"\r"):
+        at += 1
+    separator = options.separator.encode()
+    cells: list[str] = []
+    after = at
+    while after < len(text) or cells:
+        try:
+            cell, stop = csv_cell(text, after, separator)
+        except Fault:
+            raise Fault("HEADER", 0) from None
+        cells.append(cell.decode(errors="replace"))
+        after = stop + 1
+        if text[stop : stop + 1] != separator:
+            after += text[stop : stop + 1] == b"\r"
+            break
+    after = min(after, len(text))
+    header = options.header
+    if header is None:
+        header = not any(label_number(cell) is not None for cell in cells)
+    names = cells if header else [str(column) for column in range(len(cells))]
+    if len(set(names)) < len(names):
+        raise Fault("SAME_NAME", 0)
+    roles = [FEATURE] * len(names)
+    for wanted, role in ((options.drop, IGNORED), (options.categorical, CATEGORY)):
+        for name in wanted:
+            if name in names:
+                roles[names.index(name)] = role
+    for wanted, role in ((options.weight, WEIGHT), (options.label, LABEL)):
+        if wanted in names:
+            roles[names.index(wanted)] = role
+        elif cells and ((role == WEIGHT and wanted is not None) or (role == LABEL and options.labelled)):
+            raise Fault("NO_COLUMN", 0)
+    at = after if header else at
+    return [(name.encode(), role) for name, role in zip(names, roles, strict=True)], at, text.count(b"\n", 0, at) + 1
+
+
+def _csv_record(columns: list[tuple[bytes, str]]) -> Callable[..., tuple[Draft | None, int]]:
+    def record(text: bytes, at: int, options: Options) -> tuple[Draft | None, int]:
+        for empty in (b"\n", b"\r\n"):
+            if text.startswith(empty, at):
+                return None, at + len(empty)
+        separator = options.separator.encode()
+        draft = Draft()
+        column, i = 0, at
+        while True:
+            cell, after = csv_cell(text, i, separator)
+            if column == len(columns):
+                raise Fault("MANY_CELLS", i)
+            csv_put(draft, options, *columns[column], cell, i)
+            column += 1
+            i = after + 1
+            if text[after : after + 1] != separator:
+                break
+        if column < len(columns):
+            raise Fault("FEW_CELLS", after)
+        after += text[after : after + 1] == b"\r"
+        return draft, min(after + 1, len(text))
+
+    return record
+
+
+def csv_put(draft: Draft, options: Options, name: bytes, role: str, cell: bytes, at: int) -> None:
+    value = whole_number(cell)
+    if role == LABEL:
+        if cell:
+            draft.label, draft.label_at = cell, at
+            if len(cell) > LONGEST_LABEL:
+                raise Fault("LONG_LABEL", at)
+        elif options.labelled:
+            raise Fault("NO_LABEL", at)
+    elif role == WEIGHT:
+        if value is None or not 0 <= value <= LARGEST:
+            raise Fault("BAD_WEIGHT", at)
+        draft.weight = value
+    elif role == CATEGORY:
+        put_category(draft, options, name, cell)
+    elif role == FEATURE:
+        word = cell.lower()
+        if value is None and re.fullmatch(rb"[+-]?inf(inity)?", word):
+            value = math.inf
+        if value is not None:
+            if not good(value):
+                raise Fault("LARGE_NUMBER", at)
+            put_number(draft, options, name, value)
+        elif word in (b"true", b"false"):
+            put_number(draft, options, name, word == b"true")
+        elif word in (b"", b"nan"):
+            put_category(draft, options, name, b"")
+        else:
+            put_text(draft, options, name, cell)
+
+
+# ---- JSON lines
+
+_BLANK = re.compile(rb"[ \t\r]*")
+_WORD = re.compile(rb"[^,}\] \t\r]*")
+
+
+def json_line(text: bytes, at: int, end: int, options: Options) -> Draft | None:
+    at = _BLANK.match(text, at, end).end()
+    if at == end:
+        return None
+    if text[at] != ord("{"):
+        raise Fault("NO_OBJECT", at)
+    draft = Draft()
+    i = json_object(text, at + 1, end, options, draft, b"", 1)
+    i = _BLANK.match(text, i, end).end()
+    if i < end:
+        raise Fault("TRAILING", i)
+    if draft.label is None and options.labelled:
+        raise Fault("NO_LABEL", at)
+    return draft
+
+
+def json_object(text: bytes, i: int, end: int, options: Options, draft: Draft, prefix: bytes, depth: int) -> int:
+    """Members from after the opening bracket on; the place after the closing one."""
+    first = True
+    while True:
+        i = _BLANK.match(text, i, end).end()
+        if i == end:
+            raise Fault("NO_VALUE", i)
+        if first and text[i] == ord("}"):
+            return i + 1
+        first = False
+        if text[i] != ord('"'):
+            raise Fault("NO_KEY", i)
+        key, i = json_string(text, i + 1, end)
+        i = _BLANK.match(text, i, end).end()
+        if text[i:end][:1] != b":":
+            raise Fault("NO_VALUE", i)
+        i = _BLANK.match(text, i + 1, end).end()
+        if i == end:
+            raise Fault("NO_VALUE", i)
+        i = json_value(text, i, end, options, draft, prefix + key, None, depth)
+        i, closed = json_next(text, i, end, b"}")
+        if closed:
+            return i
+
+
+def json_list(text: bytes, i: int, end: int, options: Options, draft: Draft, name: bytes, depth: int) -> int:
+    position = 0
+    while True:
+        i = _BLANK.match(text, i, end).end()
+        if i == end:
+            raise Fault("NO_VALUE", i)
+        if position == 0 and text[i] == ord("]"):
+            return i + 1
+        i = json_value(text, i, end, options, draft, name, position, depth)
+        i, closed = json_next(text, i, end, b"]")
+        if closed:
+            return i
+        position += 1
+
+
+def json_next(text: bytes, i: int, end: int, closing: bytes) -> tuple[int, bool]:
+    i = _BLANK.match(text, i, end).end()
+    if text[i:end][:1] not in (b",", closing):
+        raise Fault("NO_COMMA", i)
+    return i + 1, text[i : i + 1] == closing
+
+
+def json_value(
+    text: bytes, i: int, end: int, options: Options, draft: Draft, name: bytes, position: int | None, depth: int
+) -> int:
+    role = options.role(name)
+    opening = text[i : i + 1] in (b"{", b"[")
+    if role in (LABEL, WEIGHT) and (opening or position is not None):
+        raise Fault("LIST_LABEL", i)
+    numbered = name if position is None else name + b".%d" % position
+    if opening:
+        if depth == DEEPEST:
+            raise Fault("TOO_DEEP", i)
+        if text[i] == ord("["):
+            return json_list(text, i + 1, end, options, draft, numbered, depth + 1)
+        return json_object(text, i + 1, end, options, draft, numbered + b".", depth + 1)
+    if text[i] == ord('"'):
+        string, after = json_string(text, i + 1, end)
+        if role == LABEL:
+            draft.label, draft.label_at = b'"' + string, i
+            check_label(draft)
+        elif role == WEIGHT:
+            raise Fault("BAD_WEIGHT", i)
+        elif role == CATEGORY:
+            put_category(draft, options, name, string)
+        elif role == FEATURE:
+            put_text(draft, options, name, string)
+        return after
+    number, after = number_at(text, i, end)
+    if after > i:  # leading zeros and a bare point, which JSON forbids, are let pass
+        if text[i] in b"+.":
+            raise Fault("NO_VALUE", i)
+        if not _WORD.fullmatch(text, i, after) or _WORD.match(text, i, end).end() > after:
+            raise Fault("BAD_NUMBER", i)
+    else:
+        after = _WORD.match(text, i, end).end()
+    word = text[i:after]
+    is_number = NUMBER.fullmatch(word) is not None
+    if not is_number and word not in (b"true", b"false", b"null", b"NaN"):
+        raise Fault("NO_VALUE", i)
+    if role == LABEL:
+        if word == b"NaN":
+            raise Fault("NO_VALUE", i)
+        if word != b"null":
+            draft.label, draft.label_at = word, i
+            check_label(draft)
+    elif role == IGNORED:
+        pass
+    elif is_number and not good(number):
+        raise Fault("LARGE_NUMBER", i)
+    elif role == WEIGHT:
+        if not is_number or number < 0:
+            raise Fault("BAD_WEIGHT", i)
+        draft.weight = number
+    elif word in (b"null", b"NaN"):
+        put_category(draft, options, numbered, b"")
+    elif role == CATEGORY:
+        put_category(draft, options, name, word)
+    else:
+        put_number(draft, options, numbered, number if is_number else word == b"true")
+    return after
+
+
+def json_string(text: bytes, i: int, end: int) -> tuple[bytes, int]:
+    """The string that begins here, without its escapes, and the place after the closing quote."""
+    out = b""
+    while i < end:
+        c = text[i : i + 1]
+        if c == b'"':
+            return out, i + 1
+        if c < b" ":
+            raise Fault("CONTROL", i)
+        if c != b"\\":
+            out += c
+            i += 1
+            continue
+        if i + 1 == end:
+            raise Fault("OPEN_QUOTE", i)
+        pair = re.compile(rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})").match(text, i, end)
+        single = re.compile(rb"\\(u[0-9a-fA-F]{4}|[\"\\/bfnrt])").match(text, i, end)
+        found = pair or single
+        try:
+            out += json.loads(b'"' + found.group() + b'"').encode()
+        except (AttributeError, UnicodeEncodeError):  # no escape, or half a pair
+            raise Fault("BAD_ESCAPE", i) from None
+        i = found.end()
+    raise Fault("OPEN_QUOTE", i)
+
+
+_LINES = {"vw": vw_line, "libsvm": libsvm_line, "jsonl": json_line}
