@@ -382,7 +382,7 @@ def libsvm_line(text: bytes, at: int, end: int, options: Options) -> Draft | Non
             continue
         index = re.compile(rb"[0-9]*").match(text, i, end)
         if not index.group():
-            raise Fault("QID" if re.compile(rb"q..:").match(text, i, end) else "NO_INDEX", i)
+            raise Fault("QID" if text[i:end].startswith(b"qid:") else "NO_INDEX", i)
         if int(index.group().lstrip(b"0")[:20] or b"0") > options.mask:
             raise Fault("LARGE_INDEX", i)
         i = index.end()

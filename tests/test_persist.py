@@ -126,10 +126,10 @@ def rewrite(path: Path, target: Path, change) -> None:
     content = path.read_bytes()
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
-    facts = json.loads(header["__metadata__"]["onlineboost"])
+    facts = json.loads(header["__metadata__"]["onlineboost"][8:])
     change(facts)
     text = json.dumps(facts)
-    header["__metadata__"] = {"onlineboost": text, "crc32": str(zlib.crc32(text.encode()))}
+    header["__metadata__"] = {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"}
     head = json.dumps(header).encode()
     head += b" " * (-len(head) % 8)
     target.write_bytes(struct.pack("<Q", len(head)) + head + content[8 + size :])

@@ -32,7 +32,10 @@ def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
         for _ in range(2)
     )
-    assert "compiling for this machine, once for each kind of model ...\nonlineboost: compiled in " in first.stderr
+    assert (
+        "compiling for this machine, once for each kind of model and of file ...\nonlineboost: compiled in "
+        in first.stderr
+    )
     assert second.stderr == ""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def compiled(format: str, text: bytes, options: Options, chunk: int = CHUNK, bat
     except DataError as problem:
         result.refusals.append(refusal_of(str(problem)))
         if isinstance(problem, ReadError):
-            assert (problem.path, problem.line) == ("memory", result.refusals[-1].line)
+            assert (problem.path, problem.line) == ("memory", result.refusals[-1].line)  # noqa: PT017
     return result
 
 
@@ -158,7 +158,11 @@ vw_before = seasoned(
 vw_line = st.builds(lambda a, b: a + "".join(b), vw_before, st.lists(vw_section, min_size=1, max_size=4))
 
 svm_pair = seasoned(
-    st.builds("{}:{}".format, st.integers(0, 1023) | st.sampled_from(["0007", "00000000012", "999"]), any_value),
+    st.builds(
+        "{}:{}".format,
+        st.integers(0, 1023) | st.sampled_from(["0007", "00000012", "00000000012", "12345678"]),
+        any_value,
+    ),
     ["5", "5:", ":5", "qid:3", "1024:1", "99999999999999999999:1", "x:1", "1:2:3", "-1:2", "# x:", "3:1#c", "1 :2"],
 )
 svm_line = st.builds(
@@ -193,7 +197,7 @@ csv_line = seasoned(
     ),
     ["", ",,,,,", ",", "1,1,2,3,4,5,6", "1,1,2,3,4"],
 )
-CSV_HEADER = "label,w,a,12,zip,skip\n"
+CSV_HEADER = "label,w,a,12,zip,skip\n"  # one name is a number: without header=True it would be taken for a row
 
 json_string = seasoned(
     st.one_of(cell, st.sampled_from(["\\n", "\\u00e9", "\\ud83d\\ude00", 'a\\"b', "\\\\", "\\/"])).map('"{}"'.format),
@@ -280,7 +284,7 @@ def options_for(format: str) -> st.SearchStrategy[Options]:
         weight=st.sampled_from([None, "w"]) if named else st.none(),
         drop=st.sampled_from([(), ("skip",)]) if named else st.just(()),
         categorical=st.sampled_from([(), ("zip", "12")]) if named else st.just(()),
-        header=st.sampled_from([None, True]),
+        header=st.just(True),
     )
 
 
@@ -304,6 +308,7 @@ def test_compiled_parsers_equal_the_reference_whatever_the_buffers(format, make)
 @settings(max_examples=200)
 @given(mutated("csv"), options_for("csv"))
 def test_csv_without_a_header_equals_the_reference(text, options):
+    check("csv", b"label,w,a,b,zip,skip\n" + text, replace(options, header=None))
     options.header, options.label = False, "0"
     options.weight, options.drop, options.categorical = None, ("5",), ("3",)
     check("csv", text, options)
@@ -317,3 +322,321 @@ def test_random_bytes_equal_the_reference(format):
         check(format, CSV_HEADER.encode() + text if format == "csv" else text, options)
 
     agree()
+
+
+# ---- what every text can come to
+
+
+FIRST = {
+    "vw": "1 | a\n-1 | b:2\n",
+    "libsvm": "1 1:2\n-1 2:3\n",
+    "csv": "label,w,a\n1,1,2\n-1,1,3\n",
+    "jsonl": '{"label":1}\n{"label":-1}\n',
+}
+LAST = {"vw": "1 | c\n", "libsvm": "1 3:1\n", "csv": "1,1,x\n", "jsonl": '{"label":1}\n'}
+LONG = "1" * 65
+FAULTS = {  # kind: format, line, column of the mistake
+    "NO_LABEL": [("vw", "| a", 1), ("libsvm", "1:2 3:4", 1), ("csv", ",1,2", 1), ("jsonl", ' {"a":1}', 2)],
+    "LONG_LABEL": [
+        ("vw", f"{LONG} | a", 1),
+        ("libsvm", f" {LONG} 1:2", 2),
+        ("csv", f"{LONG},1,2", 1),
+        ("jsonl", f'{{"label":{LONG}}}', 10),
+        ("jsonl", f'{{"label":"{LONG}"}}', 10),
+    ],
+    "BAD_LABEL": [
+        ("vw", "x | a", 1),
+        ("vw", "2 | a", 1),
+        ("libsvm", "1,2 1:2", 1),
+        ("csv", "third,1,2", 1),
+        ("jsonl", '{"label":1e301}', 10),
+        ("jsonl", '{"a":"é","label":"1"}', 18),
+    ],
+    "BAD_WEIGHT": [
+        ("vw", "1 -2 | a", 3),
+        ("vw", "1  1e19 | a", 4),
+        ("vw", "1 x | a", 3),
+        ("csv", "1,,2", 3),
+        ("csv", '1,"-1",2', 3),
+        ("jsonl", '{"label":1,"w":-1}', 16),
+        ("jsonl", '{"label":1,"w":"1"}', 16),
+        ("jsonl", '{"label":1,"w":null}', 16),
+    ],
+    "BAD_NUMBER": [
+        ("vw", "1 | a:1x", 7),
+        ("vw", "1 | é:nan", 7),
+        ("vw", "1 | a:b:c", 7),
+        ("vw", "1 |n:x a", 6),
+        ("libsvm", "1 5:nan", 5),
+        ("libsvm", "1 5:", 5),
+        ("jsonl", '{"label":1,"a":1x}', 16),
+        ("jsonl", '{"label":1,"a":1e}', 16),
+    ],
+    "LARGE_NUMBER": [
+        ("vw", "1 | a:1e19", 7),
+        ("vw", "1 |n:1e10 a:1e9", 11),
+        ("vw", "1 |n:-1e400 a", 6),
+        ("libsvm", "1 5:-1e400", 5),
+        ("csv", "1,1,inf", 5),
+        ("csv", "1,1, 1000000000000000001000", 5),
+        ("jsonl", '{"label":1,"a":[1,-2e18]}', 19),
+    ],
+    "NO_BAR": [("vw", "1 a b", 6), ("vw", " ", 2)],
+    "TAB": [("vw", "1\t| a", 2)],
+    "INITIAL": [("vw", "1 1 0.5 | a", 5)],
+    "TOO_MANY_WORDS": [("vw", "1 'tag 2 | a", 8), ("vw", "'a 'b| c", 4)],
+    "NO_NAMESPACE": [("vw", "1 |:2 a", 4), ("vw", "1 |a x|: y", 8)],
+    "RETURN": [("vw", "1 | a\rb", 6)],
+    "NO_INDEX": [("libsvm", "1 a:2", 3), ("libsvm", "1 1:2 -3:4", 7)],
+    "LARGE_INDEX": [("libsvm", "1 262144:1", 3), ("libsvm", "1 99999999999999999999999:1", 3)],
+    "NO_COLON": [("libsvm", "1 5", 4), ("libsvm", "1 5 :6", 4)],
+    "QID": [("libsvm", "1 qid:3 1:2", 3)],
+    "FEW_CELLS": [("csv", "1,1", 4), ("csv", '1,"1"\r', 6)],
+    "MANY_CELLS": [("csv", "1,1,2,3", 7), ("csv", "1,1,2,", 7)],
+    "OPEN_QUOTE": [("csv", '1,1,"a', 5), ("jsonl", '{"label":1,"a":"x', 18), ("jsonl", '{"label', 8)],
+    "AFTER_QUOTE": [("csv", '1,1,"a"b', 5), ("csv", '"1" ,1,2', 1)],
+    "NO_OBJECT": [("jsonl", "[1]", 1), ("jsonl", " x", 2)],
+    "NO_KEY": [("jsonl", "{label:1}", 2), ("jsonl", '{"label":1,}', 12)],
+    "NO_VALUE": [
+        ("jsonl", '{"label":1,"a":nul}', 16),
+        ("jsonl", '{"label":1,"a"}', 15),
+        ("jsonl", '{"label":1,"a":+1}', 16),
+        ("jsonl", '{"label":1,"a":}', 16),
+        ("jsonl", '{"label":1,"a":,"b":2}', 16),
+        ("jsonl", '{"label":1,"a":[,2]}', 17),
+        ("jsonl", '{"label":1,"a":[2,]}', 19),
+        ("jsonl", '{"label":1,"a":-}', 16),
+        ("jsonl", '{"label":1,"a":-Infinity}', 16),
+        ("jsonl", '{"label":1,"a":#}', 16),
+        ("jsonl", '{"label":,"a":1}', 10),
+        ("jsonl", '{"label":1,"w":}', 16),
+        ("jsonl", '{"label":1,"zip":}', 18),
+        ("jsonl", '{"label":1,"skip":?}', 19),
+        ("jsonl", "{", 2),
+    ],
+    "NO_COMMA": [("jsonl", '{"label":1 "a":2}', 12), ("jsonl", '{"label":1', 11), ("jsonl", '{"label":1]', 11)],
+    "BAD_ESCAPE": [("jsonl", '{"label":1,"a":"\\x"}', 17), ("jsonl", '{"label":1,"\\ud800":2}', 13)],
+    "CONTROL": [("jsonl", '{"label":1,"a":"\tx"}', 17)],
+    "TOO_DEEP": [("jsonl", '{"label":1,"a":' + "[" * 32 + "]" * 32 + "}", 47)],
+    "TRAILING": [("jsonl", '{"label":1} x', 13), ("jsonl", '{"label":1}}', 12)],
+    "LIST_LABEL": [("jsonl", '{"label":[1]}', 10), ("jsonl", '{"label":1,"w":{}}', 16)],
+}
+
+
+def test_every_fault_has_an_example():
+    assert {KINDS[kind] for kind in FAULTS} | {faults.LONG_RECORD} == set(faults.EXPECTED)
+
+
+@pytest.mark.parametrize(("kind", "example"), [(kind, example) for kind in FAULTS for example in FAULTS[kind]])
+def test_a_fault_is_refused_at_its_place_or_skipped_and_counted(kind, example):
+    format, line, column = example
+    weight = "w" if format in ("csv", "jsonl") else None
+    text = (FIRST[format] + line + "\n" + LAST[format]).encode()
+    place = Refusal(FIRST[format].count("\n") + 1, column, kind)
+    for chunk, batch_size in BUFFERS:
+        options = Options(weight=weight, drop=("skip",), categorical=("zip",))
+        assert compiled(format, text, options, chunk, batch_size).refusals == [place]
+        options.skip = True
+        found = compiled(format, text, options, chunk, batch_size)
+        assert found.refusals == [place]
+        assert [row.y for row in found.rows] == [1, -1, 1]
+        assert_same(found, read(format, text, options))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_message_names_the_file_the_line_the_column_and_what_was_found(format):
+    line = {"vw": "1 | a:1x", "libsvm": "1 5:1x", "csv": "1,1x,2", "jsonl": '{"label":1,"w":1x}'}[format]
+    expected = {"csv": "a weight: a number from 0 to 1e18"}.get(format, "a number")
+    column = {"vw": 7, "libsvm": 5, "csv": 3, "jsonl": 16}[format]
+    options = Options(weight="w" if format in ("csv", "jsonl") else None)
+    text = (FIRST[format] + line).encode()
+    with pytest.raises(ReadError) as problem:
+        list(reader_for(format, options, CHUNK, 10).pages(Memory(text)))
+    number = FIRST[format].count("\n") + 1
+    assert str(problem.value) == f"memory: line {number}, column {column}: expected {expected}, found '1x'"
+    assert (problem.value.line, problem.value.column) == (number, column)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_label_may_have_64_bytes(format):
+    long = "0" * 63 + "1"
+    lines = {"vw": f"{long} | a", "libsvm": f"{long} 1:2", "csv": f"{long},1,2", "jsonl": f'{{"label":"{"a" * 64}"}}'}
+    head = "label,w,a\n" if format == "csv" else ""
+    for chunk, batch_size in BUFFERS:
+        found = compiled(
+            format, (head + lines[format] + "\n").encode() * (1 if head else 2), Options(), chunk, batch_size
+        )
+        assert not found.refusals and found.rows
+
+
+def test_a_line_too_long_is_refused_or_skipped_whole():
+    text = b"1 | a\n1 | " + b"a b " * (5 << 20) + b"\n-1 | b\n"
+    assert compiled("vw", text, Options()).refusals == [Refusal(2, 1, "LONG_RECORD")]
+    found = compiled("vw", text, Options(skip=True))
+    assert found.refusals == [Refusal(2, 1, "LONG_RECORD")]
+    assert [row.y for row in found.rows] == [1, -1]
+
+
+def test_a_skipped_record_ends_with_its_line_even_where_the_buffer_ends_before():
+    text = b'label,a\n1,"x"y' + b",1" * 200 + b"\n0,2\n"
+    check("csv", text, Options(skip=True))
+
+
+@pytest.mark.parametrize("digits", range(1, 10))
+def test_a_feature_number_of_any_length_is_itself(digits):
+    number = int("123456789"[:digits])
+    assert compiled("libsvm", f"1 {number}:2".encode(), Options(bits=27)).rows[0].features == [(number, 2)]
+
+
+# ---- names, labels and the first line of CSV
+
+
+@pytest.mark.parametrize("lines", [1, 50])
+def test_every_name_is_told_however_many_are_new_at_once(lines):
+    names = [f"name{n}" for n in range(40_000)]
+    step = len(names) // lines
+    text = "".join(f"1 |s {' '.join(names[k : k + step])}\n" for k in range(0, len(names), step)).encode()
+    check("vw", text, Options(), [(CHUNK, 1000), (1 << 12, 7)])
+
+
+@pytest.mark.parametrize("format", ["csv", "vw"])
+def test_the_257th_spelling_of_a_label_is_refused(format):
+    spellings = ["0" * zeros + "1" + "." * (more > 0) + "0" * (more - 1) for zeros in range(8) for more in range(33)]
+    rest = {"vw": " | a", "csv": ",2"}[format]
+    head = "label,a\n" if format == "csv" else ""
+    text = head + "".join(f"{spelling}{rest}\n" for spelling in spellings)
+    assert read(format, text.encode(), Options()).refusals == [Refusal(257 + bool(head), 1, "BAD_LABEL")]
+    check(format, text.encode(), Options())
+
+
+@pytest.mark.parametrize("before", ["", "\n", "\r\n\r\n", "\n" * 40, "\ufeff"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_guessed_from_the_first_line_that_is_not_empty(before, separator):
+    text = f"{before}label,a,b\n1,2,red\n0,3,\n".replace(",", separator).encode()
+    expected = read("csv", text, Options(separator=separator))
+    assert len(expected.rows) == 2
+    for chunk, batch_size in BUFFERS:
+        reader = reader_for("csv", Options(), chunk, batch_size)
+        reader.layout = Layout()
+        rows = [row for page in reader.pages(Memory(text)) for row in page.batch.values.tolist()]
+        assert rows == [float(value) for row in expected.rows for _, value in row.features]
+
+
+def test_a_quote_within_a_heading_does_not_hide_the_separator():
+    assert guess_separator(b'size (6" pipe);label;b\n1;1;5\n2;0;"x"\n') == ";"
+
+
+@pytest.mark.parametrize("columns", range(1, 40))
+def test_the_first_line_is_read_whole_wherever_the_buffer_ends(columns):
+    cells = ["label", *(f"c{n}" for n in range(columns))]
+    check("csv", (",".join(cells) + "\n" + ",".join(["1"] * len(cells))).encode(), Options())
+    check("csv", (",".join(["1"] * len(cells)) + ",").encode(), Options(header=False, label="0"))
+
+
+def test_an_empty_csv_has_no_rows_whatever_columns_are_named():
+    for text in (b"", b"\n", b"\r\n\n", b"\xef\xbb\xbf"):
+        check("csv", text, Options(weight="w"))
+
+
+@pytest.mark.parametrize("chunk", [1 << 12, CHUNK])
+def test_headings_that_are_no_utf8_leave_room_for_long_cells(chunk):
+    text = b"label," + b"\xff" * (chunk - 100) + b"\n1," + b"v" * (2 * chunk - 100) + b"\n"
+    found = compiled("csv", text, Options(header=True), chunk, 10)
+    assert [name.count("�") for _, name in found.names] == [chunk - 100]
+    assert len(found.names[0][1]) == chunk - 100 + 1 + 2 * chunk - 100
+
+
+# ---- Vowpal Wabbit itself
+
+
+def audited(path) -> list[list[tuple[int, float]]]:
+    """Number and value of each feature of each example, as ``vw --audit`` prints them."""
+    options = ["--audit", "--noconstant", "-t", "-b", "18"]
+    command = [sys.executable, "-m", "vowpalwabbit", "-d", str(path), *options]
+    out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    lines = [line for line in out.split(b"\n") if not line.startswith(b"[warning]")]
+    examples = []
+    for line in lines[1::2]:  # the line before it is the prediction
+        entries = [entry.rsplit(b":", 3) for entry in line.split(b"\t")[1:]]
+        examples.append([(int(index), float(value)) for _, index, value, _ in entries])
+    return examples
+
+
+def assert_as_vw_reads_it(text: bytes, folder) -> None:
+    path = folder / "examples.vw"
+    path.write_bytes(text)
+    expected = audited(path)
+    found = compiled("vw", text, Options(labelled=False))
+    assert not found.refusals
+    assert len(found.rows) == len(expected)
+    lines = [line for line in text.split(b"\n") if line.strip(b"\r")]
+    for line, row, example in zip(lines, found.rows, expected, strict=True):
+        assert [index for index, _ in row.features] == [index for index, _ in example], line
+        # audit prints six digits, and vw's own reading of numbers is not correctly rounded
+        np.testing.assert_allclose([value for _, value in row.features], [value for _, value in example], rtol=5e-6)
+
+
+BY_HAND = """\
+1 | a b c
+-1 2.5 'tag |first x:2 y:-0.5 z |second:0.5 x:2 y |:
+1 1 tag|first:2 x:3 y
+1 |animal cat dog:2 |block a |apple red |b x |animal cat
+1 |a |b x |a y
+1 |a x:0 |b z |a y
+1 |12 5 x |13:0.5 5 x :3 |012 5
+1 |f 'quoted' "double" it's 'a:2 "b":3 \\" `x`
+1 | a a a:2 a:0 a
+1 | :3 :4 b :5 |g :3 c |g :6
+1 |f colour:red colour:blue 3:red :red 5:4
+1 |f:2 colour:red x :3
+1 |f:0 x colour:red y:3
+1 |été naïve:2 日本 é |é é 12é \U0001f600:3
+1 |t\ta:2\tb\t \tc\t|u\td\t
+-1 0.25 | 0 00 007 12345678 123456789 4294967296 18446744073709551615 18446744073709551616 99999999999999999999999
+1 | -1 +1 1.5 1e3 a=b a^b a,b;c {x} #y %z
+1 | x:1e3 y:1E-3 z:+2 w:.5 v:7. u:-.25 t:123456 s:0.000012345
+1 |a x|b y|a z
+1 | |
+ 1 |a b
+1  2  'tag  |a  b   c  d
+'only_a_tag |a b
+tag|a b
+|a b
+1 |a  \x01b c\x02 d\x7f
+1 |x infantry:2 a:x1 a:_
+"""
+
+
+def test_a_file_written_by_hand_is_read_as_vw_reads_it(tmp_path):
+    text = BY_HAND.replace(" |:\n", "\n").replace(" a:infinite a:nand0", "").replace("1 | |\n", "1 |  |\n")
+    assert_as_vw_reads_it(text.encode(), tmp_path)
+
+
+def test_windows_line_ends_and_empty_lines_are_read_as_vw_reads_them(tmp_path):
+    assert_as_vw_reads_it(b"1 |a b:2\r\n\r\n-1 | c\r\n\n1 |a d:3\r\n\n\n1 |e", tmp_path)
+
+
+def test_two_thousand_random_lines_are_read_as_vw_reads_them(tmp_path):
+    rng = random.Random(5)
+    names = [*NAMES, "b", "c", "d", "Zürich", "x=y", "_", "0", "18446744073709551616"]
+    values = ["0", "1", "2.5", "-3.75", ".5", "1e3", "1E-3", "+4", "123456", "0.1", "7."]
+
+    def feature() -> str:
+        kind = rng.random()
+        if kind < 0.4:
+            return rng.choice(names)
+        if kind < 0.55:
+            return f"{rng.choice(names)}:{rng.choice(['red', 'blue', 'Grün', '_1'])}"
+        number = rng.choice(values) if rng.random() < 0.5 else f"{rng.uniform(-1000, 1000):.{rng.randrange(7)}f}"
+        return f"{rng.choice(names) if rng.random() < 0.85 else ''}:{number}"
+
+    def section() -> str:
+        space = rng.choice(["", "a", "ab", "abc", "b", "bc", "12", "13", "é", "Ü", "c", "d"])
+        if space and rng.random() < 0.3:
+            space += ":" + rng.choice(["2", "0.5", "-1", "0", "1e2"])
+        gap = rng.choice([" ", " ", "\t", "  "])
+        return f"|{space}" + "".join(gap + feature() for _ in range(rng.randrange(6))) + " "  # red|b: a string to vw
+
+    before = ["1 ", "-1 ", "1 2.5 ", "1 0.5 'tag ", "-1 tag", "", "'tag ", "1 1 'x"]
+    lines = [rng.choice(before) + "".join(section() for _ in range(rng.randrange(1, 6))) for _ in range(2000)]
+    assert_as_vw_reads_it("\n".join(lines).encode(), tmp_path)

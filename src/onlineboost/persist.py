@@ -51,7 +51,8 @@ def save(model: Any, path: Path, companion: Any = None, notes: Any = None) -> No
     text = json.dumps(facts, allow_nan=False)
     from safetensors.numpy import save as to_bytes
 
-    content = to_bytes(arrays, {"onlineboost": text, "crc32": str(zlib.crc32(text.encode()))})
+    # One entry, since their order would be by chance: the same model is the same bytes.
+    content = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         umask = os.umask(0)
@@ -206,17 +207,19 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise ModelFileError(path, "container", f"not a complete safetensors file ({problem})") from problem
     if "onlineboost" not in metadata:
         raise ModelFileError(path, "description", "missing: this safetensors file was not written by onlineboost")
-    text = metadata["onlineboost"]
-    if metadata.get("crc32") != str(zlib.crc32(text.encode())):
+    checksum, text = metadata["onlineboost"][:8], metadata["onlineboost"][8:]
+    if "crc32" in metadata:  # format 1
+        checksum, text = f"{int(metadata['crc32']):08x}", metadata["onlineboost"]
+    if checksum != f"{zlib.crc32(text.encode()):08x}":
         raise ModelFileError(path, "description", "checksum does not match: the file is damaged")
     facts = json.loads(text)
     if facts.get("format") not in _READABLE:
         problem_text = f"is {facts.get('format')!r}, expected at most {FORMAT}: upgrade onlineboost to read it"
         raise ModelFileError(path, "format", problem_text)
-    for name, checksum in facts["arrays"].items():
+    for name, expected in facts["arrays"].items():
         if name not in arrays:
             raise ModelFileError(path, name, "missing")
-        if zlib.crc32(np.ascontiguousarray(arrays[name]).data.cast("B")) != checksum:
+        if zlib.crc32(np.ascontiguousarray(arrays[name]).data.cast("B")) != expected:
             raise ModelFileError(path, name, "checksum does not match: the file is damaged")
     return arrays, facts
 

@@ -368,6 +368,7 @@ def _booster(
     if algorithm == Algorithm.NONE:
         for name in sorted({"n", "gamma", "delivery", "votes"} & chosen):
             raise ParameterError(f"--{name}", settings[name], "nothing with --algorithm none, which does not boost")
+        base._assemble(1)
         return base
     kinds: dict[str, Any] = {"bbm": OnlineBBM, "osboost": OSBoost, "osboost-ocp": OSBoostOCP}
     kind = kinds.get(algorithm.value, AdaBoostOL)
@@ -385,6 +386,7 @@ def _booster(
     elif "votes" in chosen:
         raise ParameterError("--votes", settings["votes"], f"nothing: {algorithm.value} has hard votes only")
     booster: OnlineClassifier = kind(base, settings["n"], **options)
+    booster._assemble(1)  # settings are checked before files are opened
     return booster
 
 

@@ -63,9 +63,13 @@ class ArrowReader:
         columns = {name: column for name, column in columns.items() if roles[name] != IGNORED}
         cells = {name: self._cells(name, column, roles[name], path) for name, column in columns.items()}
         good = np.ones(batch.num_rows, bool)
-        for name, cell in cells.items():
-            self._check(name, cell, roles[name], good, path, first_row)
-        if not good.all():
+        faults = [fault for name, cell in cells.items() for fault in self._faults(name, cell, roles[name], path)]
+        for r, name, message in sorted(faults, key=lambda fault: fault[0]):
+            if good[r]:
+                place = f"{path}: row {first_row + r}, column {name!r}"
+                self.pager.refuse(f"{place}: {message}", path, first_row + r, name)
+            good[r] = False
+        if faults:
             cells = {name: {key: _rows_of(value, good) for key, value in cell.items()} for name, cell in cells.items()}
         self._write(cells, roles, int(good.sum()), path, first_row)
 
@@ -115,11 +119,9 @@ class ArrowReader:
         values[missing] = 0
         return {"numbers": values, "there": there & ~missing}
 
-    def _check(
-        self, name: str, cell: dict[str, Any], role: int, good: NDArray[np.bool_], path: str, first_row: int
-    ) -> None:
-        """Refuse rows with a number too large, a weight that is none, or no label."""
-        bad, expected = np.zeros(good.size, bool), "a number of magnitude at most 1e18"
+    def _faults(self, name: str, cell: dict[str, Any], role: int, path: str) -> Iterator[tuple[int, str, str]]:
+        """(row, column, message) for a number too large, a weight that is none, a label that is missing."""
+        bad, expected = np.zeros(cell["there"].size, bool), "a number of magnitude at most 1e18"
         if role == LABEL and self.orders.labelled:
             bad, expected = ~cell["there"], "a label"
         elif role == WEIGHT:
@@ -129,11 +131,9 @@ class ArrowReader:
             bad, expected = ~(cell["there"] & (weights >= 0) & (weights <= LARGEST)), "a weight from 0 to 1e18"
         elif "numbers" in cell:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
-        for r in np.flatnonzero(bad & good):
+        for r in np.flatnonzero(bad).tolist():
             value = cell["numbers"][r] if "numbers" in cell and cell["there"][r] else "nothing"
-            where = f"{path}: row {first_row + r}, column {name!r}"
-            self.pager.refuse(f"{where}: expected {expected}, found {value}", path, int(first_row + r), name)
-        good &= ~bad
+            yield r, name, f"expected {expected}, found {value}"
 
     def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int, path: str, first_row: int) -> None:
         """Every column into its slots of a wide table, then the table without its gaps."""

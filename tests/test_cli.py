@@ -1,0 +1,392 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import onlineboost
+from onlineboost import persist
+from onlineboost.cli.app import app, main
+from onlineboost.readers import open_stream
+
+ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "onlineboost", *map(str, arguments)]
+
+
+def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
+    """Run in this process: the exit code is checked, what was written is returned."""
+    with pytest.raises(SystemExit) as exit:
+        main([*map(str, arguments)])
+    out, err = capsys.readouterr()
+    assert (exit.value.code or 0) == code, err
+    return out, err
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory):
+    """The bundled letters as CSV, in two halves, and as one VW file."""
+    from onlineboost.datasets import load_letter
+
+    folder = tmp_path_factory.mktemp("letters")
+    X, y = load_letter()
+    lines = [
+        ",".join([*map(str, row), "A-M" if label > 0 else "N-Z"]) for row, label in zip(X.tolist(), y, strict=True)
+    ]
+    head = ",".join([*(f"f{j}" for j in range(16)), "half"])
+    (folder / "first.csv").write_text("\n".join([head, *lines[:4000]]) + "\n")
+    (folder / "second.csv").write_text("\n".join([head, *lines[4000:6000]]) + "\n")
+    vw = [
+        f"{int(label)} |l " + " ".join(f"f{j}:{x}" for j, x in enumerate(row))
+        for row, label in zip(X.tolist(), y, strict=True)
+    ]
+    (folder / "all.vw").write_text("\n".join(vw) + "\n")
+    return folder
+
+
+@pytest.fixture
+def model(letters, tmp_path, capsys):
+    run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 5, "-o", tmp_path / "m", "-q")
+    return tmp_path / "m"
+
+
+# ---- train
+
+
+def test_training_says_how_well_it_went(letters, tmp_path, capsys):
+    out, err = run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 5, "-o", tmp_path / "m")
+    facts = dict(re.findall(r"^([\w ]+): +(.*)$", out, re.M))
+    model, base, _ = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)
+    stream = open_stream(letters / "first.csv", label="half")
+    learner = onlineboost.Linear(standardize=True)
+    scores = onlineboost.OnlineBBM(learner, 5, random_state=0).progressive_fit(stream)
+    y = np.concatenate([batch.y for batch in open_stream(letters / "first.csv", label="half")])
+    alone = learner.clone().progressive_fit(open_stream(letters / "first.csv", label="half"))
+    error, base_error = (((s >= 0) != (y > 0)).mean() for s in (scores, alone))
+    assert facts["progressive error"] == f"{error:.4f}"
+    assert facts["base learner alone"] == f"{base_error:.4f}"
+    gain = 1 - error / base_error
+    assert facts["boosting"] == f"{abs(gain):.1%} {'fewer' if gain >= 0 else 'more'} mistakes"
+    assert facts["examples"].startswith("4,000 (")
+    assert facts["features"] == "16, of which 15.6 per example"
+    assert set(facts) >= {"time", "memory", "model", "labels"}
+    assert model.n_seen_ == base.n_seen_ == 4000
+    lines = err.splitlines()
+    assert lines[0].split() == ["examples", "error", "since", "last", "base", "alone"]
+    assert [line.split()[0] for line in lines[1:]] == ["1,024", "2,048"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["-a", "bbm", "--gamma", "0.2"], "OnlineBBM(estimator=Linear(standardize=True), n_estimators=3, gamma=0.2"),
+        (["-a", "adaboost-ol"], "AdaBoostOL(estimator=Linear(standardize=True), n_estimators=3"),
+        (["-a", "adaboost-ol-s", "--seed", "4"], "delivery='sample', random_state=4"),
+        (["-a", "osboost", "--no-standardize"], "OSBoost(estimator=Linear(), n_estimators=3"),
+        (["-a", "osboost-ocp", "--delivery", "sample"], "delivery='sample'"),
+        (["--votes", "real", "--loss", "logistic"], "votes='real'"),
+        (["--learning-rate", "0.1"], "learning_rate=0.1"),
+    ],
+)
+def test_every_algorithm_can_be_trained(letters, capsys, options, expected):
+    out, _ = run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 3, "--json", *options)
+    result = json.loads(out)
+    assert expected in result["model"]
+    assert 0.1 < result["error"] < 0.5
+
+
+def test_the_learner_alone(letters, tmp_path, capsys):
+    options = ["--label", "half", "-a", "none", "--loss", "logistic", "--json", "-o", tmp_path / "m"]
+    result = json.loads(run(capsys, "train", letters / "first.csv", *options)[0])
+    assert result["model"] == "Linear(loss='logistic', standardize=True)"
+    assert result["base_error"] is None
+    tested = json.loads(run(capsys, "evaluate", tmp_path / "m", letters / "second.csv", "--json")[0])
+    assert 0.4 < tested["log_loss"] < 0.7
+
+
+def test_passes_and_holdout(letters, tmp_path, capsys):
+    out, _ = run(
+        capsys, "train", letters / "first.csv", "--label", "half", "-n", 3, "--passes", 2, "--json",
+        "--holdout", letters / "second.csv", "-o", tmp_path / "m",
+    )  # fmt: skip
+    result = json.loads(out)
+    assert result["examples"] == 8000
+    assert result["first_pass_error"] > result["error"]
+    tested = json.loads(run(capsys, "evaluate", tmp_path / "m", letters / "second.csv", "--json")[0])
+    assert tested["error"] == result["holdout"]["error"]
+
+
+def test_the_same_command_writes_the_same_bytes(letters, tmp_path, capsys):
+    for name in ("a", "b"):
+        run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 3, "-q", "-o", tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_standard_input(letters, tmp_path):
+    def piped(name: str, *arguments: object) -> bytes:
+        text = (letters / name).read_bytes()
+        return subprocess.run(command(*arguments), input=text, capture_output=True, env=ENVIRONMENT, check=True).stdout
+
+    out = piped("first.csv", "train", "-", "--label", "half", "-n", 3, "-q", "-o", tmp_path / "m", "--json")
+    assert json.loads(out)["examples"] == 4000
+    out = piped("second.csv", "predict", tmp_path / "m", "-")
+    assert len(out.splitlines()) == 2001
+
+
+# ---- resume, checkpoints, interruption
+
+
+def test_resuming_with_other_files_is_training_on_both(letters, tmp_path, capsys):
+    both = [letters / "first.csv", letters / "second.csv"]
+    run(capsys, "train", *both, "--label", "half", "-n", 3, "-q", "-o", tmp_path / "whole")
+    run(capsys, "train", both[0], "--label", "half", "-n", 3, "-q", "-o", tmp_path / "part")
+    run(capsys, "train", both[1], "--resume", tmp_path / "part", "-q", "-o", tmp_path / "resumed")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "part").read_bytes() != (tmp_path / "whole").read_bytes()
+
+
+def test_ctrl_c_saves_what_was_learnt_and_resuming_gives_the_same_bits(letters, tmp_path):
+    """The stream comes through a pipe that stops in the middle, so that the signal finds the command at work."""
+    arguments = ["train", letters / "all.vw", "-n", 3, "-o", tmp_path / "whole", "-q"]
+    subprocess.run(command(*arguments), check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    pipe = tmp_path / "pipe.vw"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        command("train", pipe, "-f", "vw", "-n", 3, "-o", tmp_path / "m"),
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    content = (letters / "all.vw").read_bytes()
+    with pipe.open("wb") as file:
+        file.write(content)
+        file.flush()
+        for _ in range(100):
+            if "16,384" in process.stderr.readline():
+                break
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert re.search(r"Interrupted after [\d,]+ examples: what was learnt is kept in .*m; go on with --resume", out)
+    pipe.unlink()
+    pipe.write_bytes(content)
+    done = subprocess.run(
+        command("train", pipe, "--resume", tmp_path / "m"), check=True, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert "going on after row" in done.stderr
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint_with_the_same_bits(letters, tmp_path):
+    """A few trials; ``scripts/kill_trials.py`` does as many as one likes."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+    from kill_trials import trials
+
+    assert trials(letters / "all.vw", tmp_path, n=4, seed=1, options=["-n", "3", "--checkpoint-every", "700"]) >= 1
+
+
+# ---- predict, evaluate, inspect
+
+
+def test_predictions_in_every_format(letters, model, tmp_path, capsys):
+    loaded = onlineboost.load(model)
+    scores = loaded.decision_function(open_stream(letters / "second.csv", like=loaded))
+    labels = loaded.predict(open_stream(letters / "second.csv", like=loaded)).tolist()
+    expected = [{"label": label, "score": score} for label, score in zip(labels, scores.tolist(), strict=True)]
+    out, _ = run(capsys, "predict", model, letters / "second.csv")
+    rows = [line.split(",") for line in out.splitlines()]
+    assert rows[0] == ["label", "score"]
+    assert [{"label": label, "score": float(score)} for label, score in rows[1:]] == expected
+    for name in ("p.csv", "p.jsonl", "p.parquet"):
+        run(capsys, "predict", model, letters / "second.csv", "-o", tmp_path / name)
+    assert (tmp_path / "p.csv").read_text() == out
+    assert [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()] == expected
+    assert pq.read_table(tmp_path / "p.parquet").to_pylist() == expected
+
+
+def test_evaluation(letters, model, tmp_path, capsys):
+    from sklearn.metrics import confusion_matrix, roc_auc_score
+
+    loaded = onlineboost.load(model)
+    scores = loaded.decision_function(open_stream(letters / "second.csv", like=loaded))
+    y = np.concatenate([batch.y for batch in open_stream(letters / "second.csv", like=loaded)])
+    result = json.loads(run(capsys, "evaluate", model, letters / "second.csv", "--json")[0])
+    assert result["auc"] == pytest.approx(roc_auc_score(y, scores))
+    assert result["confusion"] == confusion_matrix(y > 0, scores >= 0).tolist()
+    assert result["error"] == pytest.approx(((scores >= 0) != (y > 0)).mean())
+    assert result["log_loss"] is None
+    out, _ = run(capsys, "evaluate", model, letters / "second.csv")
+    assert f"error:               {result['error']:.4f}" in out
+    assert re.search(r"label / answer +[AN]-[MZ] +[AN]-[MZ]\n[AN]-[MZ] +\d+ +\d+\n[AN]-[MZ] +\d+ +\d+\n", out)
+
+
+def test_inspection_names_the_strongest_features(letters, model, capsys):
+    facts = json.loads(run(capsys, "inspect", model, "--json", "--top", 3)[0])
+    assert facts["algorithm"] == "OnlineBBM"
+    assert facts["examples"] == 4000
+    assert facts["edges"] == onlineboost.load(model).edges_.tolist()
+    names = [feature["feature"] for feature in facts["strongest"]]
+    assert len(names) == 3
+    assert set(names) < {f"f{j}" for j in range(16)}
+    out, _ = run(capsys, "inspect", model)
+    assert "OnlineBBM, 4,000 examples learnt" in out
+    assert "edge of each weak learner" in out
+
+
+def test_inspection_of_models_made_in_python(tmp_path, capsys):
+    model = onlineboost.OnlineBBM(n_estimators=3)
+    for k in range(50):
+        model.learn_one({"size": k % 7 - 3}, k % 7 > 3)
+    model.save(tmp_path / "m")
+    facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
+    assert facts["strongest"][0]["feature"] == "size"
+    _, err = run(capsys, "predict", tmp_path / "m", tmp_path / "m", code=1)
+    assert "trained on arrays or dicts in Python" in err
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "html"])
+def test_plots(letters, model, tmp_path, capsys, suffix):
+    run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 3, "-q", "--plot", tmp_path / f"t.{suffix}")
+    run(capsys, "evaluate", model, letters / "second.csv", "--plot", tmp_path / f"e.{suffix}")
+    for name in ("t", "e"):
+        content = (tmp_path / f"{name}.{suffix}").read_bytes()
+        begins = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!doctype html>"}[suffix]
+        assert content.startswith(begins)
+        if suffix != "png":
+            assert b"base learner alone" in content or b"<path" in content
+
+
+# ---- convert
+
+
+@pytest.mark.parametrize("target", ["x.vw", "x.libsvm.gz", "x.jsonl.zst", "x.csv", "x.tsv.bz2", "x.parquet", "x.arrow"])
+def test_a_converted_file_trains_the_same_model(letters, tmp_path, capsys, target):
+    (tmp_path / "in.jsonl").write_text(
+        "".join(
+            json.dumps({"a b": k % 5 - 2, "c": "x|y" if k % 3 else "z", "d": k / 7, "label": k % 2}) + "\n"
+            for k in range(300)
+        )
+    )
+    run(capsys, "convert", tmp_path / "in.jsonl", tmp_path / target, "-q")
+    models = [onlineboost.OnlineBBM(n_estimators=3).fit(open_stream(tmp_path / name)) for name in ("in.jsonl", target)]
+    arrays = [persist.state_arrays(model._machine) for model in models]
+    same = all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+    # A table has its columns in the order of their numbers, so that sums may differ in their last bits.
+    close = all(np.allclose(arrays[0][name], arrays[1][name], rtol=1e-4, atol=1e-6) for name in arrays[0])
+    assert same if Path(target).suffixes[0] in (".vw", ".libsvm", ".jsonl") else close
+
+
+def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
+    (tmp_path / "w.vw").write_text("1 2 | a\n-1 1 | b\n")
+    _, err = run(capsys, "convert", tmp_path / "w.vw", tmp_path / "w.libsvm", code=1)
+    assert "no place for weights" in err
+    assert not (tmp_path / "w.libsvm").exists()
+    (tmp_path / "twice.vw").write_text("1 | a a\n")
+    assert "the same feature twice" in run(capsys, "convert", tmp_path / "twice.vw", tmp_path / "t.csv", code=1)[1]
+    assert "ends in .vw" in run(capsys, "convert", tmp_path / "w.vw", tmp_path / "w.xlsx", code=2)[1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["twice.vw", "w.vw"]
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["train", "nowhere.csv"], 1, "nowhere.csv: no such file"),
+        (["train", "bad.vw"], 1, "bad.vw: line 2, column 8: expected a number, found '1x'"),
+        (["train", "first.csv"], 1, "which column is the label? Name it (--label NAME)"),
+        (["train", "empty.vw"], 1, "no examples, nothing was learnt"),
+        (["train", "bad.vw", "--gamma", "0.7"], 2, "gamma=0.7: expected"),
+        (["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"], 2, "adaboost-ol finds the edges by itself"),
+        (["train", "bad.vw", "--learning-rate", "0"], 2, "learning_rate=0.0: expected"),
+        (["train", "bad.vw", "-o", "nowhere/model"], 2, "a file in a folder that exists"),
+        (["train", "bad.vw", "--checkpoint-every", "5"], 2, "--output MODEL"),
+        (["train", "-", "--passes", "2"], 2, "standard input, which can be read once"),
+        (["train", "bad.vw", "--plot", "x.pdf"], 2, ".png, .svg, .html"),
+        (["train", "bad.vw", "--resume", "bad.vw"], 1, "bad.vw: container: not a complete safetensors file"),
+        (["predict", "nowhere", "bad.vw"], 1, "nowhere: no such model"),
+        (["predict", "bad.vw", "bad.vw"], 1, "bad.vw: container"),
+        (["inspect", "nowhere"], 1, "nowhere: no such model"),
+        (["convert", "nowhere.csv", "x.vw"], 1, "nowhere.csv: no such file"),
+    ],
+)
+def test_a_mistake_is_one_line_and_an_exit_code(letters, tmp_path, capsys, monkeypatch, arguments, code, message):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.vw").write_text("1 | a\n-1 | a:1x\n")
+    Path("empty.vw").write_text("\n\n")
+    Path("first.csv").write_bytes((letters / "first.csv").read_bytes())
+    out, err = run(capsys, *arguments, code=code)
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert "Traceback" not in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["train"], ["train", "x", "-n", "0"], ["train", "x", "-a", "gentle"], ["fly"], ["train", "x", "--wings"]],
+)
+def test_a_wrong_command_line_is_exit_code_two(arguments):
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_mistake_as_json(tmp_path, capsys):
+    (tmp_path / "bad.vw").write_text("1 | a\n-1 | a:1x\n")
+    error = json.loads(run(capsys, "train", tmp_path / "bad.vw", "--json", code=1)[0])
+    assert (error["line"], error["column"]) == (2, 8)
+    assert error["path"].endswith("bad.vw")
+
+
+def test_records_that_cannot_be_read_can_be_skipped_and_are_counted(tmp_path, capsys):
+    (tmp_path / "bad.vw").write_text("1 | a\n-1 | a:1x\n" * 8)
+    out, err = run(capsys, "train", tmp_path / "bad.vw", "--on-error", "skip", "--json")
+    assert (json.loads(out)["examples"], json.loads(out)["skipped"]) == (8, 8)
+    assert "skipped: " in err
+    assert "8 records in all" in err
+
+
+def test_settings_cannot_change_on_resuming(letters, model, capsys):
+    _, err = run(capsys, "train", letters / "second.csv", "--resume", model, "-n", 7, code=2)
+    assert "the model keeps the settings it was trained with" in err
+
+
+def test_a_reader_that_goes_away_is_no_traceback(letters, model):
+    process = subprocess.Popen(
+        command("predict", model, *[letters / "first.csv"] * 20),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+    )  # fmt: skip
+    with process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize("name", ["train", "predict", "evaluate", "inspect", "convert"])
+def test_help_has_examples(name):
+    result = CliRunner().invoke(app, [name, "--help"])
+    assert result.exit_code == 0
+    assert f"onlineboost {name} " in result.output
+
+
+def test_commands_start_without_what_they_do_not_need():
+    """Start-up is part of every run: Arrow, data frames and plots are imported when they are used."""
+    program = """if True:
+        import sys
+        import onlineboost.cli.app
+        print([name for name in ("pyarrow", "pandas", "polars", "matplotlib", "narwhals", "sklearn") if name in sys.modules])
+    """
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"

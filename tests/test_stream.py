@@ -1,0 +1,456 @@
+"""The same data through any reader, format, compression or batch size: the same bits in the model."""
+
+from __future__ import annotations
+
+import bz2
+import datetime as dt
+import gzip
+import json
+import lzma
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from test_promises import everything
+
+import onlineboost
+from onlineboost import AdaBoostOL, DataError, Linear, OnlineBBM, ParameterError
+from onlineboost.errors import ReadError
+from onlineboost.readers import open_stream
+
+ROWS = 300
+
+
+def people() -> list[dict]:
+    """Rows with everything that a table can hold: numbers, words, dates, booleans, what is missing."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for k in range(ROWS):
+        number = float(rng.normal()) if k % 7 else None
+        word = ["red", "blue", "grün, hell", 'a "b"', "", "x=y"][k % 6] if k % 11 else None
+        day = dt.date(2024, 1, 1) + dt.timedelta(days=int(rng.integers(900)))
+        moment = dt.datetime(2025, 3, 4, int(rng.integers(24)), 30, 15)
+        good = "yes" if (number or 0) + (k % 6) / 3 + rng.normal() > 0.8 else "no"
+        rows.append(
+            {
+                "size": number,
+                "colour": word,
+                "count": int(rng.integers(4)),
+                "day": day,
+                "moment": moment,
+                "big": bool(k % 3),
+                "tiny": float(rng.random()) * 1e-7,
+                "importance": [1.0, 0.5, 2.0, 0.0][k % 4],
+                "good": good,
+            }
+        )
+    return rows
+
+
+OPTIONS = {"label": "good", "weight": "importance"}
+
+
+def learnt(source, **options) -> tuple[bytes, dict]:
+    stream = open_stream(source, **OPTIONS | options)
+    model = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(stream)
+    return everything(model), model._columns.hashed
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """The people in every format, as files."""
+    folder = tmp_path_factory.mktemp("people")
+    rows = people()
+    table = pa.Table.from_pylist(rows)
+    lines = "".join(json.dumps(row, default=lambda day: day.isoformat()) + "\n" for row in rows)
+    cells = [
+        ["" if v is None else str(v).replace(" ", "T") if isinstance(v, dt.datetime) else v for v in r.values()]
+        for r in rows
+    ]
+    files = {
+        "jsonl": lines.encode(),
+        "csv": _csv(list(rows[0]), cells, ","),
+        "tsv": _csv(list(rows[0]), cells, "\t"),
+    }
+    for name, content in files.items():
+        (folder / f"people.{name}").write_bytes(content)
+    (folder / "windows.csv").write_bytes(files["csv"].replace(b"\n", b"\r\n"))
+    (folder / "bom.csv").write_bytes(b"\xef\xbb\xbf" + files["csv"])
+    pq.write_table(table, folder / "people.parquet", row_group_size=37)
+    with pa.ipc.new_file(folder / "people.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=41)
+    with pa.ipc.new_stream(folder / "stream.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=41)
+    (folder / "people.jsonl.gz").write_bytes(gzip.compress(files["jsonl"][:999]) + gzip.compress(files["jsonl"][999:]))
+    (folder / "people.csv.bz2").write_bytes(bz2.compress(files["csv"]))
+    (folder / "people.csv.xz").write_bytes(lzma.compress(files["csv"]))
+    (folder / "people.tsv.zst").write_bytes(
+        b"".join(pa.Codec("zstd").compress(files["tsv"][a:b], asbytes=True) for a, b in ((0, 500), (500, None)))
+    )
+    (folder / "no-ending").write_bytes(files["csv"])
+    return folder
+
+
+def _csv(names: list[str], rows: list[list], separator: str) -> bytes:
+    import csv
+    import io
+
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return file.getvalue().encode()
+
+
+FILES = [
+    "people.csv",
+    "people.tsv",
+    "windows.csv",
+    "bom.csv",
+    "people.parquet",
+    "people.arrow",
+    "stream.arrow",
+    "people.jsonl.gz",
+    "people.csv.bz2",
+    "people.csv.xz",
+    "people.tsv.zst",
+    "no-ending",
+]
+
+
+@pytest.fixture(scope="module")
+def expected(tables):
+    return learnt(tables / "people.jsonl")
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 1 << 14])
+@pytest.mark.parametrize("name", FILES)
+def test_every_format_and_compression_gives_the_same_bits(tables, expected, name, batch_size):
+    assert learnt(tables / name, batch_size=batch_size) == expected
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda rows: pd.DataFrame(rows), id="pandas"),
+        pytest.param(lambda rows: pd.DataFrame(rows).astype({"colour": "category"}), id="pandas-category"),
+        pytest.param(lambda rows: pd.DataFrame(rows).convert_dtypes(dtype_backend="pyarrow"), id="pandas-arrow"),
+        pytest.param(lambda rows: pl.DataFrame(rows), id="polars"),
+        pytest.param(lambda rows: pl.DataFrame(rows).lazy(), id="polars-lazy"),
+        pytest.param(lambda rows: pa.Table.from_pylist(rows), id="pyarrow"),
+        pytest.param(lambda rows: rows, id="dicts"),
+        pytest.param(lambda rows: iter(rows), id="iterator"),
+        pytest.param(lambda rows: (({k: v for k, v in r.items() if k != "good"}, r["good"]) for r in rows), id="pairs"),
+    ],
+)
+def test_frames_and_dicts_give_the_same_bits_as_files(expected, make):
+    assert learnt(make(people())) == expected
+
+
+def test_several_files_and_patterns_are_one_stream(tables, expected, tmp_path):
+    lines = (tables / "people.jsonl").read_bytes().splitlines(keepends=True)
+    for k, part in enumerate((lines[:100], lines[100:101], lines[101:])):
+        (tmp_path / f"part-{k}.jsonl").write_bytes(b"".join(part))
+    assert learnt(str(tmp_path / "part-*.jsonl")) == expected
+    assert learnt([tmp_path / f"part-{k}.jsonl" for k in range(3)]) == expected
+
+
+# ---- plain numbers: VW text, LIBSVM text, arrays and tables whose columns have numbers for names
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 6)).astype(np.float32)
+    X[rng.random(X.shape) < 0.3] = 0
+    y = np.where(X.sum(axis=1) + rng.normal(size=200) > 0, 1, -1)
+    return X, y
+
+
+def _features(row) -> str:
+    return " ".join(f"{j}:{float(x)!r}" for j, x in enumerate(row) if x)
+
+
+@pytest.mark.parametrize("bits", [3, 18])
+def test_text_of_numbers_gives_the_same_bits_as_arrays(numbers, tmp_path, bits):
+    X, y = numbers
+    (tmp_path / "a.vw").write_text("".join(f"{label} | {_features(row)}\n" for row, label in zip(X, y, strict=True)))
+    (tmp_path / "a.libsvm").write_text(
+        "".join(f"{label:+d} {_features(row)}\n" for row, label in zip(X, y, strict=True))
+    )
+    cells = [[int(label), *(float(x) for x in row)] for row, label in zip(X, y, strict=True)]
+    (tmp_path / "a.csv").write_bytes(_csv(["label", *map(str, range(6))], cells, ";"))
+    headless = [[*(float(x) for x in row), int(label)] for row, label in zip(X, y, strict=True)]
+    (tmp_path / "headless.csv").write_bytes(_csv(headless[0], headless[1:], ","))
+    frame = pd.DataFrame(X.astype(np.float64), columns=list(map(str, range(6))))
+
+    def fit(source, **options):
+        return everything(OnlineBBM(n_estimators=5).fit(open_stream(source, bits=bits, **options)))
+
+    expected = fit(X, y=y)
+    assert fit(sp.csr_matrix(X), y=y) == expected
+    assert fit(X, y=y, batch_size=1) == expected
+    for name in ("a.vw", "a.libsvm", "a.csv"):
+        assert fit(tmp_path / name) == expected, name
+    assert fit(tmp_path / "headless.csv", label=-1) == expected
+    assert fit(frame, y=y) == expected
+    assert fit(frame.assign(label=y)) == expected
+
+
+def test_a_stream_gives_the_bits_of_fit_on_the_same_array(numbers):
+    """But for the room that the table of weights has."""
+    X, y = numbers
+    streamed, plain = OnlineBBM(n_estimators=5).fit(open_stream(X, y=y, bits=3)), OnlineBBM(n_estimators=5).fit(X, y)
+    assert np.array_equal(streamed._machine.committee.weights[:7], plain._machine.committee.weights)
+    assert np.array_equal(streamed.decision_function(X), plain.decision_function(X))
+
+
+# ---- models and streams
+
+
+def test_learning_one_by_one_after_a_stream_is_the_same_as_the_stream(tables):
+    rows = people()
+    whole, part = (AdaBoostOL(Linear(standardize=True), 3, random_state=0) for _ in range(2))
+    whole.fit(open_stream(rows, **OPTIONS))
+    part.fit(open_stream(rows[:100], **OPTIONS))
+    for row in rows[100:]:
+        x = {name: value for name, value in row.items() if name not in ("good", "importance")}
+        part.learn_one(x, row["good"], row["importance"])
+    assert everything(part) == everything(whole)
+
+
+def test_a_saved_model_of_a_stream_goes_on_with_the_same_bits(tables, tmp_path):
+    rows = people()
+    whole = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(open_stream(rows, **OPTIONS))
+    part = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(open_stream(rows[:120], **OPTIONS))
+    part.save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m")
+    twin.partial_fit(open_stream(rows[120:], like=twin))
+    assert everything(twin) == everything(whole)
+    assert twin._columns.hashed == whole._columns.hashed
+    assert (tmp_path / "m").stat().st_size < 200_000  # only the rows in use are kept, not 2**18
+
+
+def test_answers_do_not_depend_on_how_they_are_asked_for(tables):
+    rows = people()
+    model = OnlineBBM(n_estimators=5).fit(open_stream(rows, **OPTIONS))
+    scores = model.decision_function(open_stream(rows, like=model))
+    unlabelled = [{name: value for name, value in row.items() if name != "good"} for row in rows]
+    assert np.array_equal(model.decision_function(unlabelled), scores)
+    assert np.array_equal(model.decision_function(pd.DataFrame(unlabelled)), scores)
+    assert [model.decision_one(row) for row in rows[:20]] == scores[:20].tolist()
+    assert model.predict(unlabelled).tolist() == [model.predict_one(row) for row in rows]
+    assert set(model.predict(unlabelled)) == {"yes", "no"}
+
+
+def test_river_learners_learn_from_streams():
+    from river.naive_bayes import GaussianNB
+
+    model = OnlineBBM(GaussianNB(), 3, random_state=0, delivery="sample")
+    scores = model.progressive_fit(open_stream([({"a": k % 5, "b": 1}, k % 2) for k in range(60)]))
+    assert scores.shape == (60,)
+    assert model.decision_function([{"a": 1, "b": 1}]).shape == (1,)
+
+
+def test_a_batch_by_itself_can_be_learnt_and_scored(numbers):
+    X, y = numbers
+    model, whole = OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3).fit(open_stream(X, y=y))
+    scores = np.concatenate([model.progressive_fit(batch) for batch in open_stream(X, y=y, batch_size=33)])
+    assert scores.shape == y.shape
+    assert everything(model) == everything(whole)
+    assert np.array_equal(model.decision_function(next(open_stream(X, y=y))), whole.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m, s: m.fit(s, [1]), "a stream holds its own labels"),
+        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).partial_fit(s), "began with arrays"),
+        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).predict(s), "began with arrays"),
+        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, 1)], bits=5)), r"open_stream\(..., like=model\)"),
+        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "different labels"),
+        (lambda m, s: m.fit(open_stream([])), "no rows"),
+        (lambda m, s: m.fit(np.ones((2, 2))), "y is missing"),
+        (
+            lambda m, s: m.partial_fit(next(open_stream([{"a": 1}], labels="optional"))),
+            "row 0 of the batch has no label",
+        ),
+        (lambda m, s: m.fit(s).predict(next(s_of(25))), "beyond the 262144"),
+    ],
+)
+def test_misuse_of_streams_is_refused(change, message):
+    with pytest.raises(DataError, match=message):
+        change(OnlineBBM(n_estimators=3), open_stream([({"a": 1}, 1), ({"a": 2}, 0)]))
+
+
+def s_of(bits: int):
+    return open_stream(sp.csr_matrix(([1.0], ([0], [1 << (bits - 1)])), (1, 1 << bits)), y=[1], bits=bits)
+
+
+# ---- labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "signs"),
+    [
+        ([0, 1, 0], [-1, 1, -1]),
+        ([1, 0, 1], [1, -1, 1]),
+        ([-1, 1, 1.0], [-1, 1, 1]),
+        ([1, 2, 1], [1, -1, 1]),
+        (["no", "yes"], [-1, 1]),
+        ([True, False], [1, -1]),
+        ([0.5, 1.5], [-1, 1]),
+    ],
+)
+def test_labels_have_the_same_signs_in_every_format(labels, signs, tmp_path):
+    rows = [{"a": 1, "label": label} for label in labels]
+    (tmp_path / "x.csv").write_text("a,label\n" + "".join(f"1,{label}\n" for label in labels))
+    pq.write_table(pa.table({"a": [1] * len(labels), "label": pa.array(labels)}), tmp_path / "x.parquet")
+    for source in (rows, tmp_path / "x.csv", tmp_path / "x.parquet", pd.DataFrame(rows)):
+        assert next(open_stream(source)).y.tolist() == signs
+    if not isinstance(labels[0], str | bool):
+        (tmp_path / "x.vw").write_text("".join(f"{label} | a\n" for label in labels))
+        (tmp_path / "x.libsvm").write_text("".join(f"{label} 1:1\n" for label in labels))
+        for name in ("x.vw", "x.libsvm"):
+            assert next(open_stream(tmp_path / name)).y.tolist() == signs
+    assert next(open_stream(np.ones((len(labels), 1)), y=labels)).y.tolist() == signs
+
+
+def test_a_positive_label_makes_many_classes_two(tmp_path):
+    rows = [{"a": 1, "label": label} for label in (3, 1, 2, 7, 2)]
+    (tmp_path / "x.libsvm").write_text("".join(f"{row['label']} 1:1\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    for source in (rows, tmp_path / "x.libsvm", tmp_path / "x.parquet"):
+        stream = open_stream(source, positive="2")
+        assert next(stream).y.tolist() == [-1, -1, 1, -1, 1]
+        assert stream.labels.known == ["not 2", 2]
+    stream = open_stream([({"a": 1}, "no"), ({"a": 1}, "yes")], positive="yes")
+    assert (next(stream).y.tolist(), stream.labels.known) == ([-1, 1], ["no", "yes"])
+
+
+def test_a_third_label_is_refused_with_its_place(tmp_path):
+    (tmp_path / "x.vw").write_text("1 | a\n-1 | b\n 7 | c\n")
+    with pytest.raises(
+        ReadError, match=r"x.vw: line 3, column 2: the label is 7: expected one of -1, 1; or name"
+    ) as caught:
+        list(open_stream(tmp_path / "x.vw"))
+    assert (caught.value.line, caught.value.column) == (3, 2)
+    with pytest.raises(ReadError, match=r"data frame: row 3: the label is 7"):
+        list(open_stream(pd.DataFrame({"a": [1, 1, 1], "label": [0, 1, 7]})))
+
+
+# ---- files
+
+
+def test_nothing_is_lost_when_records_are_skipped(tmp_path):
+    (tmp_path / "x.csv").write_text("label,a\n1,2\n0,inf\n,3\n0,4,5\n1,6\n")
+    stream = open_stream(tmp_path / "x.csv", on_error="skip")
+    assert np.concatenate([batch.values for batch in stream]).tolist() == [2, 6]
+    assert (stream.rows, stream.skipped) == (2, 3)
+    assert [problem.split(": ")[1] for problem in stream.problems] == [
+        "line 3, column 3",
+        "line 4, column 1",
+        "line 5, column 5",
+    ]
+    table = pa.table({"label": [1, 0, None, 0, 1], "a": [2.0, float("inf"), 3.0, 1e30, 6.0]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    stream = open_stream(tmp_path / "x.parquet", on_error="skip")
+    assert np.concatenate([batch.values for batch in stream]).tolist() == [2, 6]
+    assert stream.skipped == 3
+    with pytest.raises(ReadError, match=r"x.parquet: row 2, column 'a': expected a number of magnitude .* found inf"):
+        list(open_stream(tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_a_compressed_file_that_was_cut_off_is_noticed(tmp_path, suffix, pack):
+    text = "".join(f"{k % 2} | a:{k} b:{k * k % 977}\n" for k in range(20000)).encode()
+    (tmp_path / f"x.vw.{suffix}").write_bytes(pack(text)[:-20])
+    with pytest.raises(ReadError, match=f"x.vw.{suffix}: the compressed data"):
+        list(open_stream(tmp_path / f"x.vw.{suffix}"))
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (b"1 |a b:2 c\n", "vw"),
+        (b"-1 0.5 'tag|a b:2 c\n", "vw"),
+        (b"+1 1:0.5 7:1e-3 # comment\n", "libsvm"),
+        (b'{"label": 1}\n', "jsonl"),
+        (b"a,b\n", "csv"),
+        (b"a\tb\n", "tsv"),
+        (b"a;b;c\n", "csv"),
+    ],
+)
+def test_the_format_is_told_by_the_content(content, format):
+    from onlineboost.readers.formats import by_content
+
+    assert by_content("x", content) == format
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "problem", "message"),
+    [
+        ("nowhere.csv", {}, FileNotFoundError, "nowhere.csv: no such file"),
+        ("peeple.csv", {}, FileNotFoundError, r"did you mean .*people.csv\?"),
+        ("*.nothing", {}, FileNotFoundError, "no such file"),
+        (".", {}, DataError, "is a folder"),
+        (["people.csv", "people.parquet"], OPTIONS, DataError, "files of different formats"),
+        ("people.csv", {"label": "bad"}, DataError, "no column 'bad' for the label; the columns are size, colour"),
+        ("people.csv", {}, DataError, r"which column is the label\? Name it \(--label NAME\)"),
+        ("people.parquet", {}, DataError, r"which column is the label\?"),
+        ("people.csv", {"label": "good", "weight": "heavy"}, DataError, "no column 'heavy' for the weight"),
+        ("people.csv", {"format": "xml"}, ParameterError, "one of vw, libsvm"),
+        ("people.csv", {"bits": 31}, ParameterError, "from 1 to 30"),
+        ("people.csv", {"batch_size": 0}, ParameterError, "at least 1"),
+        ("people.csv", {"separator": ",,"}, ParameterError, "one character"),
+        ("people.csv", {"on_error": "ignore"}, ParameterError, "'raise', 'skip'"),
+        ("people.csv", {"drop": [1]}, ParameterError, "names of columns"),
+        ("people.csv", {"format": "parquet"}, ReadError, "people.csv: not a whole parquet file"),
+        ("people.parquet", {"format": "arrow"}, ReadError, "people.parquet: not a whole arrow file"),
+        ("garbage", {}, ReadError, "cannot tell its format"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused_clearly(tables, monkeypatch, source, options, problem, message):
+    monkeypatch.chdir(tables)
+    (tables / "garbage").write_bytes(b"\x00\x01\x02")
+    with pytest.raises(problem, match=message):
+        list(open_stream(source, **options))
+
+
+@pytest.mark.parametrize("source", [3, {"a": 1}, [3], [({"a": 1}, 1), 5], [({"a": object()}, 1)]])
+def test_what_is_no_stream_is_refused(source):
+    with pytest.raises(DataError, match="expected|a stream is many"):
+        list(open_stream(source))
+
+
+def test_closing_a_stream_ends_its_thread(tables):
+    before = threading.active_count()
+    with open_stream(tables / "people.csv", batch_size=1, **OPTIONS) as stream:
+        next(stream)
+    assert threading.active_count() == before
+
+
+def test_columns_can_be_dropped_or_taken_as_names():
+    rows = [{"zip": 8000, "id": 7, "label": 1}]
+    stream = open_stream(rows, drop=["id"], categorical="zip")
+    list(stream)
+    assert list(stream.names.values()) == ["zip=8000"]
+    frame = open_stream(pd.DataFrame(rows), drop=["id"], categorical="zip")
+    list(frame)
+    assert frame.names == stream.names
+
+
+def test_nested_json_and_structs_have_the_same_names(tmp_path):
+    rows = [{"a": {"b": 2, "c": {"d": "x"}}, "label": 1}]
+    stream = open_stream(rows + [{"l": [3, "u", "v", True], "label": 0}])
+    list(stream)
+    assert set(stream.names.values()) == {"a.b", "a.c.d=x", "l.0", "l=u", "l=v", "l.3"}
+    frame = open_stream(pa.Table.from_pylist(rows))
+    list(frame)
+    assert set(frame.names.values()) == {"a.b", "a.c.d=x"}
