@@ -190,7 +190,7 @@ class Maker:
         if self.format == "csv" and rng.random() < 0.2:
             options = Options(10, options.labelled, options.skip, "0", None, ("5",), ("3",), False)
         elif self.format == "csv":
-            options.header = rng.choice([True, True, True, True, None])
+            options.header = rng.choice([True, None])
         return options
 
 

@@ -2,8 +2,8 @@
 
     python scripts/kill_trials.py FILE [--trials 50] [--seed 0] [-- options of train]
 
-Each trial kills (SIGKILL) at a random time, checks that the checkpoint loads, resumes with the same files, perhaps kills
-again, and compares the bytes of the finished model file. Prints how many trials found a checkpoint to go on from.
+Each trial kills (SIGKILL) at a random time, checks that the checkpoint loads, resumes with the same files, perhaps
+kills again, and compares the bytes of the finished model file. Prints how many trials found a checkpoint to go on from.
 """
 
 from __future__ import annotations

@@ -293,3 +293,57 @@ class Linear:
             u = (low + high) / 2
             low, high = (u, high) if u + math.exp(u) < goal else (low, u)
         return y * (low - y * p)
+
+
+# ---- the standardiser
+
+
+class Standardizer:
+    """Rows are dicts of non-zero values; what a row becomes depends on the rows before it alone."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.count: dict[int, int] = {}
+        self.mean: dict[int, float] = {}
+        self.variance: dict[int, float] = {}
+        self.centred: list[int] = []
+
+    def see(self, row: dict[int, float]) -> dict[int, float]:
+        if self.rows == 0:
+            return {}
+        seen = {}
+        for f, x in [*row.items(), *((f, 0.0) for f in self.centred if f not in row)]:
+            z = self.centre(f, x) if f in self.centred else self.bound(f, x)
+            if np.float32(z) != 0:
+                seen[f] = float(np.float32(z))
+        return seen
+
+    def centre(self, f: int, x: float) -> float:
+        density = 1.0 if self.count[f] == self.rows else self.count[f] / self.rows
+        variance = density * (self.variance[f] + (1 - density) * self.mean[f] * self.mean[f])
+        return within(x - density * self.mean[f], 9.0 * variance)
+
+    def bound(self, f: int, x: float) -> float:
+        if f not in self.count:
+            return x
+        return within(x, 9.0 * (self.variance[f] + self.mean[f] * self.mean[f]))
+
+    def learn(self, row: dict[int, float]) -> None:
+        self.rows += 1
+        for f, x in row.items():
+            self.count[f] = self.count.get(f, 0) + 1
+            step = 1 / min(self.count[f], 1000)
+            d = x - self.mean.get(f, 0.0)
+            self.mean[f] = self.mean.get(f, 0.0) + step * d
+            variance = self.variance.get(f, 0.0)
+            self.variance[f] = variance + step * (d * (x - self.mean[f]) - variance)
+        # A centred feature leaves when a row without it comes and it has become rare; others join when they are in
+        # a row and frequent enough.
+        leaves = any(f not in row and self.count[f] < 0.5 * self.rows for f in self.centred)
+        joins = [f for f in row if f not in self.centred and self.count[f] >= 0.75 * self.rows]
+        if leaves or joins:
+            self.centred = [f for f in self.centred if self.count[f] >= 0.5 * self.rows] + joins
+
+
+def within(x: float, limit: float) -> float:
+    return math.copysign(math.sqrt(limit), x) if x * x > limit else x

@@ -508,7 +508,8 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
     after = min(after, len(text))
     header = options.header
     if header is None:
-        header = not any(label_number(cell) is not None for cell in cells)
+        named = options.label in cells and label_number(options.label) is None
+        header = named or not any(label_number(cell) is not None for cell in cells)
     names = cells if header else [str(column) for column in range(len(cells))]
     if len(set(names)) < len(names):
         raise Fault("SAME_NAME", 0)

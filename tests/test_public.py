@@ -141,4 +141,4 @@ def test_command_line_needs_a_command(capsys):
     with pytest.raises(SystemExit) as stop:
         main([])
     assert stop.value.code == 2
-    assert "COMMAND" in capsys.readouterr().err
+    assert "COMMAND" in capsys.readouterr().out

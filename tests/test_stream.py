@@ -448,7 +448,7 @@ def test_columns_can_be_dropped_or_taken_as_names():
 
 def test_nested_json_and_structs_have_the_same_names(tmp_path):
     rows = [{"a": {"b": 2, "c": {"d": "x"}}, "label": 1}]
-    stream = open_stream(rows + [{"l": [3, "u", "v", True], "label": 0}])
+    stream = open_stream([*rows, {"l": [3, "u", "v", True], "label": 0}])
     list(stream)
     assert set(stream.names.values()) == {"a.b", "a.c.d=x", "l.0", "l=u", "l=v", "l.3"}
     frame = open_stream(pa.Table.from_pylist(rows))

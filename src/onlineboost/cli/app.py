@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = app(arguments, standalone_mode=True)
+        code = app(arguments, prog_name="onlineboost", standalone_mode=True)
     except ParameterError as problem:
         code = _complain(problem, arguments, WRONG_USAGE)
     except (DataError, ModelFileError, NotFittedError) as problem:

@@ -3,41 +3,61 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from onlineboost._jit import lean, njit, u32, u64
+from onlineboost._jit import hot, njit, u32, u64
+from onlineboost.readers.words import SLACK, Bytes
 
 
-@lean
-def murmur(text: NDArray[np.uint8], at: int, end: int, seed: int) -> int:
-    """MurmurHash3, the 32-bit variant, of ``text[at:end]``."""
+@hot
+def murmur(text: Bytes, at: int, end: int, seed: int) -> int:
+    """MurmurHash3, the 32-bit variant, of ``text[at:end]``. May look at three bytes beyond, which do not count."""
     h = u32(seed)
-    n = end - at
-    for k in range(at, at + n // 4 * 4, 4):
-        block = u32(text[k]) | u32(text[k + 1]) << u32(8) | u32(text[k + 2]) << u32(16) | u32(text[k + 3]) << u32(24)
-        h = u32(h ^ _scrambled(u32(block)))
+    while at + 4 <= end:
+        h = u32(h ^ _scrambled(_block(text, at)))
         h = u32(u32(h << u32(13)) | u32(h >> u32(19)))
         h = u32(u32(h * u32(5)) + u32(0xE6546B64))
-    rest = u32(0)
-    for k in range(n % 4):
-        rest = u32(rest | u32(u32(text[at + n // 4 * 4 + k]) << u32(8 * k)))
-    h = u32(h ^ _scrambled(rest))
-    h = u32(h ^ u32(n))
+        at += 4
+    left = end - at
+    if left:
+        h = u32(h ^ _scrambled(u32(_block(text, at) & u32(u32(0xFFFFFFFF) >> u32(32 - 8 * left)))))
+    return h
+
+
+@hot
+def finished(h: int, size: int) -> int:
+    """The last step of MurmurHash3, which mixes in the length."""
+    h = u32(h ^ u32(size))
     h = u32(u32(h ^ (h >> u32(16))) * u32(0x85EBCA6B))
     h = u32(u32(h ^ (h >> u32(13))) * u32(0xC2B2AE35))
     return u64(h ^ (h >> u32(16)))
 
 
-@lean
+@hot
+def _block(text: Bytes, at: int) -> int:
+    i = u64(at)
+    low = u32(text[i]) | u32(text[i + u64(1)]) << u32(8)
+    return u32(low | u32(text[i + u64(2)]) << u32(16) | u32(text[i + u64(3)]) << u32(24))
+
+
+@hot
 def _scrambled(block: int) -> int:
     k = u32(block * u32(0xCC9E2D51))
     k = u32(u32(k << u32(15)) | u32(k >> u32(17)))
     return u32(k * u32(0x1B873593))
 
 
+@hot
+def text_hash(text: Bytes, at: int, end: int, seed: int) -> int:
+    """The hash of a text that is not a number."""
+    return finished(murmur(text, at, end, seed), end - at)
+
+
 @njit
-def name_hash(text: NDArray[np.uint8], at: int, end: int, seed: int) -> int:
-    """A name of digits is that number plus the seed, any other is hashed; control characters around it do not count."""
+def name_hash(text: Bytes, at: int, end: int, seed: int) -> int:
+    """A name of digits is that number plus the seed, any other is hashed; control characters around it do not count.
+
+    ``text`` has three bytes beyond ``end``.
+    """
     while at < end and text[at] <= 32:
         at += 1
     while at < end and text[end - 1] <= 32:
@@ -46,7 +66,7 @@ def name_hash(text: NDArray[np.uint8], at: int, end: int, seed: int) -> int:
     for k in range(at, end):
         digit = u64(text[k] - 48)
         if digit > u64(9):
-            return murmur(text, at, end, u64(seed))
+            return text_hash(text, at, end, u64(seed))
         number = u64(u64(number * u64(10)) + digit)
     return u64(number + u64(seed))
 
@@ -57,5 +77,6 @@ def hash_name(name: str, bits: int) -> int:
     >>> hash_name("colour=red", 18), hash_name("17", 18)
     (238209, 17)
     """
-    text = np.frombuffer(name.encode(), np.uint8)
-    return int(name_hash(text, 0, text.size, u64(0))) & ((1 << bits) - 1)
+    encoded = name.encode()
+    text = np.frombuffer(encoded + bytes(SLACK), np.uint8).copy()
+    return int(name_hash(text, 0, len(encoded), u64(0))) & ((1 << bits) - 1)

@@ -12,6 +12,7 @@ from onlineboost.errors import DataError
 from onlineboost.labels import Labels
 from onlineboost.readers.hashing import hash_name
 from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Table
+from onlineboost.readers.words import SLACK
 
 DEFAULT_LABEL = "label"
 
@@ -39,7 +40,7 @@ def table(recipe: Recipe, names: list[str], roles: list[int], labelled: bool, se
     encoded = [name.encode() for name in names]
     name_at = np.cumsum([0, *(len(name) for name in encoded)])
     index = np.array([hash_name(name, recipe.bits) for name in names], np.int32)
-    text = np.frombuffer(b"".join(encoded) + bytes(8), np.uint8).copy()
+    text = np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8).copy()
     return Table(recipe.mask, labelled, separator, np.array(roles, np.int64), name_at, text, index)
 
 

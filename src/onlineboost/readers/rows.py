@@ -11,7 +11,7 @@ from typing import NamedTuple
 from onlineboost._jit import f32, hot, i64, lean, njit, u64
 from onlineboost.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.readers.faults import NEW_LABEL, OK
-from onlineboost.readers.hashing import murmur, name_hash
+from onlineboost.readers.hashing import name_hash, text_hash
 from onlineboost.readers.words import Bytes
 
 # The entries of ``state``.
@@ -62,8 +62,8 @@ class Table(NamedTuple):
 @hot
 def put(rows: Rows, k: int, index: int, value: float) -> int:
     """A feature as entry k, unless it is zero; the number of the next entry."""
-    rows.indices[k] = index
-    rows.values[k] = value
+    rows.indices[u64(k)] = index
+    rows.values[u64(k)] = value
     return k + (f32(value) != 0)
 
 
@@ -147,7 +147,7 @@ def put_category(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int,
     for i in range(at, end):
         scratch[size + 1 + i - at] = text[i]
     size += 1 + end - at
-    index = i64(murmur(scratch, 0, size, u64(0))) & mask
+    index = i64(text_hash(scratch, 0, size, u64(0))) & mask
     if rows.seen.size and not rows.seen[index]:
         note(rows, index, scratch, 0, size)
     return put(rows, k, index, 1.0)

@@ -26,7 +26,7 @@ from onlineboost.readers.faults import (
     TOO_MANY_WORDS,
 )
 from onlineboost.readers.floats import any_number, parse_number
-from onlineboost.readers.hashing import name_hash
+from onlineboost.readers.hashing import name_hash, text_hash
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -134,6 +134,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
 def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups: Bytes, y: float, weight: float) -> int:
     state = rows.state
     k = first = state[ENTRIES]
+    named = rows.seen.size > 0
     i = bar
     n_groups = 0
     mixed = False
@@ -162,34 +163,46 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
             scale = f32(number)
             i = after
         anonymous = u64(0)
-        while i < end and byte(text, i) != _BAR:
-            if byte(text, i) == _SPACE or byte(text, i) == _TAB:
+        while i < end:
+            c = byte(text, i)
+            if c == _SPACE:
+                i += 1
+                c = byte(text, i)  # at the end of the line this is no part of it, and none of what follows
+            if i == end or c == _BAR:
+                break
+            if c == _SPACE or c == _TAB:
                 i += 1
                 continue
-            if byte(text, i) == _RETURN:
+            if c == _RETURN:
                 state[FAULT] = i
                 return RETURN
             name = i
-            number_name, n = digits(text, i)
-            if n < 8 and i + n <= end and (i + n == end or _ends_name(byte(text, i + n))):
-                i += n
+            number_name, n = u64(0), 8
+            if 48 <= c <= 57:
+                number_name, n = digits(text, i)
+            c = byte(text, i + n)
+            if n < 8 and (c == _COLON or c == _SPACE or i + n == end):  # most numbers
                 hashed = u64(number_name + seed)
+                i += n
             else:
                 i = name_end(text, i, end)
-                hashed = name_hash(text, name, i, seed)
+                plain = byte(text, name) > 57 and byte(text, i - 1) > 32
+                hashed = text_hash(text, name, i, seed) if plain else name_hash(text, name, i, seed)
+                c = byte(text, i)
             last = i
-            value = f32(1)
-            if i < end and byte(text, i) == _COLON:
+            value = scale
+            if c == _COLON and i < end:
                 i += 1
                 number, after = parse_number(text, i, end)
+                c = byte(text, after)
                 if after > i:
-                    if after < end and not _separates(byte(text, after)):
+                    if c != _SPACE and after < end and not _separates(c):
                         state[FAULT] = i
                         return BAD_NUMBER
                     if not good(number):
                         state[FAULT] = i
                         return LARGE_NUMBER
-                    value = f32(number)
+                    value = f32(f32(number) * scale)
                     i = after
                 else:  # a string, or nothing
                     string = i
@@ -204,16 +217,14 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
             if name == last:
                 hashed = u64(seed + anonymous)
                 anonymous += u64(1)
-            value = f32(value * scale)
             if not good(value):
                 state[FAULT] = name
                 return LARGE_NUMBER
-            if value != 0:
-                index = i64(hashed) & table.mask
-                if name < last and rows.seen.size and not rows.seen[index]:
-                    _note(rows, index, text, space, space_end, name, last)
-                rows.cell[k] = group
-                k = put(rows, k, index, value)
+            index = i64(hashed) & table.mask
+            if named and value != 0 and name < last and not rows.seen[u64(index)]:
+                _note(rows, index, text, space, space_end, name, last)
+            rows.cell[u64(k)] = group
+            k = put(rows, k, index, value)
         known = False
         for g in range(n_groups):
             known |= groups[g] == group
