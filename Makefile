@@ -32,8 +32,9 @@ format: $(READY)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## speed beside Vowpal Wabbit, and the time to the first prediction
+bench: $(READY)  ## speed beside Vowpal Wabbit: learning, files, and the time to the first prediction
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/startup.py
 
 clean:  ## remove what the commands above made

@@ -7,6 +7,7 @@ import numpy as np
 
 import onlineboost as ob
 from onlineboost.persist import FORMAT
+from onlineboost.readers import open_stream
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -21,8 +22,14 @@ MODELS = {
     "ocp": ob.OSBoostOCP(n_estimators=5),
 }
 
+STREAMED = {"stream": ob.AdaBoostOL(ob.Linear(standardize=True), 5, random_state=1)}
+
 X, y = make_stream()
 for name, model in MODELS.items():
     path = ROOT / "tests/saved" / f"format{FORMAT}-{name}.safetensors"
     model.fit(X, y).save(path)
+    np.save(path.with_suffix(".npy"), model.decision_function(X[:50]))
+for name, model in STREAMED.items():
+    path = ROOT / "tests/saved" / f"format{FORMAT}-{name}.safetensors"
+    model.fit(open_stream(X, y=y)).save(path)
     np.save(path.with_suffix(".npy"), model.decision_function(X[:50]))

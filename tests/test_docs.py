@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
+
+import pytest
+
+from onlineboost.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_table_of_speeds_comes_from_the_figures():
-    spec = importlib.util.spec_from_file_location("speed", ROOT / "benchmarks" / "speed.py")
-    speed = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(speed)
+@pytest.mark.parametrize("name", ["speed", "streams"])
+def test_tables_of_speeds_come_from_the_figures(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
     readme = (ROOT / "README.md").read_text()
-    assert speed.with_table(readme, json.loads(speed.FIGURES.read_text())) == readme
+    assert benchmark.with_table(readme, json.loads(benchmark.FIGURES.read_text())) == readme
+
+
+def test_the_first_screen_of_the_readme_is_a_real_run(tmp_path, monkeypatch, capfd):
+    """But for speed, time and memory, which differ from run to run."""
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+    commands = [line[2:].split("#")[0].split()[1:] for line in block.splitlines() if line.startswith("$ ")]
+    expected = [line for line in block.splitlines() if not line.startswith("$ ")]
+    monkeypatch.setenv("ONLINEBOOST_QUIET", "1")
+    for command in commands:
+        with pytest.raises(SystemExit):
+            main(command)
+    out, err = capfd.readouterr()
+    assert _steady((err + out).splitlines()) == _steady(expected)
+
+
+def _steady(lines: list[str]) -> list[str]:
+    lines = [re.sub(r" \(.*/s\)", "", line) for line in lines]
+    return [line for line in lines if not line.startswith(("time:", "memory:", "onlineboost: compil"))]
 
 
 def test_every_link_leads_somewhere():
-    import re
-
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

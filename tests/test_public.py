@@ -33,7 +33,7 @@ def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
         for _ in range(2)
     )
     assert (
-        "compiling for this machine, once for each kind of model and of file ...\nonlineboost: compiled in "
+        "compiling for this machine: once for each kind of model and of file, some ten seconds each ...\nonlineboost: compiled in "
         in first.stderr
     )
     assert second.stderr == ""

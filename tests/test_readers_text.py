@@ -425,7 +425,10 @@ def test_every_fault_has_an_example():
     assert {KINDS[kind] for kind in FAULTS} | {faults.LONG_RECORD} == set(faults.EXPECTED)
 
 
-@pytest.mark.parametrize(("kind", "example"), [(kind, example) for kind in FAULTS for example in FAULTS[kind]])
+EXAMPLES = [pytest.param(kind, e, id=f"{kind}-{e[0]}-{n}") for kind in FAULTS for n, e in enumerate(FAULTS[kind])]
+
+
+@pytest.mark.parametrize(("kind", "example"), EXAMPLES)
 def test_a_fault_is_refused_at_its_place_or_skipped_and_counted(kind, example):
     format, line, column = example
     weight = "w" if format in ("csv", "jsonl") else None
@@ -518,8 +521,8 @@ def test_the_257th_spelling_of_a_label_is_refused(format):
     check(format, text.encode(), Options())
 
 
-@pytest.mark.parametrize("before", ["", "\n", "\r\n\r\n", "\n" * 40, "\ufeff"])
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("before", ["", "\n", "\r\n\r\n", "\n" * 40, "\ufeff"], ids=["", "n", "rnrn", "40n", "mark"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"], ids=["comma", "semicolon", "tab", "bar"])
 def test_the_separator_is_guessed_from_the_first_line_that_is_not_empty(before, separator):
     text = f"{before}label,a,b\n1,2,red\n0,3,\n".replace(",", separator).encode()
     expected = read("csv", text, Options(separator=separator))
@@ -535,11 +538,15 @@ def test_a_quote_within_a_heading_does_not_hide_the_separator():
     assert guess_separator(b'size (6" pipe);label;b\n1;1;5\n2;0;"x"\n') == ";"
 
 
-@pytest.mark.parametrize("columns", range(1, 40))
-def test_the_first_line_is_read_whole_wherever_the_buffer_ends(columns):
-    cells = ["label", *(f"c{n}" for n in range(columns))]
-    check("csv", (",".join(cells) + "\n" + ",".join(["1"] * len(cells))).encode(), Options())
-    check("csv", (",".join(["1"] * len(cells)) + ",").encode(), Options(header=False, label="0"))
+def test_the_first_line_is_read_whole_wherever_the_buffer_ends():
+    for columns in range(1, 40):
+        cells = ["label", *(f"c{n}" for n in range(columns))]
+        check("csv", (",".join(cells) + "\n" + ",".join(["1"] * len(cells))).encode(), Options())
+
+
+def test_a_separator_at_the_very_end_is_followed_by_an_empty_cell():
+    for columns in range(1, 40):
+        check("csv", b"1," * columns, Options(header=False, label="0"))
 
 
 def test_an_empty_csv_has_no_rows_whatever_columns_are_named():

@@ -96,10 +96,7 @@ def hot(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def lean(function: Callable[P, R]) -> Callable[P, R]:
-    """``njit`` for what is called from ``hot`` code now and then: counts no references either, but is not inlined.
-
-    Whatever is inlined is compiled again in every caller, and in theirs.
-    """
+    """``njit`` for what is called from ``hot`` code now and then: counts no references either."""
     return njit(function, lean=True)
 
 
@@ -121,7 +118,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         if self.depth == 1:
             self.began = time.perf_counter()
             if not self.said and not os.environ.get("ONLINEBOOST_QUIET"):
-                _say("compiling for this machine, once for each kind of model and of file ...")
+                _say("compiling for this machine: once for each kind of model and of file, some ten seconds each ...")
             self.said = True
 
     def on_end(self, event: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,8 +53,22 @@ for command in (train, predict, evaluate, inspect, convert):
 
 
 @app.command()
-def demo() -> None:
-    """Every algorithm against its own base learner, on real data that come with the package."""
+def demo(
+    export: Annotated[Path | None, typer.Option("--export", help="Only write the data, to this CSV file.")] = None,
+) -> None:
+    """Every algorithm against its own base learner, on real data that come with the package.
+
+    Examples:
+
+      onlineboost demo
+
+      onlineboost demo --export letter.csv
+    """
+    if export is not None:
+        from onlineboost.datasets.letter import export_letter
+
+        export_letter(export)
+        return
     from onlineboost.cli.demo import run
 
     run()

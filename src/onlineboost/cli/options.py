@@ -34,10 +34,10 @@ def _option(*names: str, help: str, panel: str = DATA, **more: Any) -> Any:
 
 Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
 FormatOption = Annotated[
-    Format | None, _option("--format", "-f", help="Format of the files. [default: as name or first line tell]")
+    Format | None, _option("--format", "-f", help="Format of the files. (default: as name or first line tell)")
 ]
 Label = Annotated[
-    str | None, _option("--label", "-l", help="Column of the label, by name or position. [default: label]")
+    str | None, _option("--label", "-l", help="Column of the label, by name or position. (default: label)")
 ]
 Weight = Annotated[str | None, _option("--weight", help="Column of importance weights.")]
 Drop = Annotated[list[str] | None, _option("--drop", help="Column to leave out; can be repeated.")]
@@ -47,17 +47,17 @@ Categorical = Annotated[
 ]
 Positive = Annotated[
     str | None,
-    _option("--positive", help="The positive label; all others are negative. [default: 1, else the second met]"),
+    _option("--positive", help="The positive label; all others are negative. (default: 1, else the second met)"),
 ]
 Bits = Annotated[int, _option("--bits", "-b", help="Features are numbered by a hash of this many bits.", min=1, max=30)]
 Header = Annotated[
     bool | None,
     _option(
         "--header/--no-header",
-        help="Whether CSV begins with names. [default: if the label is one, or none is a number]",
+        help="Whether CSV begins with names. (default: if the label is one, or none is a number)",
     ),
 ]
-Separator = Annotated[str | None, _option("--separator", help="Of CSV. [default: as the first line looks]")]
+Separator = Annotated[str | None, _option("--separator", help="Of CSV. (default: as the first line looks)")]
 OnErrorOption = Annotated[
     OnError, _option("--on-error", help="Refuse records that cannot be read, or skip and count them.")
 ]

@@ -72,7 +72,7 @@ def train(
     on_error: o.OnErrorOption = o.OnError.RAISE,
     algorithm: Annotated[Algorithm, _in(BOOSTING, "--algorithm", "-a", help="How to boost.")] = Algorithm.BBM,
     n: Annotated[int, _in(BOOSTING, "--learners", "-n", help="Number of weak learners.", min=1)] = 21,
-    gamma: Annotated[float | None, _in(BOOSTING, "--gamma", help="Their edge over guessing. [default: 0.1]")] = None,
+    gamma: Annotated[float | None, _in(BOOSTING, "--gamma", help="Their edge over guessing. (default: 0.1)")] = None,
     delivery: Annotated[
         Delivery, _in(BOOSTING, "--delivery", help="Weights as importance, or as chances.")
     ] = Delivery.AUTO,

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
 from onlineboost.batch import Floats32, Ints
+
+# As in the UCI repository.
+_FIRST = ("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar")
+_LAST = ("y2bar", "xybar", "x2ybr", "xy2br", "x-ege", "xegvy", "y-ege", "yegvx")
+NAMES = _FIRST + _LAST
 
 
 def load_letter() -> tuple[Floats32, Ints]:
@@ -18,3 +24,12 @@ def load_letter() -> tuple[Floats32, Ints]:
     """
     with (files("onlineboost.datasets") / "data" / "letter.npz").open("rb") as file, np.load(file) as data:
         return data["features"].astype(np.float32), np.where(data["letters"] <= b"M", 1, -1).astype(np.int64)
+
+
+def export_letter(path: Path) -> None:
+    """Write the pictures to a CSV file, with the column "half": A-M or N-Z."""
+    X, y = load_letter()
+    rows = (
+        ",".join([*(f"{x:.0f}" for x in row), "A-M" if sign > 0 else "N-Z"]) for row, sign in zip(X, y, strict=True)
+    )
+    path.write_text("\n".join([",".join([*NAMES, "half"]), *rows]) + "\n")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from onlineboost._jit import f32, i64, njit, u64
 from onlineboost.batch import LARGEST, Floats, Ints
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.cells import NO_TIME, SLOTS, put_moment, put_text
+from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
+from onlineboost.readers.cells import MISSING, MOMENT, NO_TIME, SLOTS, classify_text, put_cell
 from onlineboost.readers.hashing import name_hash
 from onlineboost.readers.pages import Orders, Page, Pager
 from onlineboost.readers.recipe import roles as find_roles
@@ -27,7 +28,6 @@ from onlineboost.readers.rows import (
     Rows,
     note,
     put,
-    put_category,
 )
 from onlineboost.readers.words import Bytes
 
@@ -216,7 +216,7 @@ def _fill_numbers(
                 note(rows, index, rows.scratch, 0, size)
             put(rows, r * width + at, index, numbers[r])
         else:
-            put_category(rows, r * width + at, mask, size, rows.scratch, 0, 0)
+            put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
 
 
 @njit
@@ -225,9 +225,9 @@ def _fill_moments(
 ) -> None:
     for r in range(n):
         if there[r]:
-            put_moment(rows, r * width + at, mask, size, days[r], seconds[r])
+            put_cell(rows, r * width + at, mask, size, MOMENT, float(seconds[r]), days[r], rows.scratch, 0, 0)
         else:
-            put_category(rows, r * width + at, mask, size, rows.scratch, 0, 0)
+            put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
 
 
 @njit
@@ -244,13 +244,10 @@ def _fill_texts(
     category: bool,
 ) -> None:
     for r in range(n):
-        k = r * width + at
-        if not there[r]:
-            put_category(rows, k, mask, size, rows.scratch, 0, 0)
-        elif category:
-            put_category(rows, k, mask, size, text, offsets[r], offsets[r + 1])
-        else:
-            put_text(rows, k, mask, size, text, offsets[r], offsets[r + 1])
+        a, b = offsets[r], offsets[r + 1]
+        kind, value, days = (KIND_CATEGORY, 0.0, 0) if category else classify_text(text, a, b)
+        kind = kind if there[r] else MISSING
+        put_cell(rows, r * width + at, mask, size, kind, value, days, text, a, b)
 
 
 @njit

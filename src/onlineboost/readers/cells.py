@@ -13,68 +13,96 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import hot, i64, lean, njit
-from onlineboost.readers.faults import LARGE_NUMBER
+from onlineboost._jit import i64, lean, njit, u64
 from onlineboost.readers.floats import any_number
-from onlineboost.readers.rows import Rows, good, put_category, put_number
+from onlineboost.readers.hashing import name_hash, text_hash
+from onlineboost.readers.rows import Rows, good, note, put
 from onlineboost.readers.words import Bytes, byte
 
+NUMBER, CATEGORY, MISSING, MOMENT, TOO_LARGE = range(5)  # kinds of cells
 NO_DATE = -(1 << 40)
 NO_TIME = -1
 SLOTS = 4  # the most features that a cell can become
 _MONTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-_DOT_MONTH, _DOT_WEEKDAY, _DOT_HOUR = (np.frombuffer(part, np.uint8) for part in (b".month", b".weekday", b".hour"))
+_PARTS = np.frombuffer(b".month=  .weekday=.hour=   ", np.uint8)  # nine bytes each
+_PART_SIZES = np.array([7, 9, 6])
+_TRUE, _FALSE, _NAN, _INF, _INFINITY = (
+    np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"nan", b"inf", b"infinity")
+)
 
 
 @lean
-def put_cell(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
-    """The features of a cell of unknown type; the column's name is in the scratch memory, ``size`` bytes long.
+def put_cell(
+    rows: Rows, k: int, mask: int, size: int, kind: int, value: float, days: int, text: Bytes, at: int, end: int
+) -> int:
+    """The features of a cell as entries from k on; the number of the next one.
 
-    The number of the next entry, or a fault with a minus.
+    The column's name is in the scratch memory, ``size`` bytes long. A NUMBER has a value, a CATEGORY a text, a MOMENT
+    days since 1970 and, as its value, seconds of the day or NO_TIME; what is MISSING has nothing.
     """
-    if at == end:
-        return put_category(rows, k, mask, size, text, at, end)
+    scratch = rows.scratch
+    parts = 1 if kind != MOMENT else 3 if value == NO_TIME else 4
+    for part in range(parts):
+        n = size
+        x = 1.0
+        if kind == NUMBER:
+            x = value
+        elif kind == CATEGORY or kind == MISSING:
+            scratch[n] = 61
+            n += 1
+            if kind == CATEGORY:
+                for i in range(at, end):
+                    scratch[n + i - at] = text[i]
+                n += end - at
+        elif part == 0:
+            x = (days - 10957 + max(value, 0.0) / 86400) / 365.2425
+        else:
+            for i in range(_PART_SIZES[part - 1]):
+                scratch[n] = _PARTS[9 * (part - 1) + i]
+                n += 1
+            figure = _month(days) if part == 1 else (days + 3) % 7 if part == 2 else i64(value) // 3600
+            if figure >= 10:
+                scratch[n] = 48 + figure // 10
+                n += 1
+            scratch[n] = 48 + figure % 10
+            n += 1
+        # What has an equals sign in it is no number, so that it need not be looked at for one.
+        hashed = text_hash(scratch, 0, n, u64(0)) if n > size else name_hash(scratch, 0, n, u64(0))
+        index = i64(hashed) & mask
+        if np.float32(x) != 0 and rows.seen.size and not rows.seen[index]:
+            note(rows, index, scratch, 0, n)
+        k = put(rows, k, index, x)
+    return k
+
+
+@njit
+def classify(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
+    """Kind, value and days of a cell of which only the text is known."""
+    if at == end or _is_word(text, at, end, _NAN):
+        return MISSING, 0.0, 0
     value, after = any_number(text, at, end)
     if after == end:
-        return put_number(rows, k, mask, rows.scratch, 0, size, value) if good(value) else -LARGE_NUMBER
-    return put_word(rows, k, mask, size, text, at, end)
-
-
-@lean
-def put_word(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
-    """``put_cell`` for what is no number."""
-    if _is(text, at, end, 110, 97, 110):  # nan
-        return put_category(rows, k, mask, size, text, at, at)
+        return (NUMBER if good(value) else TOO_LARGE), value, 0
     sign = at + (byte(text, at) == 43 or byte(text, at) == 45)
-    if _is(text, sign, end, 105, 110, 102) or _is_word(text, sign, end, _INFINITY):
-        return -LARGE_NUMBER
+    if _is_word(text, sign, end, _INF) or _is_word(text, sign, end, _INFINITY):
+        return TOO_LARGE, 0.0, 0
     if _is_word(text, at, end, _TRUE):
-        return put_number(rows, k, mask, rows.scratch, 0, size, 1.0)
+        return NUMBER, 1.0, 0
     if _is_word(text, at, end, _FALSE):
-        return put_number(rows, k, mask, rows.scratch, 0, size, 0.0)
-    return put_text(rows, k, mask, size, text, at, end)
+        return NUMBER, 0.0, 0
+    return classify_text(text, at, end)
 
 
-@lean
-def put_text(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
-    """The features of a string: a date if it looks like one."""
+@njit
+def classify_text(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
+    """Kind, value and days of a string: a date if it looks like one."""
     days, seconds = parse_moment(text, at, end)
-    if days != NO_DATE:
-        return put_moment(rows, k, mask, size, days, seconds)
-    return put_category(rows, k, mask, size, text, at, end)
+    return (CATEGORY, 0.0, 0) if days == NO_DATE else (MOMENT, float(seconds), days)
 
 
-_TRUE, _FALSE, _INFINITY = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"infinity"))
-
-
-@hot
-def _is(text: Bytes, at: int, end: int, a: int, b: int, c: int) -> bool:
-    """Whether the text is this word of three letters, in small or capital letters."""
-    return end - at == 3 and text[at] | 32 == a and text[at + 1] | 32 == b and text[at + 2] | 32 == c
-
-
-@hot
+@njit
 def _is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
+    """Whether the text is this word, in small or capital letters."""
     if end - at != word.size:
         return False
     for i in range(word.size):
@@ -83,7 +111,7 @@ def _is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
     return True
 
 
-@lean
+@njit
 def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
     """Days since 1970 and seconds of the day of ``2026-11-15`` or ``2026-11-15T23:59:59.5Z``; an offset leads to UTC.
 
@@ -137,7 +165,7 @@ def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
     return (days, min(seconds, 86399)) if i == end else (NO_DATE, NO_TIME)
 
 
-@lean
+@njit
 def _pair(text: Bytes, at: int) -> int:
     """Two digits, or a large negative number."""
     a, b = i64(text[at]) - 48, i64(text[at + 1]) - 48
@@ -152,16 +180,6 @@ def days_of(year: int, month: int, day: int) -> int:
     return 365 * y + y // 4 - y // 100 + y // 400 + since_march - 719468
 
 
-@lean
-def put_moment(rows: Rows, k: int, mask: int, size: int, days: int, seconds: int) -> int:
-    """A date as years since 2000 and as indicators of month, weekday (0: Monday) and, if there is a time, hour."""
-    years = (days - 10957 + max(seconds, 0) / 86400) / 365.2425
-    k = put_number(rows, k, mask, rows.scratch, 0, size, years)
-    k = _put_part(rows, k, mask, size, _DOT_MONTH, _month(days))
-    k = _put_part(rows, k, mask, size, _DOT_WEEKDAY, (days + 3) % 7)
-    return k if seconds == NO_TIME else _put_part(rows, k, mask, size, _DOT_HOUR, seconds // 3600)
-
-
 @njit
 def _month(days: int) -> int:
     """The month of a day, by the inverse of ``days_of``."""
@@ -170,15 +188,3 @@ def _month(days: int) -> int:
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
     since_march = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
     return ((5 * since_march + 2) // 153 + 2) % 12 + 1
-
-
-@lean
-def _put_part(rows: Rows, k: int, mask: int, size: int, part: Bytes, value: int) -> int:
-    for i in range(part.size):
-        rows.scratch[size + i] = part[i]
-    at = n = size + part.size + 8  # the figures are written where they are not in the way of the name
-    if value >= 10:
-        rows.scratch[n] = 48 + value // 10
-        n += 1
-    rows.scratch[n] = 48 + value % 10
-    return put_category(rows, k, mask, size + part.size, rows.scratch, at, n + 1)

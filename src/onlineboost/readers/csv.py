@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost._jit import f32, hot, lean, njit
-from onlineboost.readers.cells import put_cell
+from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
+from onlineboost.readers.cells import TOO_LARGE, classify, put_cell
 from onlineboost.readers.faults import (
     AFTER_QUOTE,
     BAD_WEIGHT,
     FEW_CELLS,
     FULL,
+    LARGE_NUMBER,
     LONG_LABEL,
     MANY_CELLS,
     MORE,
@@ -47,7 +49,6 @@ from onlineboost.readers.rows import (
     good,
     note,
     put,
-    put_category,
     sign_of,
     undo,
 )
@@ -206,6 +207,7 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     size = table.name_at[column + 1] - first
     for i in range(size):
         rows.scratch[i] = table.name_text[first + i]
-    if role == CATEGORY:
-        return put_category(rows, k, table.mask, size, text, a, b)
-    return put_cell(rows, k, table.mask, size, text, a, b)
+    kind, value, days = (KIND_CATEGORY, 0.0, 0) if role == CATEGORY else classify(text, a, b)
+    if kind == TOO_LARGE:
+        return -LARGE_NUMBER
+    return put_cell(rows, k, table.mask, size, kind, value, days, text, a, b)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost._jit import hot, i64, lean, njit
-from onlineboost.readers.cells import put_text
+from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
+from onlineboost.readers.cells import MISSING, NUMBER, classify_text, put_cell
 from onlineboost.readers.faults import (
     BAD_ESCAPE,
     BAD_NUMBER,
@@ -57,8 +58,6 @@ from onlineboost.readers.rows import (
     Table,
     finish,
     good,
-    put_category,
-    put_number,
     sign_of,
     undo,
 )
@@ -242,9 +241,8 @@ def _scalar(
             return -BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
-        if role == CATEGORY:
-            return put_category(rows, k, table.mask, size, rows.cell, 1, n), after
-        return put_text(rows, k, table.mask, size, rows.cell, 1, n), after
+        kind, value, days = (KIND_CATEGORY, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
+        return put_cell(rows, k, table.mask, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
     if after > i:
         if c != _MINUS and not 48 <= c <= 57:
@@ -272,18 +270,15 @@ def _scalar(
             return -BAD_WEIGHT, i
         carry[1] = value
         return k, after
-    if role == CATEGORY and (number or _is(text, i, after, _TRUE) or _is(text, i, after, _FALSE)):
-        return put_category(rows, k, table.mask, size, text, i, after), after
-    if position >= 0:
+    true, false = _is(text, i, after, _TRUE), _is(text, i, after, _FALSE)
+    missing = _is(text, i, after, _NULL) or _is(text, i, after, _NAN)
+    if not (number or true or false or missing):
+        return -NO_VALUE, i
+    kind = MISSING if missing else KIND_CATEGORY if role == CATEGORY else NUMBER
+    if position >= 0 and kind != KIND_CATEGORY:
         size = _number_name(rows.scratch, size, position)
-    true = _is(text, i, after, _TRUE)
-    if number or true:
-        return put_number(rows, k, table.mask, rows.scratch, 0, size, value if number else 1.0), after
-    if _is(text, i, after, _FALSE):
-        return k, after
-    if _is(text, i, after, _NULL) or _is(text, i, after, _NAN):
-        return put_category(rows, k, table.mask, size, text, i, i), after
-    return -NO_VALUE, i
+    x = value if number else 1.0 if true else 0.0
+    return put_cell(rows, k, table.mask, size, kind, x, 0, text, i, after), after
 
 
 _TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))

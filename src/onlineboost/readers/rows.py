@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onlineboost._jit import f32, hot, i64, lean, njit, u64
+from onlineboost._jit import f32, hot, lean, njit, u64
 from onlineboost.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.readers.faults import NEW_LABEL, OK
-from onlineboost.readers.hashing import name_hash, text_hash
 from onlineboost.readers.words import Bytes
 
 # The entries of ``state``.
@@ -128,26 +127,3 @@ def undo(rows: Rows, names: int, name_bytes: int) -> None:
 def good(value: float) -> bool:
     """Whether a number can be a feature or a weight."""
     return abs(value) <= LARGEST
-
-
-@lean
-def put_number(rows: Rows, k: int, mask: int, text: Bytes, at: int, end: int, value: float) -> int:
-    """A numeric feature by its name."""
-    index = i64(name_hash(text, at, end, u64(0))) & mask
-    if f32(value) != 0 and rows.seen.size and not rows.seen[index]:
-        note(rows, index, text, at, end)
-    return put(rows, k, index, value)
-
-
-@lean
-def put_category(rows: Rows, k: int, mask: int, size: int, text: Bytes, at: int, end: int) -> int:
-    """The indicator "name=value", where the scratch memory begins with a name of this size."""
-    scratch = rows.scratch
-    scratch[size] = 61
-    for i in range(at, end):
-        scratch[size + 1 + i - at] = text[i]
-    size += 1 + end - at
-    index = i64(text_hash(scratch, 0, size, u64(0))) & mask
-    if rows.seen.size and not rows.seen[index]:
-        note(rows, index, scratch, 0, size)
-    return put(rows, k, index, 1.0)
