@@ -32,10 +32,8 @@ def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
         for _ in range(2)
     )
-    assert (
-        "compiling for this machine: once for each kind of model and of file, some ten seconds each ...\nonlineboost: compiled in "
-        in first.stderr
-    )
+    assert "onlineboost: compiling for this machine: once" in first.stderr
+    assert "onlineboost: compiled in " in first.stderr
     assert second.stderr == ""
 
 
