@@ -75,9 +75,9 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("."))
-    parser.add_argument("options", nargs="*", default=["--checkpoint-every", "10000"])
-    given = parser.parse_args()
-    resumed = trials(given.file, given.folder, given.trials, given.seed, given.options)
+    given, rest = parser.parse_known_args()
+    options = [option for option in rest if option != "--"] or ["--checkpoint-every", "10000"]
+    resumed = trials(given.file, given.folder, given.trials, given.seed, options)
     print(f"{given.trials} trials, {resumed} kills with a checkpoint to go on from: the same bytes every time")
 
 

@@ -364,6 +364,25 @@ def test_settings_cannot_change_on_resuming(letters, model, capsys):
     assert "the model keeps the settings it was trained with" in err
 
 
+def test_one_label_alone_is_said(tmp_path, capsys):
+    (tmp_path / "x.vw").write_text("1 | a\n1 | b\n")
+    assert "only one label was met (1)" in run(capsys, "train", tmp_path / "x.vw")[1]
+
+
+def test_a_checkpoint_of_the_second_pass_goes_on_with_the_second_pass(letters, tmp_path, capsys):
+    def train(*options: object) -> None:
+        run(capsys, "train", letters / "first.csv", "-q", *options)
+
+    train("--label", "half", "-n", 3, "--passes", 2, "-o", tmp_path / "whole")
+    train("--label", "half", "-n", 3, "--passes", 2, "-o", tmp_path / "m")
+    loaded = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "m").read_bytes()
+    place = {"files": [str(letters / "first.csv")], "pass": 2, "rows": 4000, "passes": 2}
+    persist.save(loaded[0], tmp_path / "m", loaded[1], {**loaded[2], "unfinished": place})
+    train("--resume", tmp_path / "m")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "m").read_bytes()
+
+
 def test_a_reader_that_goes_away_is_no_traceback(letters, model):
     process = subprocess.Popen(
         command("predict", model, *[letters / "first.csv"] * 20),

@@ -405,6 +405,7 @@ def test_the_format_is_told_by_the_content(content, format):
         ("people.csv", {}, DataError, r"which column is the label\? Name it \(--label NAME\)"),
         ("people.parquet", {}, DataError, r"which column is the label\?"),
         ("people.csv", {"label": "good", "weight": "heavy"}, DataError, "no column 'heavy' for the weight"),
+        ("people.csv", {"label": "good", "drop": "heavy"}, DataError, "no column 'heavy' for --drop"),
         ("people.csv", {"format": "xml"}, ParameterError, "one of vw, libsvm"),
         ("people.csv", {"bits": 31}, ParameterError, "from 1 to 30"),
         ("people.csv", {"batch_size": 0}, ParameterError, "at least 1"),
@@ -429,11 +430,46 @@ def test_what_is_no_stream_is_refused(source):
         list(open_stream(source))
 
 
-def test_closing_a_stream_ends_its_thread(tables):
+def test_closing_or_forgetting_a_stream_ends_its_thread(tables):
     before = threading.active_count()
     with open_stream(tables / "people.csv", batch_size=1, **OPTIONS) as stream:
         next(stream)
     assert threading.active_count() == before
+    stream = open_stream(tables / "people.csv", batch_size=1, **OPTIONS)
+    next(stream)
+    thread = stream._pages.thread
+    del stream
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("name", ["x.vw", "x.libsvm", "x.csv", "x.jsonl", "x.parquet"])
+def test_labels_are_not_looked_at_when_nobody_learns(tmp_path, name):
+    """Any number of them, of any kind."""
+    rows = [{"a": k % 3 + 1, "label": k} for k in range(600)]
+    (tmp_path / "x.vw").write_text("".join(f"{row['label']}x | a:{row['a']}\n" for row in rows))
+    (tmp_path / "x.libsvm").write_text("".join(f"{row['label']}x 7:{row['a']}\n" for row in rows))
+    (tmp_path / "x.csv").write_text("label,a\n" + "".join(f"{row['label']}x,{row['a']}\n" for row in rows))
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    batch = next(open_stream(tmp_path / name, labels="ignored"))
+    assert batch.values.tolist() == [row["a"] for row in rows]
+    assert np.isnan(batch.y).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("x.vw", {"label": "a"}, "label='a': expected nothing: vw text has no columns"),
+        ("x.libsvm", {"drop": ["a"]}, "libsvm text has no columns"),
+        ("x.vw", {"header": True}, "header=True: expected nothing: it is for CSV"),
+        ("x.jsonl", {"separator": ";"}, "separator=';': expected nothing: it is for CSV"),
+    ],
+)
+def test_an_option_without_effect_is_refused(tmp_path, name, options, message):
+    (tmp_path / name).write_text("1 | a\n")
+    with pytest.raises(ParameterError, match=message):
+        open_stream(tmp_path / name, **options)
 
 
 def test_columns_can_be_dropped_or_taken_as_names():

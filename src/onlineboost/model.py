@@ -200,7 +200,7 @@ class OnlineClassifier(Parameters, ABC):
         if self._recipe() is not None and not isinstance(X, Batch) and not _is_stream(X):
             from onlineboost.readers import open_stream
 
-            X = open_stream(X, like=self, labels="optional")
+            X = open_stream(X, like=self, labels="ignored")
         if isinstance(X, Batch) or _is_stream(X):
             return self._score_stream(X)
         source = check_features(X)

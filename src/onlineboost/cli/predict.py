@@ -53,7 +53,7 @@ def predict(
     examples = 0
     try:
         with (
-            open_stream(files, like=loaded.model, labels="optional", **options) as stream,
+            open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
             Progress("predicting", stream.size, quiet or output == "-") as progress,
         ):
             for batch in stream:

@@ -144,6 +144,9 @@ def train(
         }
     job.run(training, files, stream_options, recipe, unfinished)
     result = job.summary(training)
+    if len(result["labels"]) < 2:
+        known = ", ".join(map(str, result["labels"]))
+        print(f"onlineboost: only one label was met ({known}): there is nothing to tell apart", file=sys.stderr)
     if holdout:
         from onlineboost.cli.evaluate import measure
 
@@ -201,6 +204,7 @@ class Job:
         names = expand(files)
         self.lines = len(training.curve.marks)
         place = _place(unfinished, names, self.quiet)
+        self.passes = max(self.passes, place.get("passes", 1))
         old = {kind: signal.signal(kind, self._stop) for kind in (signal.SIGINT, signal.SIGTERM)}
         began = time.perf_counter()
         try:

@@ -57,7 +57,9 @@ class ArrowReader:
         names = list(columns)
         recipe = self.orders.recipe
         try:
-            roles = dict(zip(names, find_roles(recipe, names, path, self.orders.labelled), strict=True))
+            roles = dict(
+                zip(names, find_roles(recipe, names, path, self.orders.labelled, self.orders.ignored), strict=True)
+            )
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
         columns = {name: column for name, column in columns.items() if roles[name] != IGNORED}

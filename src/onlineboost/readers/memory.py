@@ -108,7 +108,7 @@ def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, orders: Orders) 
 
 @functools.lru_cache(8)
 def _row_reader(recipe: Recipe) -> TextReader:
-    return TextReader("jsonl", Orders(recipe, Labels(), False, False, 1, named=False), Layout(), chunk=1 << 12)
+    return TextReader("jsonl", Orders(recipe, Labels(), False, True, False, 1, named=False), Layout(), chunk=1 << 12)
 
 
 def row_batch(x: Mapping[Any, Any], recipe: Recipe) -> Batch:

@@ -39,6 +39,7 @@ class Orders(NamedTuple):
     recipe: Recipe
     labels: Labels  # known so far
     labelled: bool  # every row must have a label
+    ignored: bool  # labels are not looked at
     skip: bool  # records that cannot be read are skipped, not refused
     batch_size: int
     named: bool  # names of features are wanted

@@ -17,21 +17,23 @@ from onlineboost.readers.words import SLACK
 DEFAULT_LABEL = "label"
 
 
-def roles(recipe: Recipe, names: list[str], where: str, labelled: bool) -> list[int]:
-    """The role of each column. Columns that were named must exist, the label only if it is needed."""
+def roles(recipe: Recipe, names: list[str], where: str, labelled: bool, ignored: bool = False) -> list[int]:
+    """The role of each column. Columns that were named must exist, where examples are to be learnt from."""
     found = [FEATURE] * len(names)
-    for wanted, role in ((recipe.drop, IGNORED), (recipe.categorical, CATEGORY)):
+    for what, wanted, role in (("drop", recipe.drop, IGNORED), ("categorical", recipe.categorical, CATEGORY)):
         for name in wanted:
             if name in names:
                 found[names.index(name)] = role
-    if recipe.weight is not None:
+            elif labelled:
+                raise DataError(f"{where}: no column {name!r} for --{what}; the columns are {_some(names)}")
+    if recipe.weight is not None and (labelled or _has(recipe.weight, names)):
         found[_find(recipe.weight, names, "weight", where)] = WEIGHT
     label = recipe.label if recipe.label is not None else DEFAULT_LABEL
     if labelled or _has(label, names):
         if recipe.label is None and DEFAULT_LABEL not in names:
             known = f"the columns are {_some(names)}" if names else "there are no columns"
             raise DataError(f"{where}: which column is the label? Name it (--label NAME); {known}")
-        found[_find(label, names, "label", where)] = LABEL
+        found[_find(label, names, "label", where)] = IGNORED if ignored else LABEL
     return found
 
 
@@ -44,9 +46,9 @@ def table(recipe: Recipe, names: list[str], roles: list[int], labelled: bool, se
     return Table(recipe.mask, labelled, separator, np.array(roles, np.int64), name_at, text, index)
 
 
-def special(recipe: Recipe, labelled: bool) -> Table:
+def special(recipe: Recipe, labelled: bool, ignored: bool = False) -> Table:
     """For formats whose names come with the rows: only the names that are no ordinary features."""
-    pairs = [(str(recipe.label) if recipe.label is not None else DEFAULT_LABEL, LABEL)]
+    pairs = [(str(recipe.label) if recipe.label is not None else DEFAULT_LABEL, IGNORED if ignored else LABEL)]
     pairs += [(str(recipe.weight), WEIGHT)] if recipe.weight is not None else []
     pairs += [(name, IGNORED) for name in recipe.drop] + [(name, CATEGORY) for name in recipe.categorical]
     return table(recipe, [name for name, _ in pairs], [role for _, role in pairs], labelled)
@@ -88,7 +90,7 @@ def sign_of(labels: Labels, label: Any, positive: Any) -> float:
     if str(label) == str(positive):
         labels.positive = label
         return 1.0
-    if -1.0 not in [labels.encode_one(known) for known in labels.known]:
+    if not labels.__getstate__()[0]:  # no negative label so far
         labels.negative = label
     elif labels.negative != label:
         labels.negative = f"not {positive}"

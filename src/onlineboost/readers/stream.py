@@ -68,6 +68,10 @@ class Stream(Iterator[Batch]):
     def __exit__(self, *problem: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if isinstance(self._pages, _Ahead):  # its thread knows nothing of this object, so that this is called
+            self._pages.stopped.set()
+
 
 def open_stream(
     source: Any,
@@ -83,7 +87,7 @@ def open_stream(
     separator: str | None = None,
     y: Any = None,
     sample_weight: Any = None,
-    labels: Literal["required", "optional"] = "required",
+    labels: Literal["required", "optional", "ignored"] = "required",
     on_error: Literal["raise", "skip"] = "raise",
     batch_size: int = 1 << 14,
     like: Any = None,
@@ -103,7 +107,7 @@ def open_stream(
     bits : features are numbered by a hash of their names with this many bits
     header, separator : of CSV; None: as the first line looks
     y, sample_weight : labels and weights for arrays and frames that do not hold them
-    labels : "optional" lets rows without a label pass, for prediction
+    labels : "optional" lets rows without a label pass; "ignored" does not look at them, for prediction
     on_error : "skip" leaves out records that cannot be read, and counts them
     batch_size : the largest number of rows of a batch
     like : a model; columns and labels are understood as when it was trained
@@ -122,17 +126,17 @@ def open_stream(
         recipe, known = _like(like, label, weight)
     recipe.check()
     formats.check_format(format)
-    check_one_of("labels", labels, ("required", "optional"))
+    check_one_of("labels", labels, ("required", "optional", "ignored"))
     check_one_of("on_error", on_error, ("raise", "skip"))
     check_count("batch_size", batch_size)
     if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or ord(separator) > 127):
         raise ParameterError("separator", separator, "one character")
     layout = Layout(header, separator)
-    orders = Orders(recipe, known, labels == "required", on_error == "skip", int(batch_size), named=True)
+    required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
+    orders = Orders(recipe, known, required, ignored, skip, int(batch_size), named=True)
     kind = memory.kind_of(source)
     if kind == "files":
-        names = files.expand(source)
-        return _open_files(names, format, orders, layout)
+        return _open_files(files.expand(source), format, orders, layout, checked=like is None)
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, orders)
     elif kind == "arrays":
@@ -142,18 +146,30 @@ def open_stream(
     return Stream(pages, recipe, known, None, ahead=False)
 
 
-def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout) -> Stream:
+def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout, checked: bool) -> Stream:
     if format is None:
         found = [formats.by_name(name) or formats.by_content(name, files.first_bytes(name)) for name in names]
         format = formats.same_format(names, found)
     if format == "tsv":
         format, layout = "csv", layout._replace(separator=layout.separator or "\t")
+    _check_options(format, orders.recipe if checked else Recipe(), layout)
     size = files.total_size(names)
     if format in arrow.FORMATS:
         pages = _arrow_pages(format, names, orders)
     else:
         pages = _text_pages(TextReader(format, orders, layout), names)
     return Stream(pages, orders.recipe, orders.labels, size, ahead=True)
+
+
+def _check_options(format: str, recipe: Recipe, layout: Layout) -> None:
+    """An option that would have no effect is a mistake."""
+    if format in ("vw", "libsvm"):
+        for name in ("label", "weight", "drop", "categorical"):
+            if getattr(recipe, name) not in (None, ()):
+                raise ParameterError(name, getattr(recipe, name), f"nothing: {format} text has no columns")
+    for name, value in layout._asdict().items():
+        if value is not None and format != "csv":
+            raise ParameterError(name, value, f"nothing: it is for CSV, not for {format}")
 
 
 def _text_pages(reader: TextReader, names: list[str]) -> Iterator[Page]:
@@ -236,6 +252,3 @@ class _Ahead(Iterator[Page]):
         self.stopped.set()
         self.ended = True
         self.thread.join()
-
-    def __del__(self) -> None:
-        self.stopped.set()

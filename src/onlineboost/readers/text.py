@@ -136,6 +136,8 @@ class TextReader:
         spelling = rows.label[: state[LABEL_SIZE]].tobytes()
         known = int(state[SPELLINGS])
         state[FAULT] = state[LABEL_AT]
+        if self.orders.ignored:
+            return self._learn_spelling(spelling, known % MOST_SPELLINGS, np.nan)
         label = self._label(spelling)
         if label is None:
             return self._fault(BAD_LABEL, path)
@@ -147,12 +149,14 @@ class TextReader:
         except DataError as problem:
             hint = "" if positive is not None else "; or name the positive one (--positive LABEL)"
             return self._fault(BAD_LABEL, path, f"{problem}{hint}")
-        at = known * LONGEST_LABEL
+        return self._learn_spelling(spelling, known, sign)
+
+    def _learn_spelling(self, spelling: bytes, number: int, sign: float) -> None:
+        rows, at = self.pager.rows, number * LONGEST_LABEL
         rows.spelling[at : at + len(spelling)] = np.frombuffer(spelling, np.uint8)
-        rows.spelling_size[known] = len(spelling)
-        rows.spelling_sign[known] = sign
-        state[SPELLINGS] = known + 1
-        return None
+        rows.spelling_size[number] = len(spelling)
+        rows.spelling_sign[number] = sign
+        rows.state[SPELLINGS] = number + 1
 
     def _label(self, spelling: bytes) -> Any:
         """A label's value: a number where it can be one."""
@@ -190,7 +194,7 @@ class TextReader:
     def _table(self, source: ByteSource) -> Table:
         recipe, labelled = self.orders.recipe, self.orders.labelled
         if self.format == "jsonl":
-            return special(recipe, labelled)
+            return special(recipe, labelled, self.orders.ignored)
         if self.format != "csv":
             return table(recipe, [], [], labelled)
         state = self.pager.rows.state
@@ -216,7 +220,7 @@ class TextReader:
             state[AT] = after
         need = 2 * self.text.size + sum(len(name.encode()) for name in names)
         self.pager.rows = self.pager.rows._replace(scratch=np.zeros(need, np.uint8))
-        found = roles(recipe, names, source.name, labelled and bool(cells))
+        found = roles(recipe, names, source.name, labelled and bool(cells), self.orders.ignored)
         return table(recipe, names, found, labelled, separator)
 
 
