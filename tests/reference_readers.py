@@ -64,7 +64,12 @@ class Options:
         """Of a member of a JSON object."""
         roles = [(self.label, LABEL), (self.weight, WEIGHT), *((drop, IGNORED) for drop in self.drop)]
         roles += [(name, CATEGORY) for name in self.categorical]
-        return next((role for known, role in roles if known is not None and known.encode() == name), FEATURE)
+        for known, role in roles:
+            if known is not None and known.encode() == name:
+                return role
+            if role == IGNORED and name.startswith(known.encode() + b"."):
+                return role
+        return FEATURE
 
 
 class Fault(Exception):  # noqa: N818
@@ -73,6 +78,7 @@ class Fault(Exception):  # noqa: N818
     def __init__(self, kind: str, at: int) -> None:
         super().__init__(kind)
         self.kind, self.at = kind, at
+        self.header: tuple[int, int | None] = (1, None)  # line and column, if it is in the first line of CSV
 
 
 @dataclass
@@ -206,8 +212,7 @@ def read(format: str, text: bytes, options: Options) -> Result:
         try:
             columns, at, line = csv_columns(text, at, options)
         except Fault as fault:
-            refused = Refusal(text.count(b"\n", 0, fault.at) + 1, None, fault.kind)
-            return result._replace(refusals=[refused])
+            return result._replace(refusals=[Refusal(*fault.header, fault.kind)])
         record = _csv_record(columns)
     seen: set[int] = set()
     while at < len(text):
@@ -274,7 +279,8 @@ def vw_line(text: bytes, at: int, end: int, options: Options) -> Draft | None:
         else:
             raise Fault("INITIAL", start)
     if count == 0 and options.labelled:
-        raise Fault("NO_LABEL", at)
+        touching = bool(words) and not words[0][1].startswith(b"'")
+        raise Fault("TOUCHING" if touching else "NO_LABEL", at)
     groups: dict[int, list[tuple[int, np.float32]]] = {}
     while bar < end:
         following = text.find(b"|", bar + 1, end)
@@ -440,7 +446,7 @@ def moment(cell: bytes) -> tuple[int, int | None] | None:
     hour, minute, second = (int(part or 0) for part in found.groups()[3:6])
     if hour > 23 or minute > 59 or second > 60:
         return None
-    seconds = hour * 3600 + minute * 60 + second
+    seconds = min(hour * 3600 + minute * 60 + second, 86399)  # a leap second is the last of its day
     if found.group(8):
         hours, minutes = int(found.group(9)), int(found.group(10))
         if hours > 23 or minutes > 59:
@@ -448,7 +454,7 @@ def moment(cell: bytes) -> tuple[int, int | None] | None:
         seconds -= (hours * 3600 + minutes * 60) * (1 if found.group(8) == b"+" else -1)
         days += seconds // 86400
         seconds %= 86400
-    return days, min(seconds, 86399)  # a leap second belongs to the minute before it
+    return days, seconds
 
 
 def days_in(year: int, month: int) -> int:
@@ -498,8 +504,9 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
     while after < len(text) or cells:
         try:
             cell, stop = csv_cell(text, after, separator)
-        except Fault:
-            raise Fault("HEADER", 0) from None
+        except Fault as fault:
+            fault.header = (text.count(b"\n", 0, at) + 1, len(text[at:after].decode(errors="replace")) + 1)
+            raise
         cells.append(cell.decode(errors="replace"))
         after = stop + 1
         if text[stop : stop + 1] != separator:
@@ -516,12 +523,15 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
     roles = [FEATURE] * len(names)
     for wanted, role in ((options.drop, IGNORED), (options.categorical, CATEGORY)):
         for name in wanted:
-            if name in names:
-                roles[names.index(name)] = role
+            places = [k for k, n in enumerate(names) if n == name or (role == IGNORED and n.startswith(name + "."))]
+            for k in places:
+                roles[k] = role
+            if cells and options.labelled and not places:
+                raise Fault("NO_COLUMN", 0)
     for wanted, role in ((options.weight, WEIGHT), (options.label, LABEL)):
         if wanted in names:
             roles[names.index(wanted)] = role
-        elif cells and ((role == WEIGHT and wanted is not None) or (role == LABEL and options.labelled)):
+        elif cells and options.labelled and wanted is not None:
             raise Fault("NO_COLUMN", 0)
     at = after if header else at
     return [(name.encode(), role) for name, role in zip(names, roles, strict=True)], at, text.count(b"\n", 0, at) + 1
@@ -679,8 +689,8 @@ def json_value(
             put_text(draft, options, name, string)
         return after
     number, after = number_at(text, i, end)
-    if after > i:  # leading zeros and a bare point, which JSON forbids, are let pass
-        if text[i] in b"+.":
+    if after > i:
+        if not re.fullmatch(rb"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", text[i:after]):
             raise Fault("NO_VALUE", i)
         if not _WORD.fullmatch(text, i, after) or _WORD.match(text, i, end).end() > after:
             raise Fault("BAD_NUMBER", i)

@@ -65,7 +65,8 @@ def model(letters, tmp_path, capsys):
 # ---- train
 
 
-def test_training_says_how_well_it_went(letters, tmp_path, capsys):
+def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ONLINEBOOST_QUIET", "1")
     out, err = run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 5, "-o", tmp_path / "m")
     facts = dict(re.findall(r"^([\w ]+): +(.*)$", out, re.M))
     model, base, _ = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)

@@ -48,7 +48,7 @@ def refusal_of(message: str) -> Refusal:
         return Refusal(1, None, "NO_COLUMN")
     line, column, words = int(found[1]), found[2] and int(found[2]), found[3]
     if column is None:
-        return Refusal(line, None, "SAME_NAME" if words.startswith("two columns") else "HEADER")
+        return Refusal(line, None, "SAME_NAME")
     fitting = [name for name, code in KINDS.items() if words.startswith(faults.EXPECTED.get(code, "\0"))]
     kind = max(fitting, key=lambda name: len(faults.EXPECTED[KINDS[name]]), default="BAD_LABEL")
     return Refusal(line, column, kind)
@@ -57,7 +57,7 @@ def refusal_of(message: str) -> Refusal:
 def reader_for(format: str, options: Options, chunk: int, batch_size: int) -> TextReader:
     label = None if options.label == "label" else options.label
     recipe = Recipe(options.bits, label, options.weight, options.drop, options.categorical)
-    orders = Orders(recipe, Labels(), options.labelled, options.skip, batch_size, named=True)
+    orders = Orders(recipe, Labels(), options.labelled, False, options.skip, batch_size, named=True)
     return TextReader(format, orders, Layout(options.header, options.separator), chunk)
 
 
@@ -335,6 +335,7 @@ LAST = {"vw": "1 | c\n", "libsvm": "1 3:1\n", "csv": "1,1,x\n", "jsonl": '{"labe
 LONG = "1" * 65
 FAULTS = {  # kind: format, line, column of the mistake
     "NO_LABEL": [("vw", "| a", 1), ("libsvm", "1:2 3:4", 1), ("csv", ",1,2", 1), ("jsonl", ' {"a":1}', 2)],
+    "TOUCHING": [("vw", "1| a", 1), ("vw", "1|a b", 1)],
     "LONG_LABEL": [
         ("vw", f"{LONG} | a", 1),
         ("libsvm", f" {LONG} 1:2", 2),
@@ -435,7 +436,8 @@ def test_a_fault_is_refused_at_its_place_or_skipped_and_counted(kind, example):
     text = (FIRST[format] + line + "\n" + LAST[format]).encode()
     place = Refusal(FIRST[format].count("\n") + 1, column, kind)
     for chunk, batch_size in BUFFERS:
-        options = Options(weight=weight, drop=("skip",), categorical=("zip",))
+        named = {"drop": ("skip",), "categorical": ("zip",)} if format == "jsonl" else {}
+        options = Options(weight=weight, **named)
         assert compiled(format, text, options, chunk, batch_size).refusals == [place]
         options.skip = True
         found = compiled(format, text, options, chunk, batch_size)

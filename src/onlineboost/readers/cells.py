@@ -6,7 +6,7 @@
 | true, false | ``name`` = 1 or 0 |
 | a date or a time (ISO 8601) | ``name`` = years since 2000; ``name.month=11``, ``name.weekday=6``, ``name.hour=23`` |
 | any other text | ``name=text`` = 1 |
-| missing: empty, null, nan | ``name=`` = 1 |
+| missing: empty, nan, the null of JSON and Arrow | ``name=`` = 1 |
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
                 return NO_DATE, NO_TIME
     if not (0 <= hour <= 23 and 0 <= minute <= 59 and 0 <= second <= 60):
         return NO_DATE, NO_TIME
-    seconds = hour * 3600 + minute * 60 + second
+    seconds = min(hour * 3600 + minute * 60 + second, 86399)  # a leap second is the last of its day
     if i < end and text[i] == 90:
         i += 1
     elif i < end and (text[i] == 43 or text[i] == 45):
@@ -162,7 +162,7 @@ def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
         days += seconds // 86400
         seconds %= 86400
         i = end
-    return (days, min(seconds, 86399)) if i == end else (NO_DATE, NO_TIME)
+    return (days, seconds) if i == end else (NO_DATE, NO_TIME)
 
 
 @njit

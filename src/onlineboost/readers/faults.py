@@ -35,7 +35,8 @@ OK, MORE, FULL, NEW_LABEL = 0, 1, 2, 3
     TRAILING,
     LIST_LABEL,
     LONG_RECORD,
-) = range(10, 40)
+    TOUCHING,
+) = range(10, 41)
 
 EXPECTED = {
     NO_LABEL: "expected a label",
@@ -66,6 +67,7 @@ EXPECTED = {
     CONTROL: "expected no control character within a string",
     TOO_DEEP: "expected at most 32 nested levels",
     TRAILING: "expected the end of the line",
+    TOUCHING: "expected a space between the label and '|': without one it is a tag",
     LONG_RECORD: "expected a line of at most 16 MiB, with every quote closed",
     LIST_LABEL: "expected a single value, since this is the label or the weight",
 }

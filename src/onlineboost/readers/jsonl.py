@@ -187,11 +187,13 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
 def _role(name: Bytes, size: int, table: Table) -> int:
     for c in range(table.role.size):
         first = table.name_at[c]
-        if table.name_at[c + 1] - first == size:
+        length = table.name_at[c + 1] - first
+        within = table.role[c] == IGNORED and length < size and name[length] == 46  # the object is ignored
+        if length == size or within:
             same = 0
-            while same < size and table.name_text[first + same] == name[same]:
+            while same < length and table.name_text[first + same] == name[same]:
                 same += 1
-            if same == size:
+            if same == length:
                 return table.role[c]
     return FEATURE
 
@@ -236,7 +238,7 @@ def _scalar(
         if role == LABEL:
             carry[0] = sign_of(rows, rows.cell, 0, n)
             state[LABEL_AT] = i
-            return _labelled(rows, k, carry[0]), after
+            return _labelled(rows, k, carry[0], 1), after
         if role == WEIGHT:
             return -BAD_WEIGHT, i
         if role == IGNORED:
@@ -244,14 +246,19 @@ def _scalar(
         kind, value, days = (KIND_CATEGORY, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
         return put_cell(rows, k, table.mask, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
-    if after > i:
-        if c != _MINUS and not 48 <= c <= 57:
+    number = after > i
+    if number:
+        if not _is_json_number(text, i, after):
             return -NO_VALUE, i
         if after < end and not _ends_value(byte(text, after)):
             return -BAD_NUMBER, i
     else:
         while after < end and not _ends_value(byte(text, after)):
             after += 1
+    if not number:
+        known = _is(text, i, after, _TRUE) or _is(text, i, after, _FALSE)
+        if not known and not _is(text, i, after, _NULL) and not _is(text, i, after, _NAN):
+            return -NO_VALUE, i
     if role == IGNORED:
         return k, after
     if role == LABEL:
@@ -261,9 +268,8 @@ def _scalar(
             return -NO_VALUE, i
         carry[0] = sign_of(rows, text, i, after)
         state[LABEL_AT] = i
-        return _labelled(rows, k, carry[0]), after
-    number = c == _MINUS or c <= 57
-    if number and after > i and not good(value):
+        return _labelled(rows, k, carry[0], 0), after
+    if number and not good(value):
         return -LARGE_NUMBER, i
     if role == WEIGHT:
         if not number or value < 0:
@@ -284,9 +290,25 @@ def _scalar(
 _TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))
 
 
+@lean
+def _is_json_number(text: Bytes, at: int, end: int) -> bool:
+    """Whether a number is one by JSON's rules too: digits before and after a point, and no zero in front of others."""
+    at += text[at] == _MINUS
+    if not _is_digit(text, at, end) or (text[at] == 48 and _is_digit(text, at + 1, end)):
+        return False
+    while _is_digit(text, at, end):
+        at += 1
+    return at == end or text[at] != 46 or _is_digit(text, at + 1, end)
+
+
 @hot
-def _labelled(rows: Rows, k: int, sign: float) -> int:
-    return -LONG_LABEL if sign == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL else k
+def _is_digit(text: Bytes, at: int, end: int) -> bool:
+    return at < end and 48 <= text[at] <= 57
+
+
+@hot
+def _labelled(rows: Rows, k: int, sign: float, extra: int) -> int:
+    return -LONG_LABEL if sign == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL + extra else k
 
 
 @hot

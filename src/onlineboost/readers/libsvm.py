@@ -94,7 +94,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
                 index = min(index * 10 + i64(byte(text, i + n)) - 48, i64(1 << 40))
                 n += 1
         if n == 0:
-            return QID if i + 3 < end and byte(text, i) == 113 and text[i + 3] == _COLON else NO_INDEX
+            return QID if i + 3 < end and _is_qid(text, i) else NO_INDEX
         if index > table.mask:
             return LARGE_INDEX
         i += n
@@ -111,6 +111,11 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
         i = after
         k = put(rows, k, index, f32(value))
     return finish(rows, k, y, 1.0)
+
+
+@hot
+def _is_qid(text: Bytes, i: int) -> bool:
+    return text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == _COLON
 
 
 @hot

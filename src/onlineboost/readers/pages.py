@@ -13,12 +13,12 @@ from onlineboost.errors import ReadError
 from onlineboost.labels import Labels
 from onlineboost.readers.rows import (
     ENTRIES,
-    LONGEST_LABEL,
     MOST_SPELLINGS,
     NAME_BYTES,
     NAMES,
     NO_ROOM,
     ROWS,
+    SPELLING,
     STATE,
     Rows,
     undo,
@@ -109,8 +109,8 @@ def new_rows(chunk: int, batch_size: int, bits: int | None) -> Rows:
         name_text=np.empty(1 << 19, np.uint8),
         scratch=np.empty(2 * chunk + 1024, np.uint8),
         cell=np.empty(entries, np.uint8),
-        spelling=np.zeros(MOST_SPELLINGS * LONGEST_LABEL, np.uint8),
+        spelling=np.zeros(MOST_SPELLINGS * SPELLING, np.uint8),
         spelling_size=np.zeros(MOST_SPELLINGS, np.int64),
         spelling_sign=np.zeros(MOST_SPELLINGS),
-        label=np.zeros(LONGEST_LABEL, np.uint8),
+        label=np.zeros(SPELLING, np.uint8),
     )

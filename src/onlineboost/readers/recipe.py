@@ -22,11 +22,13 @@ def roles(recipe: Recipe, names: list[str], where: str, labelled: bool, ignored:
     found = [FEATURE] * len(names)
     for what, wanted, role in (("drop", recipe.drop, IGNORED), ("categorical", recipe.categorical, CATEGORY)):
         for name in wanted:
-            if name in names:
-                found[names.index(name)] = role
-            elif labelled:
+            # What is within an object goes with it.
+            places = [k for k, n in enumerate(names) if n == name or (role == IGNORED and n.startswith(f"{name}."))]
+            for k in places:
+                found[k] = role
+            if labelled and not places and names:
                 raise DataError(f"{where}: no column {name!r} for --{what}; the columns are {_some(names)}")
-    if recipe.weight is not None and (labelled or _has(recipe.weight, names)):
+    if recipe.weight is not None and names and (labelled or _has(recipe.weight, names)):
         found[_find(recipe.weight, names, "weight", where)] = WEIGHT
     label = recipe.label if recipe.label is not None else DEFAULT_LABEL
     if labelled or _has(label, names):

@@ -23,6 +23,7 @@ FAULT = 12  # place of the mistake in the text
 STATE = 13
 
 LONGEST_LABEL = 64
+SPELLING = LONGEST_LABEL + 1  # bytes kept of one: a JSON string with its opening quote
 MOST_SPELLINGS = 256
 FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = range(5)  # roles of a column
 
@@ -89,11 +90,11 @@ def sign_of(rows: Rows, text: Bytes, at: int, end: int) -> float:
     for s in range(rows.state[SPELLINGS]):
         if rows.spelling_size[s] == end - at:
             k = 0
-            while k < end - at and rows.spelling[s * LONGEST_LABEL + k] == text[at + k]:
+            while k < end - at and rows.spelling[s * SPELLING + k] == text[at + k]:
                 k += 1
             if k == end - at:
                 return rows.spelling_sign[s]
-    size = min(end - at, LONGEST_LABEL)
+    size = min(end - at, SPELLING)
     for k in range(size):
         rows.label[k] = text[at + k]
     rows.state[LABEL_SIZE] = end - at

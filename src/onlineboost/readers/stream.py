@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import queue
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
@@ -129,8 +130,9 @@ def open_stream(
     check_one_of("labels", labels, ("required", "optional", "ignored"))
     check_one_of("on_error", on_error, ("raise", "skip"))
     check_count("batch_size", batch_size)
-    if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or ord(separator) > 127):
-        raise ParameterError("separator", separator, "one character")
+    good = isinstance(separator, str) and re.fullmatch(r"[^\w\r\n\"'.+-]", separator, re.ASCII)
+    if separator is not None and not good:
+        raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
     layout = Layout(header, separator)
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
     orders = Orders(recipe, known, required, ignored, skip, int(batch_size), named=True)

@@ -22,10 +22,10 @@ from onlineboost.readers.rows import (
     LABEL_SIZE,
     LAST,
     LINE,
-    LONGEST_LABEL,
     MOST_SPELLINGS,
     NO_ROOM,
     ROWS,
+    SPELLING,
     SPELLINGS,
     Rows,
     Table,
@@ -74,11 +74,14 @@ class TextReader:
         """The pages of one source; ``before`` is the size of the sources read earlier."""
         state = self.pager.rows.state
         state[[AT, END, LAST, LINE]] = 0, 0, 0, 1
+        self.amid = False  # a line that is being skipped
         self._fill(source)
         if self.text[:3].tobytes() == _BOM:
             state[AT] = 3
         columns = self._table(source)
         while True:
+            if self.amid:
+                self._skip_line()
             status = self.parse(self.text, self.pager.rows, columns)
             if status == MORE and state[LAST]:
                 break
@@ -124,6 +127,8 @@ class TextReader:
         self.text[: text.size] = text
         rows = self.pager.rows
         larger = new_rows(self.text.size - SLACK, rows.y.size, None)
+        room = rows.scratch.size - 2 * text.size + larger.scratch.size
+        larger = larger._replace(scratch=np.empty(max(room, larger.scratch.size), np.uint8))
         self.pager.rows = rows._replace(
             indices=larger.indices, values=larger.values, scratch=larger.scratch, cell=larger.cell
         )
@@ -152,7 +157,7 @@ class TextReader:
         return self._learn_spelling(spelling, known, sign)
 
     def _learn_spelling(self, spelling: bytes, number: int, sign: float) -> None:
-        rows, at = self.pager.rows, number * LONGEST_LABEL
+        rows, at = self.pager.rows, number * SPELLING
         rows.spelling[at : at + len(spelling)] = np.frombuffer(spelling, np.uint8)
         rows.spelling_size[number] = len(spelling)
         rows.spelling_sign[number] = sign
@@ -174,20 +179,32 @@ class TextReader:
         """Say what is wrong with the record at hand; if that is allowed, go on with the next line."""
         state = self.pager.rows.state
         at, fault, end = (int(state[k]) for k in (AT, FAULT, END))
-        text = self.text[at:end].tobytes()
-        before = text[: max(0, fault - at)]
+        before = self.text[at : max(at, fault)].tobytes()
         line = int(state[LINE]) + before.count(b"\n")
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         if message is None:
-            message = EXPECTED[status] + _found(text[len(before) :], _WORD_ENDS[self.format])
+            message = EXPECTED[status] + _found(
+                self.text[max(at, fault) : end][:200].tobytes(), _WORD_ENDS[self.format]
+            )
         if status == LARGE_INDEX:
             bits = self.orders.recipe.bits
             message += f"; with {bits} bits features are numbered up to {(1 << bits) - 1}"
         self.pager.refuse(f"{path}: line {line}, column {column}: {message}", path, line, column)
-        following = text.find(b"\n") + 1
-        state[AT] = at + following if following else end
+        self._skip_line()
         state[LINE] += 1
         state[NO_ROOM] = 0
+
+    def _skip_line(self) -> None:
+        """Go on with the next line, which may not have been read yet."""
+        state = self.pager.rows.state
+        following = 0
+        while state[AT] < state[END]:
+            part = self.text[state[AT] : min(state[AT] + 1024, state[END])].tobytes()
+            following = part.find(b"\n") + 1
+            state[AT] += following or len(part)
+            if following:
+                break
+        self.amid = not following
 
     # ---- columns
 
@@ -199,9 +216,14 @@ class TextReader:
             return table(recipe, [], [], labelled)
         state = self.pager.rows.state
         while True:
+            _skip_empty_lines(self.text, state)
             separator = ord(self.layout.separator or guess_separator(self.text[state[AT] : state[END]].tobytes()))
-            cells, after = _first_record(self.text, state, separator, self.pager.rows.cell)
-            if cells is not None or state[LAST] or not self._fill(source):
+            try:
+                cells, after = _first_record(self.text, state, separator, self.pager.rows.cell)
+            except DataError as problem:
+                message = f"{source.name}: {problem}"
+                raise ReadError(message, path=source.name, line=int(state[LINE])) from None
+            if cells or state[LAST] or not self._fill(source):
                 break
         if cells is None:
             raise ReadError(f"{source.name}: line 1: expected a closing quote", path=source.name, line=1)
@@ -244,7 +266,9 @@ def guess_separator(start: bytes) -> str:
     >>> guess_separator(b"a;b;c,d")
     ';'
     """
-    line = re.split(rb"[\r\n]", re.sub(rb'"[^"]*"', b"", start), maxsplit=1)[0]
+    quoted = rb'(?:^|(?<=[,\t;|]))"(?:[^"]|"")*"'  # where a cell begins; a quote within a cell is one of its characters
+    found = re.match(rb"(?:" + quoted + rb"|[^\r\n])*", start)
+    line = re.sub(quoted, b"", found.group() if found else b"")
     return max(",\t;|", key=lambda c: (line.count(c.encode()), c == ","))
 
 
@@ -253,18 +277,24 @@ def _found(rest: bytes, word_ends: bytes) -> str:
     return f", found {word.decode(errors='replace')!r}" if word.strip() else ", found the end of the line"
 
 
+def _skip_empty_lines(text: Bytes, state: Any) -> None:
+    while state[AT] < state[END] and text[state[AT]] in (10, 13):
+        state[LINE] += text[state[AT]] == 10
+        state[AT] += 1
+
+
 def _first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[list[str] | None, int]:
     """The cells of the first record that is not an empty line, and where the next begins; None if it is not whole."""
     place = np.zeros(3, np.int64)
     at, end = int(state[AT]), int(state[END])
-    while at < end and text[at] in (10, 13):
-        state[LINE] += text[at] == 10
-        at += 1
-    state[AT] = at
     cells: list[str] = []
-    while at < end:
-        if csv.find_cell(text, at, end, bool(state[LAST]), separator, cell, place) != OK:
+    while at < end or cells:
+        status = csv.find_cell(text, at, end, bool(state[LAST]), separator, cell, place)
+        if status == MORE:
             return None, at
+        if status != OK:
+            column = len(text[state[AT] : at].tobytes().decode(errors="replace")) + 1
+            raise DataError(f"line {state[LINE]}, column {column}: {EXPECTED[status]}")
         a, b, after = place.tolist()
         cells.append((text[a:b] if a >= 0 else cell[:b]).tobytes().decode(errors="replace"))
         at = after + 1

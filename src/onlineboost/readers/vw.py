@@ -24,6 +24,7 @@ from onlineboost.readers.faults import (
     RETURN,
     TAB,
     TOO_MANY_WORDS,
+    TOUCHING,
 )
 from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.hashing import name_hash, text_hash
@@ -93,6 +94,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
         return NO_BAR
     y, weight = np.nan, 1.0
     words = 0
+    touching = False
     i = at
     while i < bar:
         while i < bar and byte(text, i) == _SPACE:
@@ -103,6 +105,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
         if word == i:
             break
         if byte(text, word) == _QUOTE or i == bar:  # a tag: nothing may follow it
+            touching = byte(text, word) != _QUOTE
             while i < bar and byte(text, i) == _SPACE:
                 i += 1
             if i < bar:
@@ -126,7 +129,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
             return INITIAL if words == 3 else TOO_MANY_WORDS
     if words == 0 and table.labelled:
         state[FAULT] = at
-        return NO_LABEL
+        return TOUCHING if touching else NO_LABEL
     return _features(text, bar, end, rows, table, groups, y, weight)
 
 
@@ -163,6 +166,7 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
             scale = f32(number)
             i = after
         anonymous = u64(0)
+        found = False
         while i < end:
             c = byte(text, i)
             if c == _SPACE:
@@ -214,12 +218,14 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
                     if i > string:
                         hashed = name_hash(text, string, i, hashed)
                         last = i
+                        value = f32(1)  # vw does not scale these
             if name == last:
                 hashed = u64(seed + anonymous)
                 anonymous += u64(1)
             if not good(value):
                 state[FAULT] = name
                 return LARGE_NUMBER
+            found |= value != 0
             index = i64(hashed) & table.mask
             if named and value != 0 and name < last and not rows.seen[u64(index)]:
                 _note(rows, index, text, space, space_end, name, last)
@@ -228,8 +234,8 @@ def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups:
         known = False
         for g in range(n_groups):
             known |= groups[g] == group
-        mixed |= known and groups[n_groups - 1] != group
-        if not known:
+        mixed |= found and known and groups[n_groups - 1] != group
+        if found and not known:
             groups[n_groups] = group
             n_groups += 1
     if mixed:
@@ -257,7 +263,18 @@ def _is_special(text: Bytes, at: int, end: int) -> bool:
         return False
     a, b, c = text[at] | 32, text[at + 1] | 32, text[at + 2] | 32
     nan = size == 3 and a == 110 and b == 97 and c == 110
-    return nan or (a == 105 and b == 110 and c == 102 and (size == 3 or text[end - 1] | 32 == 121))
+    return nan or (a == 105 and b == 110 and c == 102 and (size == 3 or _is_inity(text, at + 3)))
+
+
+_INITY = np.frombuffer(b"inity", np.uint8)
+
+
+@lean
+def _is_inity(text: Bytes, at: int) -> bool:
+    for i in range(5):
+        if text[at + i] | 32 != _INITY[i]:
+            return False
+    return True
 
 
 @lean

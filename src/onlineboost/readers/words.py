@@ -52,7 +52,7 @@ def digits(text: Bytes, at: int) -> tuple[int, int]:
     w = u64(word(text, at) ^ _ZEROS)
     other = u64(u64(u64(w + u64(0x7676767676767676)) | w) & _TOPS)
     n = trailing_zeros(other) >> 3  # 8 if there is none
-    w = u64(u64(w << u64(1)) << u64(63 - 8 * n)) if n else u64(0)
+    w = u64(w << u64(64 - 8 * n)) if n else u64(0)
     w = u64(u64(w * u64(10)) + u64(w >> u64(8)))
     high = u64(u64(w & u64(0x000000FF000000FF)) * u64(0x000F424000000064))
     low = u64(u64(u64(w >> u64(16)) & u64(0x000000FF000000FF)) * u64(0x0000271000000001))
