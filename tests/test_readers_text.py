@@ -19,8 +19,9 @@ from onlineboost.errors import DataError, ReadError
 from onlineboost.labels import Labels
 from onlineboost.readers import faults
 from onlineboost.readers.pages import Orders
-from onlineboost.readers.text import CHUNK, FORMATS, Layout, TextReader, guess_separator
+from onlineboost.readers.text import CHUNK, Layout, TextReader, guess_separator
 
+FORMATS = ("vw", "libsvm", "csv", "jsonl")
 KINDS = {name: code for name, code in vars(faults).items() if name.isupper() and isinstance(code, int)}
 BUFFERS = [(16, 1), (64, 3), (256, 1000), (CHUNK, 1000)]  # chunk, batch size
 PLACE = re.compile(r"memory: line (\d+)(?:, column (\d+))?: (.*)", re.DOTALL)

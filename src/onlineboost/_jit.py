@@ -110,6 +110,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth = 0
         self.began = 0.0
         self.said = False
+        self.total = 0.0
 
     def on_start(self, event: Any) -> None:
         if self.depth == 0 and not _is_ours(event):
@@ -126,6 +127,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
             return
         self.depth -= 1
         seconds = time.perf_counter() - self.began
+        self.total += seconds if self.depth == 0 else 0
         if self.depth == 0 and seconds > 1 and not os.environ.get("ONLINEBOOST_QUIET"):
             _say(f"compiled in {seconds:.1f} s")
 
@@ -135,4 +137,10 @@ def _is_ours(event: Any) -> bool:
     return str(getattr(function, "__module__", "")).startswith(_SLOW)
 
 
-event.register("numba:compile", _CompileNotice())
+_notice = _CompileNotice()
+event.register("numba:compile", _notice)
+
+
+def compile_seconds() -> float:
+    """How long this process has been compiling."""
+    return _notice.total

@@ -119,12 +119,18 @@ def check_features(X: Any) -> Dense | Sparse:
 
 def check_batch(batch: Batch, columns: int, learning: bool) -> None:
     """Refuse a batch that would make compiled code read or learn what it must not."""
-    n = batch.indptr[-1]
-    outside, _, bad, _ = _survey(batch.indptr, batch.indices[:n], batch.values[:n], columns)
+    indptr, rows = batch.indptr, batch.y.size
+    whole = indptr.shape == (rows + 1,) and batch.weight.shape == (rows,) and batch.indices.size == batch.values.size
+    if not whole or indptr[0] < 0 or indptr[-1] > batch.indices.size or (np.diff(indptr) < 0).any():
+        raise DataError("the batch is not one: its arrays do not fit together")
+    first, last = int(indptr[0]), int(indptr[-1])
+    outside, _, bad, _ = _survey(indptr - first, batch.indices[first:last], batch.values[first:last], columns)
     if outside:
         raise DataError(f"the batch has a feature beyond the {columns} of the model: open_stream(..., bits=...)")
     if bad:
         raise DataError(f"the batch has a value that is no number of magnitude at most {LARGEST:g}")
+    if learning and not ((batch.weight >= 0) & (batch.weight <= LARGEST)).all():
+        raise DataError(f"the batch has a weight that is no number from 0 to {LARGEST:g}")
     if learning and not (np.abs(batch.y) == 1).all():
         row = int(np.argmin(np.abs(batch.y) == 1))
         raise DataError(f"row {row} of the batch has no label: there is nothing to learn from it", row=row)

@@ -23,6 +23,7 @@ class Recipe(NamedTuple):
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     positive: Any = None
+    width: int | None = None  # columns of a table without names, the label among them
 
     @property
     def mask(self) -> int:
@@ -31,6 +32,12 @@ class Recipe(NamedTuple):
     def check(self) -> None:
         if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MOST_BITS:
             raise ParameterError("bits", self.bits, f"a whole number from 1 to {MOST_BITS}")
+        label = "label" if self.label is None else str(self.label)
+        if self.weight is not None and str(self.weight) == label:
+            raise ParameterError("weight", self.weight, "another column than the label")
+        for name, columns in (("drop", self.drop), ("categorical", self.categorical)):
+            if label in columns:
+                raise ParameterError(name, label, "another column than the label")
 
 
 class Columns:
@@ -68,11 +75,10 @@ class Columns:
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
         numbers = [_number(name, value) for name, value in x.items()]  # all are checked before a name is taken in
-        columns = [(self._column(name, learning), value) for name, value in numbers]
-        pairs = sorted((column, value) for column, value in columns if column is not None)
-        if len({column for column, _ in pairs}) < len(pairs):
+        if len({name for name, _ in numbers}) < len(numbers):
             raise DataError("x has the same feature twice: a name and a category of the same spelling, such as 'a=b'")
-        return pairs
+        columns = [(self._column(name, learning), value) for name, value in numbers]
+        return sorted((column, value) for column, value in columns if column is not None)
 
     def _column(self, name: Any, learning: bool) -> int | None:
         if self.fixed is None:

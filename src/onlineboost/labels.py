@@ -37,13 +37,24 @@ class Labels:
 
     @property
     def classes(self) -> NDArray[Any]:
-        return np.array(self.known)
+        mixed = len({type(label) for label in self.known}) > 1
+        return np.array(self.known, object if mixed else None)
 
     def __getstate__(self) -> list[Any]:
         return [[label] if label is not _NONE else [] for label in (self.negative, self.positive)]
 
     def __setstate__(self, state: list[Any]) -> None:
         self.negative, self.positive = (place[0] if place else _NONE for place in state)
+
+    def merged(self, other: Labels) -> Labels:
+        """Both together; an error if a label has different signs."""
+        both = Labels()
+        pairs = zip(self.__getstate__(), other.__getstate__(), strict=True)
+        both.__setstate__([mine or theirs for mine, theirs in pairs])
+        agree = all(a == b or not a or not b for a, b in zip(self.__getstate__(), other.__getstate__(), strict=True))
+        if not agree or (len(both.known) == 2 and both.negative == both.positive):
+            raise DataError(f"the labels are {_some(other.known)}, but this model knows {_some(self.known)}")
+        return both
 
     def declare(self, classes: Any) -> None:
         """These two are the labels. To declare them again is allowed, to change them is not."""

@@ -104,13 +104,15 @@ class OnlineClassifier(Parameters, ABC):
 
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
         """``partial_fit`` that returns the score given to each row before its label was used."""
-        return self._learn(X, y, classes, sample_weight)
+        return self._learn(X, y, classes, sample_weight, scored=True)
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
+    def _learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False, scored: bool = False
+    ) -> Floats:
         if isinstance(X, Batch) or _is_stream(X):
             if y is not None or sample_weight is not None or classes is not None:
                 raise DataError("a stream holds its own labels and weights: leave out y, classes and sample_weight")
-            return self._learn_stream(X, fresh)
+            return self._learn_stream(X, fresh, scored)
         if y is None:
             raise DataError("y is missing: expected one label per row of X")
         # Everything is checked before anything changes.
@@ -132,35 +134,43 @@ class OnlineClassifier(Parameters, ABC):
 
     # ---- learning from streams
 
-    def _learn_stream(self, X: Any, fresh: bool) -> Floats:
+    def _learn_stream(self, X: Any, fresh: bool, scored: bool) -> Floats:
+        before = (self._machine, getattr(self, "_labels", None), getattr(self, "_columns", None))
         if fresh:
             self._machine = None
         stream = X if _is_stream(X) else None
-        batches = iter([X]) if stream is None else X
-        parts = [self.learn_batch(batch, stream) for batch in batches]
-        if stream is not None and self._machine is None:
-            raise DataError("the stream has no rows: there is nothing to learn from")
+        parts = []
+        try:
+            for batch in [X] if stream is None else X:
+                scores = self.learn_batch(batch, stream)
+                parts += [scores] if scored else []
+            if self._machine is None:
+                raise DataError("the stream has no rows: there is nothing to learn from")
+        except BaseException:
+            if self._machine is None and before[0] is not None:
+                self._machine, self._labels, self._columns = before  # type: ignore[assignment]
+            raise
         return np.concatenate(parts) if parts else np.empty(0)
 
     def learn_batch(self, batch: Batch, stream: Any) -> Floats:
         """Learn one batch; the stream that it comes from knows what its features and labels are called."""
         recipe = stream.recipe if stream is not None else self._recipe() or Recipe()
-        if self._machine is not None and self._recipe() is None:
+        known = self._machine is not None
+        if known and self._recipe() is None:
             raise DataError("this model began with arrays or dicts: go on with them, or fit() to start anew")
-        if self._machine is not None and recipe.mask + 1 != self._columns.fixed:
-            raise DataError(
-                f"the stream has {recipe.bits} bits, the model another number: open_stream(..., like=model)"
-            )
-        labels = stream.labels if stream is not None else _SIGNS if self._machine is None else self._labels
-        if self._machine is not None and not _agree(self._labels, labels):
-            raise DataError("the stream and the model know different labels: open_stream(..., like=model)")
+        if known and recipe.mask + 1 != self._columns.fixed:
+            raise DataError(f"the stream has {recipe.bits} bits, the model others: open_stream(..., like=model)")
+        labels = stream.labels if stream is not None else self._labels if known else _SIGNS
+        try:
+            labels = self._labels.merged(labels) if known else copy.copy(labels)
+        except DataError as problem:
+            raise DataError(f"{problem}: open_stream(..., like=model)") from None
         check_batch(batch, recipe.mask + 1, learning=True)
         machine = self._new_machine(recipe.mask + 1) if self._machine is None else self._machine
-        if self._machine is None:
-            self._columns = Columns(recipe=recipe)
-        self._machine, self._labels = machine, labels
+        columns = self._columns if known else Columns(recipe=recipe)
+        self._machine, self._labels, self._columns = machine, labels, columns
         if stream is not None:
-            self._columns.hashed |= stream.new_names()
+            columns.hashed = stream.new_names() | columns.hashed  # of two names the first met is kept
         return self._run_batch(batch, learning=True)
 
     def _recipe(self) -> Recipe | None:
@@ -200,6 +210,9 @@ class OnlineClassifier(Parameters, ABC):
         if self._recipe() is not None and not isinstance(X, Batch) and not _is_stream(X):
             from onlineboost.readers import open_stream
 
+            numbered = all(name == str(number) for number, name in self._columns.hashed.items())
+            if (isinstance(X, np.ndarray) or hasattr(X, "tocsr")) and not numbered:
+                raise DataError("this model knows features by name: give it a frame, dicts or a stream, not an array")
             X = open_stream(X, like=self, labels="ignored")
         if isinstance(X, Batch) or _is_stream(X):
             return self._score_stream(X)
@@ -220,6 +233,8 @@ class OnlineClassifier(Parameters, ABC):
         """The label of each row."""
         scores = self.decision_function(X)
         negative, positive = self._labels.decode(-1.0), self._labels.decode(1.0)
+        if type(negative) is not type(positive):
+            return np.array([positive if score >= 0 else negative for score in scores], object)
         answers: NDArray[Any] = np.where(scores >= 0, positive, negative)
         return answers
 
@@ -314,6 +329,12 @@ class OnlineClassifier(Parameters, ABC):
         known = record.weights > 0
         return np.where(known, record.edges / np.where(known, record.weights, 1), 0.0)
 
+    def n_features_seen(self) -> int | None:
+        """How many different features have been met; None if the learners do not know."""
+        machine = self._check_fitted()
+        found: int | None = self._member().n_seen(machine.committee) if machine.compiled else None
+        return found
+
     def __sklearn_is_fitted__(self) -> bool:
         return self._machine is not None
 
@@ -339,12 +360,6 @@ _SIGNS.declare([-1, 1])
 
 def _is_stream(X: Any) -> bool:
     return hasattr(X, "new_names") and hasattr(X, "recipe")
-
-
-def _agree(mine: Labels, theirs: Labels) -> bool:
-    """Whether no label is known by different signs."""
-    pairs = zip(mine.__getstate__(), theirs.__getstate__(), strict=True)
-    return all(a == b or not a or not b for a, b in pairs)
 
 
 def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:

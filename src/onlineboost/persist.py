@@ -6,8 +6,6 @@ Layering: the model calls ``save``; ``load`` finds the class by name among those
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost._jit import njit
+from onlineboost.atomic import replacing
 from onlineboost.columns import Columns, Recipe
 from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.labels import Labels
@@ -37,35 +36,20 @@ def save(model: Any, path: Path, companion: Any = None, notes: Any = None) -> No
         raise NotFittedError(f"this {type(model).__name__} has learnt nothing yet: there is nothing to save")
     if not machine.compiled:
         raise ParameterError("estimator", model.estimator, "a compiled learner such as Linear; pickle saves the others")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first")
     arrays, facts = _contents(model)
     if companion is not None:
         more, facts["companion"] = _contents(companion)
         arrays |= {f"{_COMPANION}{name}": array for name, array in more.items()}
     if notes is not None:
         facts["notes"] = notes
-    facts["arrays"] = {name: zlib.crc32(array.data.cast("B")) for name, array in arrays.items()}
+    facts["arrays"] = {name: _checksum(array) for name, array in arrays.items()}
     text = json.dumps(facts, allow_nan=False)
     from safetensors.numpy import save as to_bytes
 
     # One entry, since their order would be by chance: the same model is the same bytes.
     content = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # as any new file; a temporary one is private
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def _contents(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -93,6 +77,10 @@ def _contents(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         else:
             arrays[name], arrays[name + _ROWS] = array[rows], rows
     return arrays, facts
+
+
+def _checksum(array: NDArray[Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _used_rows(array: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -204,7 +192,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise ModelFileError(path, "container", f"not a complete safetensors file ({problem})") from problem
+        raise ModelFileError(path, "container", f"not a whole model file ({problem})") from problem
     if "onlineboost" not in metadata:
         raise ModelFileError(path, "description", "missing: this safetensors file was not written by onlineboost")
     checksum, text = metadata["onlineboost"][:8], metadata["onlineboost"][8:]
@@ -219,7 +207,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     for name, expected in facts["arrays"].items():
         if name not in arrays:
             raise ModelFileError(path, name, "missing")
-        if zlib.crc32(np.ascontiguousarray(arrays[name]).data.cast("B")) != expected:
+        if _checksum(arrays[name]) != expected:
             raise ModelFileError(path, name, "checksum does not match: the file is damaged")
     return arrays, facts
 

@@ -68,6 +68,7 @@ def demo(
         from onlineboost.datasets.letter import export_letter
 
         export_letter(export)
+        print(f"20,000 examples: {export}", file=sys.stderr)
         return
     from onlineboost.cli.demo import run
 
@@ -79,8 +80,14 @@ def main(arguments: list[str] | None = None) -> None:
     from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
 
     arguments = sys.argv[1:] if arguments is None else arguments
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         code = app(arguments, prog_name="onlineboost", standalone_mode=True)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0
+        if code == WRONG_USAGE and "--json" in arguments:
+            print('{"error": "the command line is wrong: standard error says how"}')
     except ParameterError as problem:
         code = _complain(problem, arguments, WRONG_USAGE)
     except (DataError, ModelFileError, NotFittedError) as problem:
@@ -91,8 +98,14 @@ def main(arguments: list[str] | None = None) -> None:
         code = WRONG_DATA
     except OSError as problem:
         code = _complain(problem, arguments, WRONG_DATA)
+    except MemoryError:
+        code = _complain("not enough memory: fewer --bits, or fewer learners (-n)", arguments, WRONG_USAGE)
     except KeyboardInterrupt:
         code = _complain("interrupted", arguments, INTERRUPTED)
+    if code == INTERRUPTED:  # the reader's thread may wait for a pipe that is silent: nothing more is waited for
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from onlineboost.atomic import check_target
 from onlineboost.cli import options as o
 
 
@@ -25,7 +26,7 @@ def convert(
     on_error: o.OnErrorOption = o.OnError.RAISE,
     quiet: o.Quiet = False,
 ) -> None:
-    """Write examples in another format. A model trained on either has the same bits.
+    """Write examples in another format, to train the same model.
 
     What is written are features: a column "colour" with words becomes columns "colour=red", "colour=blue".
     Labels become -1 and 1.
@@ -38,23 +39,19 @@ def convert(
     """
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.readers import open_stream
+    from onlineboost.readers.files import is_regular
     from onlineboost.readers.write import open_writer
 
-    options: dict[str, Any] = {
-        "format": format,
-        "label": label,
-        "weight": weight,
-        "drop": drop or (),
-        "categorical": categorical or (),
-    }
-    options |= {"positive": positive, "bits": bits, "header": header, "separator": o.separator_of(separator)}
+    options = o.stream_options(format, header, separator, on_error)
+    options |= o.recipe_options(label, weight, drop, categorical, positive, bits)
 
     def stream_again() -> Any:
-        return open_stream(source, labels="optional", on_error=on_error.value, **options)
+        return open_stream(source, labels="optional", **options)
 
+    check_target(target, [source])
     examples = 0
     with (
-        open_writer(target, stream_again, rereadable=source != "-") as write,
+        open_writer(target, stream_again, rereadable=is_regular(source)) as write,
         stream_again() as stream,
         Progress("converting", stream.size, quiet) as progress,
     ):

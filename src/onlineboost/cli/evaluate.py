@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,26 +35,26 @@ def evaluate(
       onlineboost evaluate model 'test-*.csv' --json --plot test.html
     """
     from onlineboost.cli.load import load
+    from onlineboost.cli.show import print_json
     from onlineboost.evaluate.plots import Picture, check_plot, draw
 
     if plot is not None:
         check_plot(plot)
     loaded = load(model)
-    options = {"format": format, "header": header, "separator": o.separator_of(separator), "on_error": on_error.value}
-    options |= {"label": label, "weight": weight}
-    result = measure(loaded.model, loaded.base, files, options, quiet or json_output)
-    curve, base_curve = result.pop("curve"), result.pop("base_curve")
+    options = o.stream_options(format, header, separator, on_error) | {"label": label, "weight": weight}
+    result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(Picture(title, curve, base_curve, loaded.model.edges_), plot)
+        draw(Picture(title, *curves, loaded.model.edges_), plot)
         result["plot"] = str(plot)
-    print(json.dumps(result)) if json_output else _print(result)
+    print_json(result) if json_output else _print(result)
 
 
 def measure(
     model: OnlineClassifier, base: OnlineClassifier | None, files: list[str], options: dict[str, Any], quiet: bool
-) -> dict[str, Any]:
-    """All figures of a model on files with labels."""
+) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """All figures of a model on files with labels, and the error curves of model and base learner."""
+    from onlineboost.cli.load import check_known
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.errors import DataError
     from onlineboost.evaluate.metrics import Confusion, Curve, LogLoss, Ranking
@@ -64,6 +63,8 @@ def measure(
     curve, base_curve, confusion, ranking, log_loss = Curve(), Curve(), Confusion(), Ranking(), LogLoss()
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for batch in stream:
+            if not curve.examples:
+                check_known(model, batch)
             scores = model.decision_function(batch)
             curve.update((scores >= 0) != (batch.y > 0), batch.weight)
             confusion.update(scores, batch.y, batch.weight)
@@ -77,7 +78,7 @@ def measure(
     say_skipped(stream)
     if not curve.examples:
         raise DataError(f"{', '.join(files)}: no examples, there is nothing to test on")
-    return {
+    figures = {
         "examples": curve.examples,
         "error": curve.error,
         "base_error": base_curve.error if base is not None else None,
@@ -86,9 +87,8 @@ def measure(
         "labels": model.classes_.tolist(),
         "confusion": confusion.table.tolist(),
         "skipped": stream.skipped,
-        "curve": curve.points,
-        "base_curve": base_curve.points,
     }
+    return figures, (curve.line(), base_curve.line())
 
 
 def probabilities(model: OnlineClassifier, scores: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,9 +27,10 @@ def inspect(
       onlineboost inspect clicks.model --json --top 100
     """
     from onlineboost.cli.load import load
+    from onlineboost.cli.show import print_json
 
     facts = describe(load(model, streamed=False), top)
-    print(json.dumps(facts)) if json_output else _print(facts)
+    print_json(facts) if json_output else _print(facts)
 
 
 def describe(loaded: Loaded, top: int) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onlineboost.batch import Batch
 from onlineboost.errors import DataError
 from onlineboost.model import OnlineClassifier
 
@@ -26,3 +28,16 @@ def load(path: Path, streamed: bool = True) -> Loaded:
     if streamed and model._columns.recipe is None:
         raise DataError(f"{path}: this model was trained on arrays or dicts in Python: use it there")
     return Loaded(model, base, notes or {})
+
+
+def check_known(model: OnlineClassifier, batch: Batch) -> None:
+    """Refuse data of which the model knows nothing, and say so if it is little."""
+    known = set(model._columns.hashed)
+    met = set(batch.indices[batch.indptr[0] : batch.indptr[-1]].tolist())
+    if not known or not met:
+        return
+    share = len(met & known) / len(met)
+    if share == 0:
+        raise DataError("the model knows none of the features of these data: are they those it was trained on?")
+    if share < 0.5:
+        print(f"onlineboost: the model knows only {share:.0%} of the features of the first rows", file=sys.stderr)

@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from onlineboost.errors import ParameterError
-
 DATA, OUTPUT = "Data", "Output"
 
 
@@ -69,11 +67,22 @@ Plot = Annotated[
 ]
 
 
-def separator_of(given: str | None) -> str | None:
-    """A tab can be written as ``\\t`` or "tab"."""
-    if given is None:
-        return None
-    plain = {"\\t": "\t", "tab": "\t"}.get(given, given)
-    if len(plain) != 1:
-        raise ParameterError("--separator", given, "one character, or tab")
-    return plain
+def stream_options(
+    format: Format | None, header: bool | None, separator: str | None, on_error: OnError = OnError.RAISE
+) -> dict[str, Any]:
+    """How files are to be read."""
+    plain = {"\\t": "\t", "tab": "\t"}.get(separator or "", separator)
+    return {"format": format, "header": header, "separator": plain, "on_error": on_error.value}
+
+
+def recipe_options(
+    label: str | None,
+    weight: str | None,
+    drop: list[str] | None,
+    categorical: list[str] | None,
+    positive: str | None,
+    bits: int,
+) -> dict[str, Any]:
+    """How their columns are to be understood."""
+    names = {"drop": drop or (), "categorical": categorical or ()}
+    return {"label": label, "weight": weight, "positive": positive, "bits": bits, **names}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 
+from onlineboost.atomic import check_target, replacing
 from onlineboost.cli import options as o
 from onlineboost.errors import ParameterError
 
@@ -23,7 +25,6 @@ def predict(
     label: o.Label = None,
     header: o.Header = None,
     separator: o.Separator = None,
-    on_error: o.OnErrorOption = o.OnError.RAISE,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -35,35 +36,28 @@ def predict(
 
       cat today.jsonl | onlineboost predict clicks.model - -f jsonl > answers.csv
     """
-    from onlineboost.cli.load import load
-    from onlineboost.cli.show import Progress, say_skipped
+    from onlineboost.cli.load import check_known, load
+    from onlineboost.cli.show import Progress
     from onlineboost.readers import open_stream
 
+    if output != "-":
+        check_target(output, [*files, str(model)])
     loaded = load(model)
-    separator = o.separator_of(separator)
-    options: dict[str, Any] = {
-        "format": format,
-        "header": header,
-        "separator": separator,
-        "on_error": on_error.value,
-        "label": label,
-    }
-    write, close = _writer(output, json_output)
-    negative, positive = loaded.model._labels.decode(-1.0), loaded.model._labels.decode(1.0)
+    options = o.stream_options(format, header, separator) | {"label": label}
+    negative, positive = (loaded.model._labels.decode(sign) for sign in (-1.0, 1.0))
     examples = 0
-    try:
-        with (
-            open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
-            Progress("predicting", stream.size, quiet or output == "-") as progress,
-        ):
-            for batch in stream:
-                scores = loaded.model.decision_function(batch)
-                write([positive if score >= 0 else negative for score in scores.tolist()], scores.tolist())
-                examples += batch.y.size
-                progress.update(stream, batch.y.size)
-    finally:
-        close()
-    say_skipped(stream)
+    with (
+        open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
+        _writer(output, json_output) as write,
+        Progress("predicting", stream.size, quiet or output == "-") as progress,
+    ):
+        for batch in stream:
+            if not examples:
+                check_known(loaded.model, batch)
+            scores = loaded.model.decision_function(batch).tolist()
+            write([positive if score >= 0 else negative for score in scores], scores)
+            examples += batch.y.size
+            progress.update(stream, batch.y.size)
     if output != "-" and not quiet:
         print(f"{examples:,} answers: {output}", file=sys.stderr)
 
@@ -71,18 +65,24 @@ def predict(
 Write = Callable[[list[Any], list[float]], None]
 
 
-def _writer(output: str, as_json: bool) -> tuple[Write, Callable[[], None]]:
-    """A function that writes answers, and one that ends the file."""
+@contextmanager
+def _writer(output: str, as_json: bool) -> Iterator[Write]:
+    """A function that writes answers. A file takes its place when all are written."""
     if output == "-":
-        return _lines(sys.stdout, as_json), sys.stdout.flush
+        yield _lines(sys.stdout, as_json)
+        sys.stdout.flush()
+        return
     path = Path(output).expanduser()
     kind = path.suffix.lower()
-    if kind == ".parquet":
-        return _parquet(path)
-    if kind not in (".csv", ".jsonl"):
+    if kind not in (".csv", ".jsonl", ".parquet"):
         raise ParameterError("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
-    file = path.open("w", encoding="utf-8", newline="")
-    return _lines(file, as_json or kind == ".jsonl"), file.close
+    with replacing(path) as temporary:
+        if kind == ".parquet":
+            with _parquet(temporary) as write:
+                yield write
+        else:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                yield _lines(file, as_json or kind == ".jsonl")
 
 
 def _lines(file: TextIO, as_json: bool) -> Write:
@@ -101,23 +101,21 @@ def _lines(file: TextIO, as_json: bool) -> Write:
     return lambda labels, scores: table.writerows(zip(labels, scores, strict=True))
 
 
-def _parquet(path: Path) -> tuple[Write, Callable[[], None]]:
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    writer: Any = None
+    parts: list[Any] = []  # of the writer, which needs the type of the first labels
 
     def write(labels: list[Any], scores: list[float]) -> None:
-        nonlocal writer
         table = pa.table({"label": labels, "score": scores})
-        if writer is None:
-            writer = pq.ParquetWriter(path, table.schema)
-        writer.write_table(table)
+        if not parts:
+            parts.append(pq.ParquetWriter(path, table.schema))
+        parts[0].write_table(table)
 
-    def close() -> None:
-        if writer is not None:
-            writer.close()
-        else:
-            pq.write_table(pa.table({"label": pa.array([], pa.string()), "score": pa.array([], pa.float64())}), path)
-
-    return write, close
+    yield write
+    if parts:
+        parts[0].close()
+    else:
+        pq.write_table(pa.table({"label": pa.array([], pa.string()), "score": pa.array([], pa.float64())}), path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import Any, Self
@@ -27,7 +28,7 @@ class Progress:
             BarColumn(bar_width=24),
             TextColumn("{task.fields[facts]}"),
             TimeElapsedColumn(),
-            *((TextColumn("left"), TimeRemainingColumn()) if size else ()),
+            *((TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left")) if size else ()),
         )
         self.bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
         self.task = self.bar.add_task(what, total=size, facts="")
@@ -74,3 +75,17 @@ def peak_memory() -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """One JSON document, in which a figure that is none is null."""
+    import json
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(inner) for inner in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print(json.dumps(plain(result), allow_nan=False))

@@ -38,15 +38,14 @@ class Curve:
         return self.mistakes / self.weight if self.weight else float("nan")
 
     def update(self, wrong: NDArray[np.bool_], weight: Floats) -> None:
-        weights, mistakes = self.weight + np.cumsum(weight), self.mistakes + np.cumsum(wrong * weight)
+        # Added one by one, from where the last batch ended: sums do not depend on batches.
+        weights = np.cumsum(np.concatenate([[self.weight], weight]))[1:]
+        mistakes = np.cumsum(np.concatenate([[self.mistakes], wrong * weight]))[1:]
         first = self.examples + 1
-        while True:
-            at = np.arange(-first % self.stride, wrong.size, self.stride)
-            if len(self.points) + at.size <= self.most:
-                break
+        while (self.examples + wrong.size) // self.stride > self.most:
             self.stride *= 2
-            self.points = [point for point in self.points if point[0] % self.stride == 0]
-        for k in at.tolist():
+        self.points = [point for point in self.points if point[0] % self.stride == 0]
+        for k in range(-first % self.stride, wrong.size, self.stride):
             if weights[k] > 0:
                 self.points.append((first + k, float(mistakes[k] / weights[k])))
         mark = 1 << len(self.marks)
@@ -56,6 +55,10 @@ class Curve:
         if wrong.size:
             self.examples += wrong.size
             self.weight, self.mistakes = float(weights[-1]), float(mistakes[-1])
+
+    def line(self) -> list[tuple[int, float]]:
+        """The points, and the end."""
+        return [*self.points, (self.examples, self.error)] if self.weight else []
 
     def as_json(self) -> dict[str, Any]:
         return {**self.__dict__, "points": list(map(list, self.points)), "marks": list(map(list, self.marks))}

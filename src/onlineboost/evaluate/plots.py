@@ -32,7 +32,7 @@ def check_plot(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ParameterError("--plot", str(path), "matplotlib: pip install 'onlineboost[plot]'") from None
+        raise ParameterError("--plot", str(path), "matplotlib: pip install matplotlib") from None
 
 
 def draw(picture: Picture, path: Path) -> None:

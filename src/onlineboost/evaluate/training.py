@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onlineboost.batch import Batch
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
@@ -33,7 +30,6 @@ class Training:
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0  # features of all examples
-    seen: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
     def learn(self, batch: Batch, stream: Any) -> None:
         """Score the batch, then learn it."""
@@ -41,11 +37,7 @@ class Training:
             if model is not None:
                 scores = model.learn_batch(batch, stream)
                 curve.update((scores >= 0) != (batch.y > 0), batch.weight)
-        first, last = int(batch.indptr[0]), int(batch.indptr[-1])
-        self.entries += last - first
-        if not self.seen.size:
-            self.seen = np.zeros(stream.recipe.mask + 1, bool)
-        self.seen[batch.indices[first:last]] = True
+        self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     @property
     def gain(self) -> float | None:
@@ -55,8 +47,9 @@ class Training:
         return 1 - self.curve.error / self.base_curve.error
 
     @property
-    def n_features(self) -> int:
-        return int(self.seen.sum())
+    def n_features(self) -> int | None:
+        """How many different features the model has met."""
+        return self.model.n_features_seen()
 
 
 def rows_of(batch: Batch, start: int, stop: int) -> Batch:

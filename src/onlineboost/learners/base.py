@@ -69,6 +69,10 @@ class Learner(OnlineClassifier):
         """How far each feature can move the answer, with its sign; None for learners of which that cannot be said."""
         return None
 
+    def n_seen(self, committee: Any) -> int | None:
+        """How many features the learners have met; None if they do not know."""
+        return None
+
     def view(self, n_features: int) -> StandardizeState | None:
         """The state of the standardiser that examples pass before the committee sees them, if there is one."""
         return None

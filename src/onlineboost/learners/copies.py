@@ -187,6 +187,8 @@ class _ScikitLearn:
     def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None:
         extra: dict[str, Any] = {} if weight is None else {"sample_weight": np.array([weight])}
         if first and "classes" in inspect.signature(member.partial_fit).parameters:
+            if len(labels.known) < 2:
+                raise DataError("scikit-learn's learners must know both labels at the start: partial_fit(classes=...)")
             extra["classes"] = np.unique(labels.classes)
         member.partial_fit(x, np.array([label]), **extra)
 

@@ -75,6 +75,9 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
         mean: Floats = committee.weights[1:, 0, :n_learners].mean(axis=1, dtype=np.float64)
         return mean * committee.scale[1:].astype(np.float64)
 
+    def n_seen(self, committee: LinearState) -> int | None:
+        return int(np.count_nonzero(committee.scale[1:]))
+
     def view(self, n_features: int) -> StandardizeState | None:
         return new_state(n_features) if self.standardize else None
 

@@ -15,8 +15,8 @@ from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
 from onlineboost.readers.cells import MISSING, MOMENT, NO_TIME, SLOTS, classify_text, put_cell
 from onlineboost.readers.hashing import name_hash
 from onlineboost.readers.pages import Orders, Page, Pager
+from onlineboost.readers.recipe import hint, resolved, sign_of
 from onlineboost.readers.recipe import roles as find_roles
-from onlineboost.readers.recipe import sign_of
 from onlineboost.readers.rows import (
     CATEGORY,
     ENTRIES,
@@ -53,15 +53,16 @@ class ArrowReader:
                 yield self.pager.page(position())
 
     def _read(self, batch: Any, path: str, first_row: int) -> None:
-        columns = {name: _simple(column) for name, column in _flat(batch)}
-        names = list(columns)
-        recipe = self.orders.recipe
+        flat = list(_flat(batch))
+        names = [name for name, _ in flat]
+        columns = {name: _simple(column) for name, column in flat}
+        recipe = self.pager.recipe
         try:
-            roles = dict(
-                zip(names, find_roles(recipe, names, path, self.orders.labelled, self.orders.ignored), strict=True)
-            )
+            found = find_roles(recipe, names, path, self.orders.labelled, self.orders.ignored)
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
+        self.pager.recipe = resolved(recipe, names, found, headless=False)
+        roles = dict(zip(names, found, strict=True))
         columns = {name: column for name, column in columns.items() if roles[name] != IGNORED}
         cells = {name: self._cells(name, column, roles[name], path) for name, column in columns.items()}
         good = np.ones(batch.num_rows, bool)
@@ -73,7 +74,7 @@ class ArrowReader:
             good[r] = False
         if faults:
             cells = {name: {key: _rows_of(value, good) for key, value in cell.items()} for name, cell in cells.items()}
-        self._write(cells, roles, int(good.sum()), path, first_row)
+        self._write(cells, roles, int(good.sum()))
 
     def _cells(self, name: str, column: Any, role: int, path: str) -> dict[str, Any]:
         """A column as arrays: numbers, or days and seconds, or texts; and which of them are there."""
@@ -97,10 +98,8 @@ class ArrowReader:
                 "there": there,
             }
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-            moments = (
-                column.cast(pa.timestamp("s", getattr(kind, "tz", None)), safe=False).cast(pa.int64()).fill_null(0)
-            )
-            since = moments.to_numpy()
+            moments = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
+            since = moments.fill_null(0).to_numpy() // 1_000_000  # rounded down, before 1970 too
             seconds = np.full(since.size, NO_TIME) if pa.types.is_date(kind) else since % _DAY
             return {"days": since // _DAY, "seconds": seconds, "there": there}
         if pa.types.is_duration(kind) or pa.types.is_time(kind):
@@ -124,8 +123,8 @@ class ArrowReader:
     def _faults(self, name: str, cell: dict[str, Any], role: int, path: str) -> Iterator[tuple[int, str, str]]:
         """(row, column, message) for a number too large, a weight that is none, a label that is missing."""
         bad, expected = np.zeros(cell["there"].size, bool), "a number of magnitude at most 1e18"
-        if role == LABEL and self.orders.labelled:
-            bad, expected = ~cell["there"], "a label"
+        if role == LABEL:
+            yield from ((r, name, message) for r, message in self._signs(cell))
         elif role == WEIGHT:
             if "numbers" not in cell:
                 raise ReadError(f"{path}: column {name!r}: expected numbers as weights", path=path, column=name)
@@ -137,7 +136,7 @@ class ArrowReader:
             value = cell["numbers"][r] if "numbers" in cell and cell["there"][r] else "nothing"
             yield r, name, f"expected {expected}, found {value}"
 
-    def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int, path: str, first_row: int) -> None:
+    def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int) -> None:
         """Every column into its slots of a wide table, then the table without its gaps."""
         pager, recipe = self.pager, self.orders.recipe
         slots = {
@@ -152,7 +151,7 @@ class ArrowReader:
             at = 0
             for name, cell in cells.items():
                 if roles[name] == LABEL:
-                    rows.y[:n] = self._signs(cell, path, first_row)
+                    rows.y[:n] = cell["signs"]
                 elif roles[name] == WEIGHT:
                     rows.weight[:n] = cell["numbers"]
                 else:
@@ -167,19 +166,22 @@ class ArrowReader:
         rows.state[ROWS] = n
         rows.state[ENTRIES] = _close_gaps(rows, n, width)
 
-    def _signs(self, cell: dict[str, Any], path: str, first_row: int) -> Floats:
-        known: dict[int, float] = {}
-        for r, code in _first_of_each(cell["labels"], cell["there"]):
+    def _signs(self, cell: dict[str, Any]) -> Iterator[tuple[int, str]]:
+        """Find the sign of every label, in the order of rows; (row, message) for those that cannot be."""
+        signs = np.full(len(cell["uniques"]) + 1, np.nan)
+        wrong: dict[int, str] = {}
+        for _, code in _first_of_each(cell["labels"], cell["there"]):
+            positive = self.orders.recipe.positive
             try:
-                known[code] = sign_of(self.pager.labels, _plain(cell["uniques"][code]), self.orders.recipe.positive)
+                signs[code] = sign_of(self.pager.labels, _plain(cell["uniques"][code]), positive)
             except DataError as problem:
-                hint = (
-                    "" if self.orders.recipe.positive is not None else "; or name the positive one (--positive LABEL)"
-                )
-                message = f"{path}: row {first_row + r}: {problem}{hint}"
-                raise ReadError(message, path=path, line=first_row + r) from None
-        table = np.array([known.get(code, np.nan) for code in range(len(cell["uniques"]))] or [np.nan])
-        return np.where(cell["there"], table[cell["labels"]], np.nan)
+                wrong[code] = f"{problem}{hint(positive)}"
+        cell["signs"] = np.where(cell["there"], signs[cell["labels"]], np.nan)
+        for r in np.flatnonzero(cell["there"]) if wrong else ():
+            if cell["labels"][r] in wrong:
+                yield int(r), wrong[cell["labels"][r]]
+        if self.orders.labelled:
+            yield from ((int(r), "expected a label, found nothing") for r in np.flatnonzero(~cell["there"]))
 
     def _room(self, entries: int, cells: dict[str, Any]) -> None:
         rows = self.pager.rows
@@ -324,15 +326,17 @@ def _plain(label: Any) -> Any:
     return label if isinstance(label, str | bool | int | float) else str(label)
 
 
-def open_batches(format: str, source: Any, batch_size: int, names: Any = None) -> Iterator[Any]:
+def open_batches(format: str, source: Any, batch_size: int) -> Iterator[Any]:
     """The record batches of a Parquet or Arrow file."""
     import pyarrow as pa
 
+    if source.kind is not None and format == "parquet":
+        raise ReadError(f"{source.name}: Parquet within {source.kind}: decompress it first", path=source.name)
     try:
         if format == "parquet":
             import pyarrow.parquet as pq
 
-            file = pq.ParquetFile(source.raw, pre_buffer=False)
+            file = pq.ParquetFile(source.raw, pre_buffer=False, page_checksum_verification=True)
             yield from file.iter_batches(batch_size, use_threads=False)
             return
         start = source.stream.peek(6)[:6] if hasattr(source.stream, "peek") else b""

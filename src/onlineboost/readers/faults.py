@@ -59,7 +59,7 @@ EXPECTED = {
     MANY_CELLS: "expected the end of the line: it has more cells than the first line",
     OPEN_QUOTE: "expected a closing quote",
     AFTER_QUOTE: "expected a separator or the end of the line after the closing quote",
-    NO_OBJECT: "expected '{': one JSON object per line",
+    NO_OBJECT: "expected '{': one JSON object per line, and no list around them",
     NO_KEY: "expected a key in double quotes",
     NO_VALUE: "expected a JSON value",
     NO_COMMA: "expected ',' or the closing bracket",

@@ -9,8 +9,7 @@ import gzip
 import io
 import lzma
 import os
-import sys
-from collections.abc import Iterable
+import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -56,12 +55,12 @@ class Source:
 
     def __init__(self, name: str) -> None:
         self.name = "standard input" if name == STDIN else name
-        raw = sys.stdin.buffer if name == STDIN else open(name, "rb", buffering=_HEAD)  # noqa: SIM115
-        self.raw: Any = raw
-        start = raw.peek(8)[:8] if hasattr(raw, "peek") else b""
-        self.kind = compression(start)
+        # Standard input by its number: a reader of our own, whose lock nobody else asks for.
+        raw: Any = open(0 if name == STDIN else name, "rb", buffering=_HEAD, closefd=name != STDIN)  # noqa: SIM115
+        self.raw = raw
+        self.kind = compression(raw.peek(8)[:8])
         self.stream: BinaryIO = _opened(self.kind, raw)
-        self.size = None if name == STDIN else os.fstat(raw.fileno()).st_size
+        self.size = os.fstat(raw.fileno()).st_size if is_regular(name) else None
 
     @property
     def position(self) -> int:
@@ -86,10 +85,26 @@ class Source:
             raise ReadError(message, path=self.name) from problem
         return filled
 
+    def head(self) -> bytes:
+        """The beginning of the decompressed text, as far as it can be seen without reading it."""
+        start: bytes = self.raw.peek(_HEAD)[:_HEAD]
+        try:
+            if self.kind == "gz":
+                return zlib.decompressobj(31).decompress(start, _HEAD)
+            if self.kind == "xz":
+                return lzma.LZMADecompressor().decompress(start, _HEAD)
+            if self.kind == "bz2":
+                return bz2.BZ2Decompressor().decompress(start, _HEAD)
+            if self.kind == "zst":
+                return _opened("zst", io.BytesIO(start)).read(1 << 12)
+        except (OSError, EOFError, lzma.LZMAError, zlib.error):
+            return b""
+        return start
+
     def close(self) -> None:
-        self.stream.close()
-        if self.raw is not sys.stdin.buffer:
-            self.raw.close()
+        if self.stream is not self.raw:
+            self.stream.close()
+        self.raw.close()
 
     def __enter__(self) -> Source:
         return self
@@ -137,19 +152,11 @@ class _ArrowStream(io.RawIOBase):
         return len(part)
 
 
-def total_size(names: Iterable[str]) -> int | None:
+def is_regular(name: str) -> bool:
+    """Whether it is a file that has a size and can be read again, not a pipe."""
+    return name != STDIN and os.path.isfile(name)
+
+
+def total_size(names: list[str]) -> int | None:
     """Bytes of all files together; None if one of them has no size."""
-    names = list(names)
-    if STDIN in names or not all(Path(name).is_file() for name in names):
-        return None
-    return sum(os.path.getsize(name) for name in names)
-
-
-def first_bytes(name: str) -> bytes:
-    """The beginning of the decompressed file; of standard input as far as it can be seen without reading it."""
-    if name == STDIN:
-        start: bytes = cast(Any, sys.stdin.buffer).peek(_HEAD)
-        return b"" if compression(start) else start
-    with Source(name) as source:
-        memory = bytearray(_HEAD)
-        return bytes(memory[: source.readinto(memoryview(memory))])
+    return sum(map(os.path.getsize, names)) if all(map(is_regular, names)) else None

@@ -25,7 +25,7 @@ _SUFFIXES = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-_COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 _LIBSVM = re.compile(rb"^[-+\w.]+([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?$")
 
 
@@ -42,7 +42,7 @@ def by_name(name: str) -> str | None:
     """
     path = PurePath(name)
     suffixes = path.suffixes
-    if suffixes and suffixes[-1] in _COMPRESSED:
+    if suffixes and suffixes[-1] in COMPRESSED:
         suffixes = suffixes[:-1]
     return _SUFFIXES.get(suffixes[-1].lower()) if suffixes else None
 

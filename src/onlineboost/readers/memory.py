@@ -55,11 +55,10 @@ def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[
     if y is not None:
         y = np.asarray(y)
         _check_length("y", y, source.n_rows)
-        found, first, codes = np.unique(y, return_index=True, return_inverse=True)
-        table = np.empty(found.size)
-        for code in np.argsort(first):
-            table[code] = sign_of(labels, found[code].item(), orders.recipe.positive)
-        signs = table[codes]
+        known: dict[Any, float] = {}
+        for label in dict.fromkeys(y.tolist()):
+            known[label] = sign_of(labels, label, orders.recipe.positive)
+        signs = np.array([known[label] for label in y.tolist()])
     elif orders.labelled:
         raise DataError("arrays come without labels: give them as y=")
     weight = _weights(sample_weight, source.n_rows)
@@ -68,7 +67,7 @@ def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[
             stop = start + orders.batch_size
             rows = slice(start, stop)
             part = batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
-            yield Page(part, [], labels, 0, [])
+            yield Page(part, [], labels, orders.recipe, 0, 0, [])
 
 
 def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
@@ -82,6 +81,8 @@ def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Itera
         table = eager.to_arrow()
     except TypeError as problem:
         raise DataError(f"the source is a {type(frame).__name__}: expected a data frame") from problem
+    except nw.exceptions.NarwhalsError as problem:
+        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
     recipe = orders.recipe
@@ -113,10 +114,8 @@ def _row_reader(recipe: Recipe) -> TextReader:
 
 def row_batch(x: Mapping[Any, Any], recipe: Recipe) -> Batch:
     """One dict of features as a batch of one row, without its label."""
-    label = str(recipe.label if recipe.label is not None else DEFAULT_LABEL)
-    row = {name: value for name, value in _mapping(0, x).items() if name != label}
     with _LOCK:
-        pages = list(_row_reader(recipe).pages(DictSource([row], label)))
+        pages = list(_row_reader(recipe).pages(DictSource([x], "")))
     return pages[0].batch
 
 
@@ -175,7 +174,10 @@ def _plain(value: Any) -> Any:
 def _weights(given: Any, n: int) -> Floats:
     if given is None:
         return np.ones(n)
-    weight = np.asarray(given, np.float64)
+    try:
+        weight = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight: expected one number per row") from None
     _check_length("sample_weight", weight, n)
     if not ((weight >= 0) & (weight <= LARGEST)).all():
         raise DataError(f"sample_weight: expected numbers from 0 to {LARGEST:g}")

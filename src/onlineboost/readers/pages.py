@@ -24,13 +24,17 @@ from onlineboost.readers.rows import (
     undo,
 )
 
+MOST_PROBLEMS = 100
+
 
 class Page(NamedTuple):
     batch: Batch
     names: list[tuple[int, str]]  # of features met for the first time
     labels: Labels
+    recipe: Recipe
     position: int  # bytes read of all files so far
-    problems: list[str]  # one for each record skipped since the last page
+    skipped: int  # records since the last page
+    problems: list[str]  # of the first of them
 
 
 class Orders(NamedTuple):
@@ -51,7 +55,9 @@ class Pager:
     def __init__(self, orders: Orders, chunk: int) -> None:
         self.orders = orders
         self.labels = copy.copy(orders.labels)
+        self.recipe = orders.recipe  # with names for positions, when they are known
         self.rows = new_rows(chunk, orders.batch_size, orders.recipe.bits if orders.named else None)
+        self.skipped = 0
         self.problems: list[str] = []
 
     def page(self, position: int) -> Page:
@@ -65,9 +71,9 @@ class Pager:
             rows.weight[:n].copy(),
         )
         names = self._new_names()
-        problems, self.problems = self.problems, []
+        skipped, problems, self.skipped, self.problems = self.skipped, self.problems, 0, []
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
-        return Page(batch, names, copy.copy(self.labels), position, problems)
+        return Page(batch, names, copy.copy(self.labels), self.recipe, position, skipped, problems)
 
     def _new_names(self) -> list[tuple[int, str]]:
         rows, n = self.rows, int(self.rows.state[NAMES])
@@ -90,7 +96,9 @@ class Pager:
         """Raise what is wrong with a record, or note it where such records are skipped."""
         if not self.orders.skip:
             raise ReadError(message, path=path, line=line, column=column)
-        self.problems.append(message)
+        self.skipped += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(message)
 
 
 def new_rows(chunk: int, batch_size: int, bits: int | None) -> Rows:

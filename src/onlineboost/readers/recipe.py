@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from onlineboost.columns import Recipe
 from onlineboost.errors import DataError
 from onlineboost.labels import Labels
+from onlineboost.readers.floats import any_number
 from onlineboost.readers.hashing import hash_name
 from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Table
 from onlineboost.readers.words import SLACK
@@ -19,6 +22,9 @@ DEFAULT_LABEL = "label"
 
 def roles(recipe: Recipe, names: list[str], where: str, labelled: bool, ignored: bool = False) -> list[int]:
     """The role of each column. Columns that were named must exist, where examples are to be learnt from."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"{where}: two columns are named {twice[0]!r}: expected different names")
     found = [FEATURE] * len(names)
     for what, wanted, role in (("drop", recipe.drop, IGNORED), ("categorical", recipe.categorical, CATEGORY)):
         for name in wanted:
@@ -28,15 +34,33 @@ def roles(recipe: Recipe, names: list[str], where: str, labelled: bool, ignored:
                 found[k] = role
             if labelled and not places and names:
                 raise DataError(f"{where}: no column {name!r} for --{what}; the columns are {_some(names)}")
-    if recipe.weight is not None and names and (labelled or _has(recipe.weight, names)):
-        found[_find(recipe.weight, names, "weight", where)] = WEIGHT
+    if recipe.weight is not None and names and (labelled or str(recipe.weight) in names):
+        found[_find(recipe.weight, names, "weight", where)] = IGNORED if ignored else WEIGHT
     label = recipe.label if recipe.label is not None else DEFAULT_LABEL
-    if labelled or _has(label, names):
+    if labelled or str(label) in names:
         if recipe.label is None and DEFAULT_LABEL not in names:
             known = f"the columns are {_some(names)}" if names else "there are no columns"
             raise DataError(f"{where}: which column is the label? Name it (--label NAME); {known}")
         found[_find(label, names, "label", where)] = IGNORED if ignored else LABEL
     return found
+
+
+def resolved(recipe: Recipe, names: list[str], found: list[int], headless: bool) -> Recipe:
+    """The recipe with positions replaced by names: other files may have other columns, or no label."""
+    changes: dict[str, Any] = {"width": len(names)} if headless else {}
+    for what, role in (("label", LABEL), ("weight", WEIGHT)):
+        if role in found:
+            changes[what] = names[found.index(role)]
+    return recipe._replace(**changes)
+
+
+def numbered(recipe: Recipe, n: int, where: str, labelled: bool) -> list[str]:
+    """Names for the columns of a table without names: their numbers, as in training."""
+    if recipe.width is None or n == recipe.width:
+        return [str(column) for column in range(n)]
+    if not labelled and n == recipe.width - 1:  # without the label
+        return [str(column) for column in range(recipe.width) if str(column) != str(recipe.label)]
+    raise DataError(f"{where}: line 1: {n} columns, expected {recipe.width} as in training, or one fewer, the label")
 
 
 def table(recipe: Recipe, names: list[str], roles: list[int], labelled: bool, separator: int = 44) -> Table:
@@ -51,13 +75,9 @@ def table(recipe: Recipe, names: list[str], roles: list[int], labelled: bool, se
 def special(recipe: Recipe, labelled: bool, ignored: bool = False) -> Table:
     """For formats whose names come with the rows: only the names that are no ordinary features."""
     pairs = [(str(recipe.label) if recipe.label is not None else DEFAULT_LABEL, IGNORED if ignored else LABEL)]
-    pairs += [(str(recipe.weight), WEIGHT)] if recipe.weight is not None else []
+    pairs += [(str(recipe.weight), IGNORED if ignored else WEIGHT)] if recipe.weight is not None else []
     pairs += [(name, IGNORED) for name in recipe.drop] + [(name, CATEGORY) for name in recipe.categorical]
     return table(recipe, [name for name, _ in pairs], [role for _, role in pairs], labelled)
-
-
-def _has(wanted: str | int, names: list[str]) -> bool:
-    return str(wanted) in names or _position(wanted, names) is not None
 
 
 def _find(wanted: str | int, names: list[str], what: str, where: str) -> int:
@@ -65,7 +85,10 @@ def _find(wanted: str | int, names: list[str], what: str, where: str) -> int:
         return names.index(str(wanted))
     position = _position(wanted, names)
     if position is None:
-        raise DataError(f"{where}: no column {str(wanted)!r} for the {what}; the columns are {_some(names)}")
+        near = [name for name in names if name.lower() == str(wanted).lower()]
+        near = near or difflib.get_close_matches(str(wanted), names, 1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"{where}: no column {str(wanted)!r} for the {what}{meant}; the columns are {_some(names)}")
     return position
 
 
@@ -79,21 +102,53 @@ def _position(wanted: str | int, names: list[str]) -> int | None:
 
 
 def _some(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+    shown = [name if name.isprintable() else repr(name) for name in names]
+    return ", ".join(shown if len(shown) <= 12 else [*shown[:10], "...", shown[-1]])
 
 
 def sign_of(labels: Labels, label: Any, positive: Any) -> float:
     """-1 or +1. With a positive label named, every other is negative; else there may be two."""
     if positive is None:
         return labels.encode_one(label)
-    if isinstance(label, float) and label != label:
+    if label is None or label != label:
         raise DataError("the label is missing")
-    if str(label) == str(positive):
-        labels.positive = label
+    if plain_label(label) == plain_label(positive):
+        labels.positive = str(positive)
         return 1.0
     if not labels.__getstate__()[0]:  # no negative label so far
-        labels.negative = label
-    elif labels.negative != label:
+        labels.negative = str(label)
+    elif labels.negative != str(label):
         labels.negative = f"not {positive}"
     return -1.0
+
+
+def hint(positive: Any) -> str:
+    return "" if positive is not None else "; or name the positive one in training (--positive LABEL)"
+
+
+def plain_label(label: Any) -> Any:
+    """A label as it is compared: a word that looks like a number or a boolean is one.
+
+    >>> plain_label("+1.0"), plain_label("True"), plain_label("yes")
+    (1, True, 'yes')
+    """
+    if not isinstance(label, str):
+        return label
+    if label.lower() in ("true", "false"):
+        return label.lower() == "true"
+    number = as_number(label)
+    return label if number is None else number
+
+
+def as_number(word: str) -> int | float | None:
+    """The number that the whole word is, if it is one; whole numbers as int.
+
+    >>> as_number("+1.0"), as_number("2.5"), as_number("one")
+    (1, 2.5, None)
+    """
+    text = np.frombuffer(word.strip().encode() + b"\n" * SLACK, np.uint8).copy()
+    size = text.size - SLACK
+    value, after = any_number(text, 0, size)
+    if size == 0 or after != size or not abs(value) <= 1e300:
+        return None
+    return int(value) if value == int(value) else float(value)

@@ -15,7 +15,7 @@ from onlineboost.errors import DataError, ParameterError
 from onlineboost.labels import Labels
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import arrow, files, formats, memory
-from onlineboost.readers.pages import Orders, Page
+from onlineboost.readers.pages import MOST_PROBLEMS, Orders, Page
 from onlineboost.readers.text import Layout, TextReader
 
 MOST_NAMES = 1 << 18
@@ -45,9 +45,9 @@ class Stream(Iterator[Batch]):
     def __next__(self) -> Batch:
         while True:
             page = next(self._pages)
-            self.labels, self.position = page.labels, page.position
-            self.skipped += len(page.problems)
-            self.problems += page.problems[: 100 - len(self.problems)]
+            self.labels, self.recipe, self.position = page.labels, page.recipe, page.position
+            self.skipped += page.skipped
+            self.problems += page.problems[: MOST_PROBLEMS - len(self.problems)]
             self._new += page.names[: MOST_NAMES - len(self.names)]
             self.names.update(page.names[: MOST_NAMES - len(self.names)])
             if page.batch.y.size:
@@ -124,6 +124,9 @@ def open_stream(
     recipe = Recipe(bits, label, weight, _names("drop", drop), _names("categorical", categorical), positive)
     known = Labels()
     if like is not None:
+        for name in ("bits", "drop", "categorical", "positive"):
+            if getattr(recipe, name) != getattr(Recipe(), name):
+                raise ParameterError(name, getattr(recipe, name), "nothing with like=: the model knows it")
         recipe, known = _like(like, label, weight)
     recipe.check()
     formats.check_format(format)
@@ -138,6 +141,9 @@ def open_stream(
     orders = Orders(recipe, known, required, ignored, skip, int(batch_size), named=True)
     kind = memory.kind_of(source)
     if kind == "files":
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if value is not None:
+                raise ParameterError(name, value, "nothing: files hold their own")
         return _open_files(files.expand(source), format, orders, layout, checked=like is None)
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, orders)
@@ -149,17 +155,31 @@ def open_stream(
 
 
 def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout, checked: bool) -> Stream:
+    opened: dict[str, files.Source] = {}  # what can be read once is opened once
     if format is None:
-        found = [formats.by_name(name) or formats.by_content(name, files.first_bytes(name)) for name in names]
+        found = []
+        for name in names:
+            known = formats.by_name(name)
+            if known is None:
+                source = files.Source(name)
+                try:
+                    known = formats.by_content(source.name, source.head())
+                finally:
+                    if files.is_regular(name):
+                        source.close()
+                    else:
+                        opened[name] = source
+            found.append(known)
         format = formats.same_format(names, found)
     if format == "tsv":
         format, layout = "csv", layout._replace(separator=layout.separator or "\t")
     _check_options(format, orders.recipe if checked else Recipe(), layout)
     size = files.total_size(names)
+    sources = (opened.get(name) or files.Source(name) for name in names)
     if format in arrow.FORMATS:
-        pages = _arrow_pages(format, names, orders)
+        pages = _arrow_pages(format, sources, orders)
     else:
-        pages = _text_pages(TextReader(format, orders, layout), names)
+        pages = _text_pages(TextReader(format, orders, layout), sources)
     return Stream(pages, orders.recipe, orders.labels, size, ahead=True)
 
 
@@ -174,19 +194,19 @@ def _check_options(format: str, recipe: Recipe, layout: Layout) -> None:
             raise ParameterError(name, value, f"nothing: it is for CSV, not for {format}")
 
 
-def _text_pages(reader: TextReader, names: list[str]) -> Iterator[Page]:
+def _text_pages(reader: TextReader, sources: Iterator[files.Source]) -> Iterator[Page]:
     before = 0
-    for name in names:
-        with files.Source(name) as source:
+    for source in sources:
+        with source:
             yield from reader.pages(source, before)
             before += source.size or 0
 
 
-def _arrow_pages(format: str, names: list[str], orders: Orders) -> Iterator[Page]:
+def _arrow_pages(format: str, sources: Iterator[files.Source], orders: Orders) -> Iterator[Page]:
     reader = arrow.ArrowReader(orders)
     before = 0
-    for name in names:
-        with files.Source(name) as source:
+    for source in sources:
+        with source:
             batches = arrow.open_batches(format, source, orders.batch_size)
             yield from reader.pages(batches, source.name, lambda source=source, at=before: at + source.position)
             before += source.size or 0
@@ -242,7 +262,7 @@ class _Ahead(Iterator[Page]):
     def __next__(self) -> Page:
         if self.ended:
             raise StopIteration
-        item = self.queue.get()
+        item = self.queue.get()  # a signal's handler may raise here
         if isinstance(item, Page):
             return item
         self.ended = True
@@ -253,4 +273,4 @@ class _Ahead(Iterator[Page]):
     def close(self) -> None:
         self.stopped.set()
         self.ended = True
-        self.thread.join()
+        self.thread.join(timeout=1)  # it may be waiting for a pipe that is silent; it does not keep the process alive

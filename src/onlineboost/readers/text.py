@@ -10,10 +10,29 @@ import numpy as np
 
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import csv, jsonl, libsvm, vw
-from onlineboost.readers.faults import BAD_LABEL, EXPECTED, FULL, LARGE_INDEX, LONG_RECORD, MORE, NEW_LABEL, OK
-from onlineboost.readers.floats import any_number
+from onlineboost.readers.faults import (
+    BAD_LABEL,
+    EXPECTED,
+    FULL,
+    LARGE_INDEX,
+    LONG_RECORD,
+    MORE,
+    NEW_LABEL,
+    NO_LABEL,
+    OK,
+)
 from onlineboost.readers.pages import Orders, Page, Pager, new_rows
-from onlineboost.readers.recipe import DEFAULT_LABEL, roles, sign_of, special, table
+from onlineboost.readers.recipe import (
+    DEFAULT_LABEL,
+    as_number,
+    hint,
+    numbered,
+    resolved,
+    roles,
+    sign_of,
+    special,
+    table,
+)
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -35,13 +54,14 @@ from onlineboost.readers.words import SLACK, Bytes
 CHUNK = 1 << 20
 LONGEST_RECORD = 1 << 24
 _BOM = b"\xef\xbb\xbf"
+_OTHERS = {b"PK\x03\x04": "a zip archive", b"\xff\xfe": "text in UTF-16", b"\xfe\xff": "text in UTF-16"}
+_OTHERS |= {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file"}
 _PARSERS: dict[str, Callable[[Bytes, Rows, Table], int]] = {
     "vw": vw.parse,
     "libsvm": libsvm.parse,
     "csv": csv.parse,
     "jsonl": jsonl.parse,
 }
-FORMATS = tuple(_PARSERS)
 _WORD_ENDS = {"csv": rb"[,;\t\r\n]", "jsonl": rb"[,}\]\r\n]", "vw": rb"[ \t\r\n|]", "libsvm": rb"[ \t\r\n]"}
 
 
@@ -76,9 +96,18 @@ class TextReader:
         state[[AT, END, LAST, LINE]] = 0, 0, 0, 1
         self.amid = False  # a line that is being skipped
         self._fill(source)
-        if self.text[:3].tobytes() == _BOM:
+        start = self.text[: min(8, state[END])].tobytes()
+        for mark, what in _OTHERS.items():
+            if start.startswith(mark):
+                raise ReadError(f"{source.name}: this is {what}: expected text in UTF-8", path=source.name)
+        if start.startswith(_BOM):
             state[AT] = 3
-        columns = self._table(source)
+        try:
+            columns = self._table(source)
+        except ReadError:
+            raise
+        except DataError as problem:
+            raise ReadError(str(problem), path=source.name) from problem
         while True:
             if self.amid:
                 self._skip_line()
@@ -99,7 +128,7 @@ class TextReader:
                 self._new_label(source.name)
             else:
                 self._fault(status, source.name)
-        if state[ROWS] or self.pager.problems:
+        if state[ROWS] or self.pager.skipped:
             yield self.pager.page(before + source.position)
 
     def _fill(self, source: ByteSource) -> bool:
@@ -145,15 +174,14 @@ class TextReader:
             return self._learn_spelling(spelling, known % MOST_SPELLINGS, np.nan)
         label = self._label(spelling)
         if label is None:
-            return self._fault(BAD_LABEL, path)
+            return self._fault(NO_LABEL if self.format == "csv" else BAD_LABEL, path)
         positive = self.orders.recipe.positive
         try:
             if known == MOST_SPELLINGS:
                 raise DataError(f"the label {label!r} is one too many: expected at most {MOST_SPELLINGS} spellings")
             sign = sign_of(self.pager.labels, label, positive)
         except DataError as problem:
-            hint = "" if positive is not None else "; or name the positive one (--positive LABEL)"
-            return self._fault(BAD_LABEL, path, f"{problem}{hint}")
+            return self._fault(BAD_LABEL, path, f"{problem}{hint(positive)}")
         return self._learn_spelling(spelling, known, sign)
 
     def _learn_spelling(self, spelling: bytes, number: int, sign: float) -> None:
@@ -168,6 +196,8 @@ class TextReader:
         if self.format == "jsonl" and spelling[:1] == b'"':
             return spelling[1:].decode(errors="replace")
         word = spelling.decode(errors="replace")
+        if self.format == "csv" and word.lower() == "nan":
+            return None
         if self.format in ("csv", "jsonl") and word.lower() in ("true", "false"):
             return word.lower() == "true"
         number = as_number(word)
@@ -232,32 +262,15 @@ class TextReader:
             label = str(recipe.label if recipe.label is not None else DEFAULT_LABEL)
             named = label in cells and as_number(label) is None
             header = named or not any(as_number(cell) is not None for cell in cells)
-        names = cells if header else [str(column) for column in range(len(cells))]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            message = f"{source.name}: line 1: two columns are named {twice[0]!r}: expected different names"
-            raise ReadError(message, path=source.name, line=1)
+        names = cells if header else numbered(recipe, len(cells), source.name, labelled)
+        found = roles(recipe, names, source.name, labelled and bool(cells), self.orders.ignored)
+        self.pager.recipe = resolved(recipe, names, found, headless=not header)
         if header:
             state[LINE] += self.text[state[AT] : after].tobytes().count(b"\n")
             state[AT] = after
         need = 2 * self.text.size + sum(len(name.encode()) for name in names)
         self.pager.rows = self.pager.rows._replace(scratch=np.zeros(need, np.uint8))
-        found = roles(recipe, names, source.name, labelled and bool(cells), self.orders.ignored)
         return table(recipe, names, found, labelled, separator)
-
-
-def as_number(word: str) -> int | float | None:
-    """The number that the whole word is, if it is one; whole numbers as int.
-
-    >>> as_number("+1.0"), as_number("2.5"), as_number("one")
-    (1, 2.5, None)
-    """
-    text = np.frombuffer(word.strip().encode() + b"\n" * SLACK, np.uint8).copy()
-    size = text.size - SLACK
-    value, after = any_number(text, 0, size)
-    if size == 0 or after != size or not abs(value) <= 1e300:
-        return None
-    return int(value) if value == int(value) else float(value)
 
 
 def guess_separator(start: bytes) -> str:

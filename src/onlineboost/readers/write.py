@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.atomic import replacing
 from onlineboost.batch import Batch
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.readers.files import STDIN
-from onlineboost.readers.formats import by_name
+from onlineboost.readers.formats import COMPRESSED, by_name
 from onlineboost.readers.hashing import hash_name
 
 MOST_COLUMNS = 10_000
@@ -31,26 +30,19 @@ def open_writer(target: str, stream_again: Callable[[], Any], rereadable: bool) 
     format = by_name(target)
     if format is None:
         raise ParameterError("OUT", target, "a name that ends in .vw, .libsvm, .jsonl, .csv, .tsv, .parquet or .arrow")
-    if not path.parent.is_dir():
-        raise DataError(f"{target}: the folder {path.parent} does not exist")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        with ExitStack() as stack:
-            if format in ("vw", "libsvm", "jsonl"):
-                file = stack.enter_context(_compressed(temporary, path.suffix))
-                yield lambda batch, stream: file.write(_LINES[format](batch, stream))
-            else:
-                yield _table_writer(format, temporary, path.suffix, _columns(target, stream_again, rereadable), stack)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    packed = path.suffix in COMPRESSED
+    if packed and format in ("parquet", "arrow"):
+        raise ParameterError("OUT", target, f"no {path.suffix}: a {format} file is compressed by itself")
+    with replacing(path) as temporary, ExitStack() as stack:
+        if format in ("vw", "libsvm", "jsonl"):
+            file = stack.enter_context(_compressed(temporary, path.suffix))
+            yield lambda batch, stream: file.write(_LINES[format](batch, stream))
+        else:
+            yield _table_writer(format, temporary, path.suffix, _columns(target, stream_again, rereadable), stack)
+        stack.close()
 
 
-def _compressed(path: str, suffix: str) -> Any:
+def _compressed(path: Path, suffix: str) -> Any:
     import bz2
     import gzip
     import lzma
@@ -58,7 +50,7 @@ def _compressed(path: str, suffix: str) -> Any:
     if suffix == ".zst":
         import pyarrow as pa
 
-        return pa.CompressedOutputStream(pa.OSFile(path, "wb"), "zstd")
+        return pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd")
     kinds: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     return kinds.get(suffix, open)(path, "wb")
 
@@ -192,7 +184,7 @@ def _columns(target: str, stream_again: Callable[[], Any], rereadable: bool) -> 
 
 
 def _table_writer(
-    format: str, path: str, suffix: str, columns: tuple[list[int], list[str], bool], stack: ExitStack
+    format: str, path: Path, suffix: str, columns: tuple[list[int], list[str], bool], stack: ExitStack
 ) -> Write:
     import pyarrow as pa
 
@@ -218,7 +210,7 @@ def _table_writer(
     return write
 
 
-def _open_table(format: str, path: str, suffix: str, schema: Any, stack: ExitStack) -> Any:
+def _open_table(format: str, path: Path, suffix: str, schema: Any, stack: ExitStack) -> Any:
     if format == "parquet":
         import pyarrow.parquet as pq
 
@@ -226,7 +218,7 @@ def _open_table(format: str, path: str, suffix: str, schema: Any, stack: ExitSta
     if format == "arrow":
         import pyarrow as pa
 
-        return pa.ipc.new_file(path, schema)
+        return pa.ipc.new_file(str(path), schema)
     import pyarrow.csv
 
     options = pyarrow.csv.WriteOptions(delimiter="\t" if format == "tsv" else ",")
