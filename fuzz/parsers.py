@@ -27,7 +27,6 @@ from test_readers_text import (
     BAD_NUMBERS,
     CSV_HEADER,
     DATES,
-    FORMATS,
     NAMES,
     NUMBERS,
     SPICE,
@@ -53,6 +52,9 @@ TOKENS = {
 
 
 # ---- inputs
+
+
+FORMATS = ("vw", "libsvm", "csv", "jsonl")
 
 
 class Maker:

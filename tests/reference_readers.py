@@ -219,6 +219,10 @@ def read(format: str, text: bytes, options: Options) -> Result:
         try:
             draft, after = record(text, at, options)
             if draft is not None:
+                if format == "csv" and (draft.label or b"").lower() == b"nan":
+                    if options.labelled:
+                        raise Fault("NO_LABEL", draft.label_at)
+                    draft.label = None
                 y = math.nan if draft.label is None else labels.sign(draft.label, draft.label_at)
                 result.rows.append(Row(y, draft.weight, draft.features))
                 for index, name in draft.names:

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from stubs import Scripted
 
-from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP, PotentialBoost
+from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM, OSBoost, OSBoostOCP, PotentialBoost
 
 SIZES = [1, 2, 3, 21, 64, 501]
 
@@ -209,3 +209,21 @@ def test_sampling_is_unbiased():
         draws = np.array([count(1, t, i, mean) for t in range(20_000)])
         fraction = mean - np.floor(mean)
         assert abs(draws.mean() - mean) <= 4.5 * np.sqrt(fraction * (1 - fraction) / 20_000)
+
+
+@pytest.mark.parametrize("delivery", ["weight", "sample"])
+def test_edges_are_what_the_weights_say(delivery):
+    """Of each learner: the sum of weight, label and vote over the sum of weights, before any sampling."""
+    H, y = make_votes(7, 60, 0.7, 0.3, 1)
+    weight = np.linspace(0, 2, 60)
+    model = OnlineBBM(Scripted(), 7, 0.1, delivery=delivery, random_state=5)
+    model.progressive_fit(numbered(H), y, weight)
+    oracle = reference.OnlineBBM(7, coin(0.1, delivery))
+    p = np.array([oracle.round(h.tolist(), label) for h, label in zip(H, y, strict=True)]) * weight[:, None]
+    assert model.edges_ == pytest.approx((p * y[:, None] * H).sum(axis=0) / p.sum(axis=0))
+
+
+def test_compiled_learners_have_the_edges_of_copies(stream):
+    X, y = stream
+    for make in (lambda learner: OnlineBBM(learner, 1), lambda learner: AdaBoostOL(learner, 1)):
+        assert make(Linear()).fit(X, y).edges_ == pytest.approx(make(Copies(Linear())).fit(X, y).edges_)

@@ -46,7 +46,7 @@ class Memory:
 def refusal_of(message: str) -> Refusal:
     found = PLACE.fullmatch(message)
     if found is None:
-        return Refusal(1, None, "NO_COLUMN")
+        return Refusal(1, None, "SAME_NAME" if "two columns are named" in message else "NO_COLUMN")
     line, column, words = int(found[1]), found[2] and int(found[2]), found[3]
     if column is None:
         return Refusal(line, None, "SAME_NAME")

@@ -282,6 +282,9 @@ def test_a_batch_by_itself_can_be_learnt_and_scored(numbers):
             "row 0 of the batch has no label",
         ),
         (lambda m, s: m.fit(s).predict(next(s_of(25))), "beyond the 262144"),
+        (lambda m, s: m.fit(s).predict(np.ones((1, 3))), "knows features by name"),
+        (lambda m, s: m.fit(next(s)._replace(indptr=np.array([0, 5, 1]))), "its arrays do not fit together"),
+        (lambda m, s: m.fit(next(s)._replace(weight=np.array([1.0, -1.0]))), "a weight that is no number"),
     ],
 )
 def test_misuse_of_streams_is_refused(change, message):
@@ -345,7 +348,106 @@ def test_a_third_label_is_refused_with_its_place(tmp_path):
         list(open_stream(pd.DataFrame({"a": [1, 1, 1], "label": [0, 1, 7]})))
 
 
+@pytest.mark.parametrize("positive", ["1", "+1", "1.0", 1])
+def test_a_positive_label_is_compared_by_its_value(tmp_path, positive):
+    (tmp_path / "x.vw").write_text("+1 | a\n-1 | b\n")
+    assert next(open_stream(tmp_path / "x.vw", positive=positive)).y.tolist() == [1, -1]
+    (tmp_path / "x.csv").write_text("a,label\n1,true\n2,false\n")
+    for word in ("true", "True", True):
+        assert next(open_stream(tmp_path / "x.csv", positive=word)).y.tolist() == [1, -1]
+        assert next(open_stream([({"a": 1}, True), ({"a": 1}, False)], positive=word)).y.tolist() == [1, -1]
+
+
+def test_a_model_of_one_class_against_the_others_can_be_used():
+    rows = [({"a": k % 4}, k % 4) for k in range(40)]
+    model = OnlineBBM(n_estimators=3).fit(open_stream(rows, positive=2))
+    assert model.classes_.tolist() == ["not 2", "2"]
+    assert set(model.predict([x for x, _ in rows])) <= {"not 2", "2"}
+
+
+def test_a_stream_with_fewer_labels_does_not_take_any_away():
+    model = OnlineBBM(n_estimators=3).fit(open_stream([({"a": 1}, "ham"), ({"a": 2}, "spam")]))
+    model.partial_fit(open_stream([({"a": 1}, "ham")], like=model))
+    model.partial_fit(open_stream([({"a": 1}, "ham")]))
+    assert model.classes_.tolist() == ["ham", "spam"]
+    with pytest.raises(DataError, match="the labels are 'ham', 'eggs', but this model knows 'ham', 'spam'"):
+        model.partial_fit(open_stream([({"a": 1}, "ham"), ({"a": 1}, "eggs")]))
+    assert model.classes_.tolist() == ["ham", "spam"]
+
+
+@pytest.mark.parametrize(("header", "label"), [(True, -1), (True, 0), (False, -1), (False, 0), (False, 2)])
+def test_a_label_by_its_position_takes_no_feature_where_there_is_no_label(tmp_path, header, label):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).round(3)
+    y = (X[:, 0] - X[:, 3] > 0).astype(int)
+    names = ["a", "b", "c", "d"]
+    with_label, heading = X.tolist(), list(names)
+    at = label if label >= 0 else 4
+    for row, sign in zip(with_label, y, strict=True):
+        row.insert(at, int(sign))
+    heading.insert(at, "y")
+    for name, rows, head in (("train.csv", with_label, heading), ("test.csv", X.tolist(), names)):
+        lines = [",".join(map(str, row)) for row in ([head] * header + rows)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    model = OnlineBBM(n_estimators=5).fit(open_stream(tmp_path / "train.csv", label=label))
+    scores = model.decision_function(open_stream(tmp_path / "train.csv", like=model))
+    unlabelled = open_stream(tmp_path / "test.csv", like=model, labels="ignored")
+    assert np.array_equal(model.decision_function(unlabelled), scores)
+    assert ((scores >= 0) == (y > 0)).mean() > 0.9
+    if not header:
+        (tmp_path / "short.csv").write_text("1,2\n")
+        with pytest.raises(ReadError, match="2 columns, expected 5 as in training"):
+            list(open_stream(tmp_path / "short.csv", like=model, labels="ignored"))
+
+
 # ---- files
+
+
+def test_an_error_of_the_disk_reaches_the_reader(tables, monkeypatch):
+    from onlineboost.readers import files
+
+    def broken(self, memory):
+        raise OSError(5, "Input/output error", self.name)
+
+    monkeypatch.setattr(files.Source, "readinto", broken)
+    with pytest.raises(OSError, match="Input/output error"):
+        list(open_stream(tables / "people.csv", **OPTIONS))
+
+
+def test_damaged_compressed_data_are_noticed(tmp_path):
+    content = bytearray(gzip.compress(b"1 | a b c\n-1 | d e\n" * 5000))
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "x.vw.gz").write_bytes(content)
+    with pytest.raises(ReadError, match="x.vw.gz: "):
+        list(open_stream(tmp_path / "x.vw.gz"))
+
+
+def test_the_position_tells_how_far_the_files_are_read(tables):
+    stream = open_stream([tables / "people.csv", tables / "windows.csv"], **OPTIONS)
+    list(stream)
+    assert stream.position == stream.size == sum((tables / n).stat().st_size for n in ("people.csv", "windows.csv"))
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    table = pa.table([pa.array([1, 2]), pa.array([5, 6]), pa.array([0, 1])], names=["a", "a", "label"])
+    pq.write_table(table, tmp_path / "x.parquet")
+    (tmp_path / "x.csv").write_text("a,a,label\n1,5,0\n")
+    for name in ("x.parquet", "x.csv"):
+        with pytest.raises(ReadError, match="two columns are named 'a'"):
+            list(open_stream(tmp_path / name))
+
+
+def test_a_third_label_in_a_table_can_be_skipped():
+    stream = open_stream(pd.DataFrame({"a": [1, 2, 3, float("inf")], "label": [0, 1, 7, 9]}), on_error="skip")
+    assert np.concatenate([batch.values for batch in stream]).tolist() == [1, 2]
+    assert stream.skipped == 2  # records, not cells
+
+
+def test_times_before_1970_are_rounded_down():
+    moment = dt.datetime(1969, 12, 31, 23, 59, 59, 500000)
+    streams = [open_stream([{"t": moment, "label": 1}]), open_stream(pa.table({"t": [moment], "label": [1]}))]
+    names = [set(stream.names.values()) for stream in streams if list(stream)]
+    assert names[0] == names[1] >= {"t.month=12", "t.hour=23"}
 
 
 def test_nothing_is_lost_when_records_are_skipped(tmp_path):

@@ -107,7 +107,7 @@ class TextReader:
         except ReadError:
             raise
         except DataError as problem:
-            raise ReadError(str(problem), path=source.name) from problem
+            raise ReadError(str(problem), path=source.name, line=1) from problem
         while True:
             if self.amid:
                 self._skip_line()
@@ -170,11 +170,14 @@ class TextReader:
         spelling = rows.label[: state[LABEL_SIZE]].tobytes()
         known = int(state[SPELLINGS])
         state[FAULT] = state[LABEL_AT]
-        if self.orders.ignored:
+        missing = self.format == "csv" and spelling.lower() == b"nan"
+        if missing and self.orders.labelled:
+            return self._fault(NO_LABEL, path)
+        if self.orders.ignored or missing:
             return self._learn_spelling(spelling, known % MOST_SPELLINGS, np.nan)
         label = self._label(spelling)
         if label is None:
-            return self._fault(NO_LABEL if self.format == "csv" else BAD_LABEL, path)
+            return self._fault(BAD_LABEL, path)
         positive = self.orders.recipe.positive
         try:
             if known == MOST_SPELLINGS:
@@ -196,8 +199,6 @@ class TextReader:
         if self.format == "jsonl" and spelling[:1] == b'"':
             return spelling[1:].decode(errors="replace")
         word = spelling.decode(errors="replace")
-        if self.format == "csv" and word.lower() == "nan":
-            return None
         if self.format in ("csv", "jsonl") and word.lower() in ("true", "false"):
             return word.lower() == "true"
         number = as_number(word)
