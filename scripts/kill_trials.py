@@ -52,7 +52,9 @@ def trials(file: Path, folder: Path, n: int, seed: int, options: list[str]) -> i
             time.sleep(rng.uniform(0.3, 1.05) * seconds)
             done = process.poll() is not None
             process.kill()
-            process.communicate()
+            _, err = process.communicate()
+            if done and process.returncode:
+                raise RuntimeError(err.decode())
             if model.exists():  # whatever the moment, the file is whole
                 _, _, notes = persist.load_all(model, onlineboost.OnlineClassifier.kinds)
                 done = done or notes["unfinished"] is None  # killed between the last save and the end

@@ -40,7 +40,6 @@ from onlineboost.readers.rows import (
     LONGEST_LABEL,
     NAME_BYTES,
     NAMES,
-    NO_ROOM,
     ROWS,
     WEIGHT,
     Rows,
@@ -49,8 +48,8 @@ from onlineboost.readers.rows import (
     good,
     note,
     put,
+    settled,
     sign_of,
-    undo,
 )
 from onlineboost.readers.words import Bytes, byte
 
@@ -72,12 +71,8 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
             state[LINE] += 1
             continue
         status = _record(text, at, end, rows, table, place, carry)
-        if status == OK and state[NO_ROOM]:
-            status = FULL
-            state[ROWS] -= 1
-            state[ENTRIES] = rows.indptr[state[ROWS]]
+        status = settled(rows, status, names, name_bytes)
         if status != OK:
-            undo(rows, names, name_bytes)
             return status
         lines = 0
         for i in range(at, place[2]):

@@ -51,15 +51,14 @@ from onlineboost.readers.rows import (
     LONGEST_LABEL,
     NAME_BYTES,
     NAMES,
-    NO_ROOM,
     ROWS,
     WEIGHT,
     Rows,
     Table,
     finish,
     good,
+    settled,
     sign_of,
-    undo,
 )
 from onlineboost.readers.words import Bytes, byte, line_end
 
@@ -82,12 +81,8 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         first = _skip(text, at, stop)
         status = OK if first == stop else _line(text, first, stop, rows, table, stack, carry)
-        if status == OK and state[NO_ROOM]:
-            status = FULL
-            state[ROWS] -= 1
-            state[ENTRIES] = rows.indptr[state[ROWS]]
+        status = settled(rows, status, names, name_bytes)
         if status != OK:
-            undo(rows, names, name_bytes)
             return status
         state[AT] = min(stop + 1, state[END])
         state[LINE] += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from onlineboost._jit import f32, hot, lean, njit, u64
 from onlineboost.batch import LARGEST, Floats, Floats32, Ints, Ints32
-from onlineboost.readers.faults import NEW_LABEL, OK
+from onlineboost.readers.faults import FULL, NEW_LABEL, OK
 from onlineboost.readers.words import Bytes
 
 # The entries of ``state``.
@@ -122,6 +122,19 @@ def undo(rows: Rows, names: int, name_bytes: int) -> None:
         rows.seen[rows.name_index[n]] = 0
     rows.state[NAMES] = names
     rows.state[NAME_BYTES] = name_bytes
+
+
+@hot
+def settled(rows: Rows, status: int, names: int, name_bytes: int) -> int:
+    """The last word on a record: if it is not good, or a name did not fit, it and its names are as if not read."""
+    state = rows.state
+    if status == OK and state[NO_ROOM]:
+        status = FULL
+        state[ROWS] -= 1
+        state[ENTRIES] = rows.indptr[state[ROWS]]
+    if status != OK:
+        undo(rows, names, name_bytes)
+    return status
 
 
 @hot

@@ -40,7 +40,6 @@ from onlineboost.readers.rows import (
     LONGEST_LABEL,
     NAME_BYTES,
     NAMES,
-    NO_ROOM,
     ROWS,
     Rows,
     Table,
@@ -48,8 +47,8 @@ from onlineboost.readers.rows import (
     good,
     note,
     put,
+    settled,
     sign_of,
-    undo,
 )
 from onlineboost.readers.words import Bytes, byte, digits, line_end, name_end
 
@@ -68,12 +67,8 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         end = stop - (stop > at and text[stop - 1] == _RETURN)
         status = OK if at == end else _line(text, at, end, rows, table, groups)
-        if status == OK and state[NO_ROOM]:
-            status = FULL
-            state[ROWS] -= 1
-            state[ENTRIES] = rows.indptr[state[ROWS]]
+        status = settled(rows, status, names, name_bytes)
         if status != OK:
-            undo(rows, names, name_bytes)
             return status
         state[AT] = min(stop + 1, state[END])
         state[LINE] += 1
