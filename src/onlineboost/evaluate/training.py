@@ -22,7 +22,7 @@ class Training:
     >>> for batch in stream:
     ...     training.learn(batch, stream)
     >>> training.curve.examples, training.curve.mistakes
-    (200, 1.0)
+    (200, 3.0)
     """
 
     model: OnlineClassifier
