@@ -207,6 +207,8 @@ def read(format: str, text: bytes, options: Options) -> Result:
     at, line = mark, 1
     labels = Labels(format)
     result = Result([], [], [])
+    if text.startswith((b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"PAR1", b"ARROW1")):
+        return result._replace(refusals=[Refusal(1, None, "OTHER_FILE")])
     record: Callable[[bytes, int, Options], tuple[Draft | None, int]] = _line_record(_LINES.get(format, vw_line))
     if format == "csv":
         try:

@@ -46,7 +46,8 @@ class Memory:
 def refusal_of(message: str) -> Refusal:
     found = PLACE.fullmatch(message)
     if found is None:
-        return Refusal(1, None, "SAME_NAME" if "two columns are named" in message else "NO_COLUMN")
+        kinds = {"two columns are named": "SAME_NAME", "expected text in UTF-8": "OTHER_FILE"}
+        return Refusal(1, None, next((kind for words, kind in kinds.items() if words in message), "NO_COLUMN"))
     line, column, words = int(found[1]), found[2] and int(found[2]), found[3]
     if column is None:
         return Refusal(line, None, "SAME_NAME")

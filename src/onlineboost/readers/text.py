@@ -99,7 +99,7 @@ class TextReader:
         start = self.text[: min(8, state[END])].tobytes()
         for mark, what in _OTHERS.items():
             if start.startswith(mark):
-                raise ReadError(f"{source.name}: this is {what}: expected text in UTF-8", path=source.name)
+                raise ReadError(f"{source.name}: this is {what}: expected text in UTF-8", path=source.name, line=1)
         if start.startswith(_BOM):
             state[AT] = 3
         try:
