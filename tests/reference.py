@@ -347,3 +347,137 @@ class Standardizer:
 
 def within(x: float, limit: float) -> float:
     return math.copysign(math.sqrt(limit), x) if x * x > limit else x
+
+
+# ---- trees
+
+
+class Bins:
+    """Codes of values, counted from that of zero; rows are dicts of non-zero values."""
+
+    def __init__(self, n_slots: int, n_bins: int) -> None:
+        self.n_slots, self.n_bins = n_slots, n_bins
+        self.slot: dict[int, int] = {}
+        self.samples: dict[int, list[float]] = {}
+        self.edges: dict[int, list[float]] = {}
+        self.rows = self.used = 0
+
+    def see(self, row: dict[int, float]) -> dict[int, int]:
+        codes: dict[int, int] = {}
+        for f, x in row.items() if self.rows >= 128 else ():
+            slot = self.slot.get(f)
+            if slot is not None and self.code(slot, x) != self.code(slot, 0.0):
+                codes[slot] = self.code(slot, x) - self.code(slot, 0.0)  # of features that share a slot the last counts
+        return codes
+
+    def code(self, slot: int, x: float) -> int:
+        return sum(edge < x for edge in self.edges[slot])
+
+    def learn(self, row: dict[int, float]) -> None:
+        for f, x in row.items():
+            if f not in self.slot:
+                self.slot[f] = self.used if self.used < self.n_slots else f * 2654435761 % (1 << 32) % self.n_slots
+                if self.used < self.n_slots:
+                    self.samples[self.used] = []
+                    if self.rows >= 128:
+                        self.edges[self.used] = [-1e-45, 0.0]
+                    self.used += 1
+            samples = self.samples[self.slot[f]]
+            if self.rows < 128 and len(samples) < 128:
+                samples.append(x)
+        self.rows += 1
+        if self.rows == 128:
+            for slot, samples in self.samples.items():
+                self.edges[slot] = self.between(sorted(samples + [0.0] * (128 - len(samples))))
+
+    def between(self, values: list[float]) -> list[float]:
+        few = len(set(values)) <= self.n_bins
+        places = range(1, 128) if few else [q * 128 // self.n_bins for q in range(1, self.n_bins)]
+        pairs = [(np.float32(values[i - 1]), np.float32(values[i])) for i in places]
+        return sorted({float((a + b) / np.float32(2)) for a, b in pairs if a != b})
+
+
+class Node:
+    def __init__(self, depth: int, weight: list[float]) -> None:
+        self.depth, self.weight = depth, weight
+        self.since, self.squares, self.waits = [0.0, 0.0], 0.0, 0
+        self.histogram: dict[int, dict[int, list[np.float32]]] = {}  # slot -> code -> weights of both labels
+        self.split: tuple[int, int] | None = None
+        self.children: list[Node] = []
+
+
+class Tree:
+    def __init__(
+        self, max_depth: int, n_slots: int, n_bins: int, grace: int, delta: float, tie: float, max_nodes: int
+    ) -> None:
+        self.bins = Bins(n_slots, n_bins)
+        self.max_depth, self.grace, self.delta, self.tie, self.max_nodes = max_depth, grace, delta, tie, max_nodes
+        self.root = Node(0, [0.0, 0.0])
+        self.nodes = 1
+
+    def leaf(self, codes: dict[int, int]) -> Node:
+        node = self.root
+        while node.split is not None:
+            slot, code = node.split
+            node = node.children[codes.get(slot, 0) > code]
+        return node
+
+    def score(self, row: dict[int, float]) -> float:
+        a, b = self.leaf(self.bins.see(row)).weight
+        return float(np.float32((b - a) / (a + b))) if a + b > 0 else 0.0
+
+    def learn(self, row: dict[int, float], y: float, w: float) -> None:
+        codes = self.bins.see(row)
+        self.bins.learn(row)
+        node, c = self.leaf(codes), int(y > 0)
+        node.weight[c] += w
+        if node.depth >= self.max_depth or not codes:
+            return
+        node.since[c] += w
+        node.squares += w * w
+        node.waits += 1
+        for slot, code in codes.items():
+            cell = node.histogram.setdefault(slot, {}).setdefault(code, [np.float32(0), np.float32(0)])
+            cell[c] += np.float32(w)
+        if node.waits >= self.grace:
+            node.waits = 0
+            self.look(node)
+
+    def look(self, node: Node) -> None:
+        a, b = node.since
+        if a <= 0 or b <= 0:
+            return
+        n = a + b
+        best = (0.0, None, None, None)  # gain, slot, code, weights of the left side
+        second = 0.0
+        for slot in sorted(node.histogram):
+            cells = node.histogram[slot]
+            zero = [a, b]  # what is not in the histogram is zero
+            for code in sorted(cells, key=lambda code: code % self.bins.n_bins):
+                zero = [zero[0] - float(cells[code][0]), zero[1] - float(cells[code][1])]
+            found = (0.0, None, None, None)
+            left = [0.0, 0.0]
+            for code in sorted({*cells, 0}):
+                mass = zero if code == 0 else [float(x) for x in cells[code]]
+                left = [left[0] + mass[0], left[1] + mass[1]]
+                if 0 < left[0] + left[1] < n:
+                    gain = (bits(a, b) - bits(*left) - bits(a - left[0], b - left[1])) / n
+                    if gain > found[0]:
+                        found = (gain, slot, code, left)
+            if found[0] > best[0]:
+                best, second = found, best[0]
+            else:
+                second = max(second, found[0])
+        bound = math.sqrt(math.log(1 / self.delta) * node.squares / (2 * n * n))
+        gain, slot, code, left = best
+        if slot is None or not (gain - second > bound or bound < self.tie) or self.nodes + 2 > self.max_nodes:
+            return
+        self.nodes += 2
+        node.split = (slot, code)
+        right = [max(a - left[0], 0.0), max(b - left[1], 0.0)]
+        node.children = [Node(node.depth + 1, list(left)), Node(node.depth + 1, right)]
+
+
+def bits(a: float, b: float) -> float:
+    """The entropy of two weights, times their sum."""
+    return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / math.log(2) if a > 0 and b > 0 else 0.0

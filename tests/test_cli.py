@@ -99,6 +99,7 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
         (["-a", "osboost-ocp", "--delivery", "sample"], "delivery='sample'"),
         (["--votes", "real", "--loss", "logistic"], "votes='real'"),
         (["--learning-rate", "0.1"], "learning_rate=0.1"),
+        (["--learner", "tree", "--max-depth", "3"], "OnlineBBM(estimator=Tree(max_depth=3), n_estimators=3"),
     ],
 )
 def test_every_algorithm_can_be_trained(letters, capsys, options, expected):
@@ -395,6 +396,8 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (["train", "bad.vw", "--gamma", "0.7"], 2, "gamma=0.7: expected"),
         (["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"], 2, "adaboost-ol finds the edges by itself"),
         (["train", "bad.vw", "--learning-rate", "0"], 2, "learning_rate=0.0: expected"),
+        (["train", "bad.vw", "--max-depth", "3"], 2, "nothing with --learner linear"),
+        (["train", "bad.vw", "--learner", "tree", "--loss", "squared"], 2, "nothing with --learner tree"),
         (["train", "bad.vw", "-o", "nowhere/model"], 2, "a file in a folder that exists"),
         (["train", "bad.vw", "--checkpoint-every", "5"], 2, "--output MODEL"),
         (["train", "-", "--passes", "2"], 2, "standard input or a pipe, which can be read once"),

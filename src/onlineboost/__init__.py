@@ -22,6 +22,7 @@ from onlineboost.errors import DataError, ModelFileError, NotFittedError, Parame
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
+from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
 
 __version__ = "0.1.0"
@@ -47,5 +48,6 @@ __all__ = [
     "OnlineClassifier",
     "ParameterError",
     "PotentialBoost",
+    "Tree",
     "load",
 ]

@@ -20,7 +20,7 @@ from onlineboost.engine import Record, Settings
 from onlineboost.errors import DataError, NotFittedError
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
-from onlineboost.standardize import StandardizeState, grown, standardized
+from onlineboost.views import View, grown, seen
 
 
 @dataclass
@@ -35,11 +35,11 @@ class Machine:
     compiled: bool
     derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
     made_by: Any = None  # the parameters that it was made by, as a model file holds them
-    view: StandardizeState | None = None  # what rows pass before the committee sees them
+    view: View | None = None  # what rows pass before the committee sees them
 
     def run(self, batch: Batch, learning: bool) -> Floats:
         if self.view is not None:
-            batch = standardized(self.view, batch, learning)
+            batch = seen(self.view, batch, learning)
         return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.record, learning)
 
     def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:

@@ -43,6 +43,7 @@ class Votes(StrEnum):
 
 class LearnerKind(StrEnum):
     LINEAR = "linear"
+    TREE = "tree"
 
 
 class Loss(StrEnum):
@@ -82,6 +83,7 @@ def train(
     standardize: Annotated[
         bool, _in(LEARNER, "--standardize/--no-standardize", help="Centre and bound features on the way.")
     ] = True,
+    max_depth: Annotated[int | None, _in(LEARNER, "--max-depth", help="Of a tree. (default: 5)", min=1, max=20)] = None,
     passes: Annotated[int, _in(RUN, "--passes", help="How often to read the files.", min=1)] = 1,
     holdout: Annotated[
         list[str] | None, _in(RUN, "--holdout", help="File to test on at the end; can be repeated.")
@@ -123,7 +125,7 @@ def train(
     else:
         from onlineboost.evaluate.training import Training
 
-        base = _learner(loss.value, learning_rate, standardize)
+        base = _learner(learner, chosen, loss.value, learning_rate, standardize, max_depth)
         settings = {"n": n, "gamma": gamma, "delivery": delivery.value, "votes": votes.value, "seed": seed}
         model = _booster(algorithm, base, settings, chosen)
         training = Training(model, base.clone() if baseline and algorithm != Algorithm.NONE else None)
@@ -159,7 +161,7 @@ def _chosen(context: typer.Context) -> set[str]:
 
 def _refuse_with_resume(chosen: set[str], values: dict[str, Any]) -> None:
     fixed = {"label", "weight", "drop", "categorical", "positive", "bits", "algorithm", "n", "gamma", "delivery"}
-    fixed |= {"votes", "seed", "learner", "learning_rate", "loss", "standardize", "baseline"}
+    fixed |= {"votes", "seed", "learner", "learning_rate", "loss", "standardize", "baseline", "max_depth"}
     for name in sorted(chosen & fixed):
         option = "-n" if name == "n" else f"--{name.replace('_', '-')}"
         raise ParameterError(option, values[name], "nothing with --resume: settings come with the model")
@@ -179,9 +181,16 @@ def _resumed(path: Path) -> tuple[Training, dict[str, Any] | None]:
     return training, loaded.notes.get("unfinished")
 
 
-def _learner(loss: str, learning_rate: float, standardize: bool) -> OnlineClassifier:
-    from onlineboost import Linear
+def _learner(
+    kind: LearnerKind, chosen: set[str], loss: str, learning_rate: float, standardize: bool, max_depth: int | None
+) -> OnlineClassifier:
+    from onlineboost import Linear, Tree
 
+    others = {"max_depth"} if kind == LearnerKind.LINEAR else {"loss", "learning_rate", "standardize"}
+    for name in sorted(others & chosen):
+        raise ParameterError(f"--{name.replace('_', '-')}", "given", f"nothing with --learner {kind.value}")
+    if kind == LearnerKind.TREE:
+        return Tree(max_depth or 5)
     return Linear(loss, learning_rate=learning_rate, standardize=standardize)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats
 from onlineboost.engine import Settings, new_record
 from onlineboost.model import Machine, OnlineClassifier
-from onlineboost.standardize import StandardizeState
+from onlineboost.views import View
 
 
 class AloneState(NamedTuple):
@@ -73,8 +73,8 @@ class Learner(OnlineClassifier):
         """How many features the learners have met; None if they do not know."""
         return None
 
-    def view(self, n_features: int) -> StandardizeState | None:
-        """The state of the standardiser that examples pass before the committee sees them, if there is one."""
+    def view(self, n_features: int) -> View | None:
+        """The state of what examples pass before the committee sees them, if anything."""
         return None
 
     def _assemble(self, n_features: int, seed: int | None = None) -> Machine:

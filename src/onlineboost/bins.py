@@ -1,0 +1,136 @@
+"""Values of features as small whole numbers, for learners that split: a view, like the standardiser.
+
+The bins of a feature are made from its values in the first 128 rows, zeros included: one for each value if they are
+few, else between quantiles. Later values beyond the outermost edges belong to the outermost bins. A feature that comes
+later has three bins: negative, zero, positive. What a row shows is the number of the bin counted from that of zero:
+zero, like an absent feature, is 0 and is left out.
+
+Features get slots in the order in which they are met; when all are taken, the others share them by a hash.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import f32, hot, i64, njit, u64
+from onlineboost.batch import Batch, Floats32, Ints, Ints32
+
+WARM = 128
+
+
+class BinsState(NamedTuple):
+    place: Ints32  # [features] 1 + the slot of a feature, or 0
+    samples: Floats32  # [slots, WARM] non-zero values of the first rows
+    edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
+    zero: Ints32  # [slots] the bin of zero
+    counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM; slots in use
+
+
+def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
+    """``n_bins`` is a power of two, of at least 4."""
+    return BinsState(
+        np.zeros(n_features, np.int32),
+        np.zeros((n_slots, WARM), np.float32),
+        np.full((n_slots, n_bins - 1), np.inf, np.float32),
+        np.zeros(n_slots, np.int32),
+        np.zeros(n_slots + 2, np.int64),
+    )
+
+
+def grown(state: BinsState, n_features: int) -> BinsState:
+    """The same with room for more features."""
+    more = n_features - len(state.place)
+    return state._replace(place=np.pad(state.place, (0, more))) if more > 0 else state
+
+
+def binned(state: BinsState, batch: Batch, learning: bool) -> Batch:
+    """The rows by the bins that those before them made; in the first rows there are none, and nothing is shown."""
+    return Batch(*_bin(state, batch, learning), batch.y, batch.weight)
+
+
+@njit
+def _bin(state: BinsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
+    rows = batch.y.size
+    n_slots = state.zero.size
+    indptr = np.zeros(rows + 1, np.int64)
+    room = batch.indptr[rows] - batch.indptr[0]
+    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
+    k = 0
+    for r in range(rows):
+        first, last = batch.indptr[r], batch.indptr[r + 1]
+        if state.counts[n_slots] == WARM:
+            for j in range(first, last):
+                slot = state.place[batch.indices[j]] - 1
+                if slot >= 0:
+                    indices[k] = slot
+                    values[k] = code(state.edges, slot, batch.values[j]) - state.zero[slot]
+                    k += values[k] != 0
+        indptr[r + 1] = k
+        if learning and batch.weight[r] > 0:
+            _learn(state, batch, first, last)
+    return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@hot
+def code(edges: Floats32, slot: int, x: float) -> int:
+    """The bin of a value, found by halving without a branch."""
+    low = 0
+    step = (edges.shape[1] + 1) // 2
+    while step > 0:
+        low += step if edges[slot, low + step - 1] < x else 0
+        step //= 2
+    return low
+
+
+@njit
+def _learn(state: BinsState, batch: Batch, first: int, last: int) -> None:
+    """Give new features a slot; keep the values of the first rows; after the last of these, make the bins."""
+    n_slots = state.zero.size
+    warm = state.counts[n_slots] < WARM
+    for j in range(first, last):
+        f = batch.indices[j]
+        if state.place[f] == 0:
+            used = state.counts[n_slots + 1]
+            slot = used if used < n_slots else i64(u64(f) * u64(2654435761) % u64(1 << 32)) % n_slots
+            state.place[f] = slot + 1
+            if used < n_slots:
+                state.counts[n_slots + 1] = used + 1
+                if not warm:
+                    state.edges[slot, 0], state.edges[slot, 1], state.zero[slot] = -1e-45, 0, 1
+        if warm:
+            slot = state.place[f] - 1
+            n = state.counts[slot]
+            if n < WARM:
+                state.samples[slot, n] = batch.values[j]
+                state.counts[slot] = n + 1
+    if warm:
+        state.counts[n_slots] += 1
+        if state.counts[n_slots] == WARM:
+            _make(state)
+
+
+@njit
+def _make(state: BinsState) -> None:
+    n_slots, n_edges = state.zero.size, state.edges.shape[1]
+    for slot in range(state.counts[n_slots + 1]):
+        values = np.zeros(WARM, np.float32)
+        values[: state.counts[slot]] = state.samples[slot, : state.counts[slot]]
+        values.sort()
+        distinct = 1
+        for i in range(1, WARM):
+            distinct += values[i] != values[i - 1]
+        k = 0
+        for q in range(1, WARM):
+            # An edge lies halfway between two neighbours: all of them, or those at the quantiles.
+            few = distinct <= n_edges + 1
+            i = q if few else q * WARM // (n_edges + 1)
+            if i >= WARM:
+                break
+            if values[i] != values[i - 1]:
+                edge = f32((values[i] + values[i - 1]) / f32(2))
+                if k == 0 or edge > state.edges[slot, k - 1]:
+                    state.edges[slot, k] = edge
+                    k += 1
+        state.zero[slot] = code(state.edges, slot, f32(0))

@@ -1,0 +1,178 @@
+"""The compiled functions of ``Tree``: Hoeffding trees over binned features, for N trees side by side.
+
+| symbol | here | meaning |
+| --- | --- | --- |
+| n_eff | ``since[2]`` | (sum w)^2 / sum w^2 of a leaf: how many examples its weights are worth, whatever their scale |
+| epsilon | ``_bound`` | the Hoeffding bound sqrt(ln(1/delta) / (2 n_eff)) on the gain, which is at most 1 |
+| G(a), G(b) | ``best``, ``second`` | information gain of the best split, and of the best one by another feature |
+
+A leaf splits if G(a) - G(b) > epsilon, or epsilon < tie: Domingos and Hulten (2000), with the effective sample size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import f32, hot, i64, lean, njit
+from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
+
+SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # of a node; a row of histograms is -1 where none is kept
+_LN2 = math.log(2)
+
+
+class TreeState(NamedTuple):
+    nodes: Ints32  # [trees, nodes, 5] the slot that it splits by (-1: a leaf), the highest code that goes left, ...
+    weight: Floats  # [trees, nodes, 2] of negative and positive examples: the vote
+    since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last look
+    used: Ints  # [trees, 2] nodes and rows of histograms
+    low: Ints32  # [slots] the lowest code met, at most 0
+    met: Ints  # [1] slots met so far
+    histograms: Floats32  # [trees * rows * slots, bins, 2] weights by code (modulo bins) of non-zero codes, and label
+    rows: int  # rows of histograms of a tree
+    grace: int
+    log_delta: float
+    tie: float
+    max_depth: int
+
+
+class TreeWork(NamedTuple):
+    slots: Ints32  # of the row at hand
+    codes: Ints32  # [slots] by slot; 0 where the row has nothing
+    found: Ints  # [1] how many it has
+    leaf: Ints  # [trees] where it falls
+
+
+@njit
+def workspace(state: TreeState, longest: int) -> TreeWork:
+    return TreeWork(
+        np.empty(longest, np.int32),
+        np.zeros(state.low.size, np.int32),
+        np.zeros(1, np.int64),
+        np.zeros(state.used.shape[0], np.int64),
+    )
+
+
+@hot
+def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32) -> None:
+    for k in range(work.found[0]):
+        work.codes[work.slots[k]] = 0
+    m = 0
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        slot = batch.indices[j]
+        work.slots[m] = slot
+        m += work.codes[slot] == 0  # of features that share a slot the last counts
+        work.codes[slot] = i64(batch.values[j])
+    work.found[0] = m
+    for i in range(state.used.shape[0]):
+        node = 0
+        while state.nodes[i, node, SLOT] >= 0:
+            right = work.codes[state.nodes[i, node, SLOT]] > state.nodes[i, node, CODE]
+            node = i64(state.nodes[i, node, CHILD]) + right
+        work.leaf[i] = node
+        a, b = state.weight[i, node, 0], state.weight[i, node, 1]
+        h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+
+
+@hot
+def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+    c = 1 if y > 0 else 0
+    slots = state.low.size
+    for k in range(work.found[0]):
+        slot = work.slots[k]
+        state.low[slot] = min(state.low[slot], work.codes[slot])
+        state.met[0] = max(state.met[0], i64(slot) + 1)
+    bins = state.histograms.shape[1]
+    for i in range(p.size):
+        w = p[i]
+        if w <= 0:
+            continue
+        node = work.leaf[i]
+        state.weight[i, node, c] += w
+        row = i64(state.nodes[i, node, ROW])
+        if row < 0 or work.found[0] == 0:  # a row that shows nothing, as the first ones, says nothing about splits
+            continue
+        state.since[i, node, c] += w
+        state.since[i, node, 2] += w * w
+        state.since[i, node, 3] += 1
+        base = (i * state.rows + row) * slots
+        for k in range(work.found[0]):
+            slot = work.slots[k]
+            state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
+        if state.since[i, node, 3] >= state.grace:
+            state.since[i, node, 3] = 0
+            _look(state, i, node, row)
+
+
+@lean
+def _look(state: TreeState, i: int, node: int, row: int) -> None:
+    """Whether the leaf shall be split, and by what."""
+    a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
+    if a <= 0 or b <= 0:
+        return
+    n = a + b
+    whole = _entropy(a, b)
+    bins = state.histograms.shape[1]
+    base = (i * state.rows + row) * state.low.size
+    best, second, best_slot, best_code, best_a, best_b = 0.0, 0.0, -1, 0, 0.0, 0.0
+    for slot in range(state.met[0]):
+        zero_a, zero_b = a, b  # what is not in the histogram is zero
+        for k in range(bins):
+            zero_a -= state.histograms[base + slot, k, 0]
+            zero_b -= state.histograms[base + slot, k, 1]
+        gain, code, gain_a, gain_b = 0.0, 0, 0.0, 0.0
+        left_a = left_b = 0.0
+        for k in range(bins - 1):
+            at = state.low[slot] + k
+            left_a += state.histograms[base + slot, at & (bins - 1), 0]
+            left_b += state.histograms[base + slot, at & (bins - 1), 1]
+            if at == 0:
+                left_a += zero_a
+                left_b += zero_b
+            if left_a + left_b > 0 and left_a + left_b < n:
+                g = (whole - _entropy(left_a, left_b) - _entropy(a - left_a, b - left_b)) / n
+                if g > gain:
+                    gain, code, gain_a, gain_b = g, at, left_a, left_b
+        if gain > best:
+            best, second, best_slot, best_code, best_a, best_b = gain, best, slot, code, gain_a, gain_b
+        elif gain > second:
+            second = gain
+    bound = math.sqrt(state.log_delta * squares / (2 * n * n))
+    if best_slot >= 0 and (best - second > bound or bound < state.tie):
+        _split(state, i, node, best_slot, best_code, best_a, best_b)
+
+
+@hot
+def _entropy(a: float, b: float) -> float:
+    """The entropy of two weights, in bits, times their sum."""
+    if a <= 0 or b <= 0:
+        return 0.0
+    return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2
+
+
+@lean
+def _split(state: TreeState, i: int, node: int, slot: int, code: int, left_a: float, left_b: float) -> None:
+    """Two leaves in the place of one; they begin with its votes, and the left one takes over its histograms."""
+    left = state.used[i, 0]
+    if left + 2 > state.nodes.shape[1]:
+        return
+    state.used[i, 0] = left + 2
+    row = i64(state.nodes[i, node, ROW])
+    depth = state.nodes[i, node, DEPTH] + 1
+    state.nodes[i, node, SLOT], state.nodes[i, node, CODE] = slot, code
+    state.nodes[i, node, CHILD], state.nodes[i, node, ROW] = left, -1
+    a, b = state.since[i, node, 0], state.since[i, node, 1]
+    state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b
+    state.weight[i, left + 1, 0], state.weight[i, left + 1, 1] = max(a - left_a, 0.0), max(b - left_b, 0.0)
+    state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
+    if depth < state.max_depth:
+        base = (i * state.rows + row) * state.low.size
+        for s in range(state.met[0]):
+            for k in range(state.histograms.shape[1]):
+                state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
+        state.nodes[i, left, ROW] = row
+        if state.used[i, 1] < state.rows:
+            state.nodes[i, left + 1, ROW] = state.used[i, 1]
+            state.used[i, 1] += 1

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import onlineboost
+from onlineboost import OnlineBBM, ParameterError, Tree
+from onlineboost.readers import open_stream
+
+
+def make_rows(seed: int, n: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of every kind: continuous, few values, constant, copied, sparse, late; labels by two of them."""
+    rng = np.random.default_rng(seed)
+    X = np.zeros((n, 8), np.float32)
+    X[:, 0] = rng.normal(size=n)
+    X[:, 1] = rng.integers(-2, 3, n)
+    X[:, 2] = 7
+    X[:, 3] = X[:, 0]
+    X[:, 4] = np.where(rng.random(n) < 0.1, rng.normal(size=n), 0)
+    X[200:, 5] = rng.integers(-1, 2, max(0, n - 200))
+    X[:, 6] = rng.exponential(size=n) * 1e6
+    X[:, 7] = np.where(rng.random(n) < 0.5, np.round(rng.normal(size=n), 1), 0)
+    if kind == "zeros":
+        X[rng.random(X.shape) < 0.5] = 0
+    y = np.where((X[:, 0] > 0.2) ^ (X[:, 1] > 0) ^ (rng.random(n) < 0.1), 1, -1)
+    return X, y
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(["dense", "zeros"]),
+    depth=st.integers(1, 6),
+    n_bins=st.sampled_from([4, 16, 32]),
+    tie=st.sampled_from([0.0, 0.1, 0.4]),
+    grace=st.sampled_from([1, 5, 32]),
+    weights=st.sampled_from(["one", "whole", "any"]),
+    max_nodes=st.sampled_from([0, 5]),
+    slots=st.sampled_from([3, 8]),
+)
+@settings(max_examples=60, phases=[Phase.generate])
+def test_a_tree_equals_the_slow_one(seed, kind, depth, n_bins, tie, grace, weights, max_nodes, slots):
+    """Every score, bit for bit: with ties, constants, copies, late features, shared slots, zeros and weights."""
+    X, y = make_rows(seed, 700, kind)
+    rng = np.random.default_rng(seed)
+    weight = {"one": np.ones(700), "whole": rng.integers(0, 4, 700) * 1.0, "any": rng.random(700)}[weights]
+    tree = Tree(depth, bins=n_bins, tie=tie, grace=grace, max_nodes=max_nodes, max_slots=slots)
+    scores = tree.progressive_fit(X, y, weight)
+    slow = reference.Tree(depth, slots, n_bins, grace, 0.05, tie, max_nodes or 1 << 20)
+    for r in range(700):
+        row = {j: float(x) for j, x in enumerate(X[r]) if x}
+        assert scores[r] == slow.score(row), r
+        if weight[r] > 0:
+            slow.learn(row, y[r], weight[r])
+    assert tree._machine.committee.used[0, 0] == slow.nodes
+
+
+def test_it_splits_and_learns_what_no_line_can():
+    X, y = make_rows(0, 4000, "dense")
+    tree = Tree(4)
+    wrong = (tree.progressive_fit(X, y) >= 0) != (y > 0)
+    assert wrong[2000:].mean() < 0.2
+    assert (OnlineBBM(Tree(2), 11, random_state=0).progressive_fit(X, y)[2000:] >= 0).mean() > 0.3
+
+
+def test_boosting_pays_on_real_letters():
+    from onlineboost.datasets import load_letter
+
+    X, y = load_letter()
+
+    def error(model) -> float:
+        return float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean())
+
+    assert error(OnlineBBM(Tree(3), random_state=0)) < 0.8 * error(Tree(3))
+
+
+def test_sparse_and_dense_rows_are_the_same():
+    X, y = make_rows(3, 900, "zeros")
+    dense, sparse = (OnlineBBM(Tree(4), 5, random_state=0).progressive_fit(M, y) for M in (X, sp.csr_matrix(X)))
+    assert np.array_equal(dense, sparse)
+
+
+def test_words_and_missing_values_are_split_by():
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(3000):
+        size = None if rng.random() < 0.3 else float(rng.normal())
+        rows.append({"size": size, "colour": rng.choice(["red", "blue", "green"]), "noise": float(rng.normal())})
+        rows[-1]["label"] = int(size is None or rows[-1]["colour"] == "red")
+    model = Tree(3)
+    wrong = (model.progressive_fit(open_stream(rows)) >= 0) != (np.array([row["label"] for row in rows]) > 0)
+    assert wrong[1500:].mean() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_depth": 0}, "max_depth=0: expected a whole number of at least 1"),
+        ({"max_depth": 21}, "max_depth=21: expected at most 20"),
+        ({"bins": 10}, "bins=10: expected a power of two from 4 to 256"),
+        ({"delta": 0}, "delta=0: expected"),
+        ({"tie": -1}, "tie=-1: expected"),
+        ({"max_nodes": -1}, "max_nodes=-1: expected"),
+        ({"max_depth": 20, "max_slots": 100_000}, "the histograms could take"),
+    ],
+)
+def test_parameters_are_checked(options, message):
+    with pytest.raises(ParameterError, match=message):
+        Tree(**options).partial_fit(np.ones((1, 200_000), np.float32), [1], classes=[0, 1])
+
+
+def test_a_model_of_trees_is_small_on_disk_and_goes_on_exactly(tmp_path):
+    X, y = make_rows(5, 2000, "zeros")
+    whole = OnlineBBM(Tree(5), 5, random_state=0).fit(X, y)
+    part = OnlineBBM(Tree(5), 5, random_state=0).fit(X[:900], y[:900])
+    part.save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m").partial_fit(X[900:], y[900:])
+    assert np.array_equal(twin.decision_function(X), whole.decision_function(X))
+    assert (tmp_path / "m").stat().st_size < 1_000_000
