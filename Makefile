@@ -35,6 +35,7 @@ format: $(READY)  ## put the code into the project's form
 bench: $(READY)  ## speed beside Vowpal Wabbit: learning, files, and the time to the first prediction
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/streams.py
+	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/startup.py
 
 clean:  ## remove what the commands above made

@@ -448,10 +448,23 @@ class Tree:
         if a <= 0 or b <= 0:
             return
         n = a + b
-        best = (0.0, None, None, None)  # gain, slot, code, weights of the left side
+        second, best = self.best_two(node.histogram, a, b)
+        bound = math.sqrt(math.log(1 / self.delta) * node.squares / (2 * n * n))
+        gain, slot, code, left = best
+        if slot is None or not (gain - second > bound or bound < self.tie) or self.nodes + 2 > self.max_nodes:
+            return
+        self.nodes += 2
+        node.split = (slot, code)
+        right = [max(a - left[0], 0.0), max(b - left[1], 0.0)]
+        node.children = [Node(node.depth + 1, list(left)), Node(node.depth + 1, right)]
+
+    def best_two(self, histogram: dict, a: float, b: float) -> tuple:
+        """The gain of the second best slot; gain, slot, code and left weights of the best."""
+        n = a + b
+        best = (0.0, None, None, None)
         second = 0.0
-        for slot in sorted(node.histogram):
-            cells = node.histogram[slot]
+        for slot in sorted(histogram):
+            cells = histogram[slot]
             zero = [a, b]  # what is not in the histogram is zero
             for code in sorted(cells, key=lambda code: code % self.bins.n_bins):
                 zero = [zero[0] - float(cells[code][0]), zero[1] - float(cells[code][1])]
@@ -468,14 +481,34 @@ class Tree:
                 best, second = found, best[0]
             else:
                 second = max(second, found[0])
-        bound = math.sqrt(math.log(1 / self.delta) * node.squares / (2 * n * n))
-        gain, slot, code, left = best
-        if slot is None or not (gain - second > bound or bound < self.tie) or self.nodes + 2 > self.max_nodes:
+        return second, best
+
+
+class Stump(Tree):
+    def __init__(self, n_slots: int, n_bins: int, grace: int) -> None:
+        super().__init__(1, n_slots, n_bins, grace, 0.05, 0.1, 3)
+
+    def look(self, node: Node) -> None:
+        """The best split of all that was seen, again and again: the root keeps its histograms."""
+
+    def learn(self, row: dict[int, float], y: float, w: float) -> None:
+        codes = self.bins.see(row)
+        self.bins.learn(row)
+        leaf, c, root = self.leaf(codes), int(y > 0), self.root
+        leaf.weight[c] += w
+        if not codes:
             return
-        self.nodes += 2
-        node.split = (slot, code)
-        right = [max(a - left[0], 0.0), max(b - left[1], 0.0)]
-        node.children = [Node(node.depth + 1, list(left)), Node(node.depth + 1, right)]
+        root.since[c] += w
+        root.waits += 1
+        for slot, code in codes.items():
+            root.histogram.setdefault(slot, {}).setdefault(code, [np.float32(0), np.float32(0)])[c] += np.float32(w)
+        if root.waits >= self.grace:
+            root.waits = 0
+            a, b = root.since
+            _, (_, slot, code, left) = self.best_two(root.histogram, a, b)
+            if slot is not None:
+                root.split = (slot, code)
+                root.children = [Node(1, list(left)), Node(1, [max(a - left[0], 0.0), max(b - left[1], 0.0)])]
 
 
 def bits(a: float, b: float) -> float:

@@ -99,6 +99,7 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
         (["-a", "osboost-ocp", "--delivery", "sample"], "delivery='sample'"),
         (["--votes", "real", "--loss", "logistic"], "votes='real'"),
         (["--learning-rate", "0.1"], "learning_rate=0.1"),
+        (["--learner", "stump"], "OnlineBBM(estimator=Stump(), n_estimators=3"),
         (["--learner", "tree", "--max-depth", "3"], "OnlineBBM(estimator=Tree(max_depth=3), n_estimators=3"),
     ],
 )

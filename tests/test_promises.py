@@ -17,7 +17,18 @@ from river.naive_bayes import GaussianNB
 from sklearn.linear_model import SGDClassifier
 
 import onlineboost
-from onlineboost import AdaBoostOL, Copies, DataError, Linear, OnlineBBM, OSBoost, OSBoostOCP, PotentialBoost, Tree
+from onlineboost import (
+    AdaBoostOL,
+    Copies,
+    DataError,
+    Linear,
+    OnlineBBM,
+    OSBoost,
+    OSBoostOCP,
+    PotentialBoost,
+    Stump,
+    Tree,
+)
 
 BOOSTERS = {
     "bbm": OnlineBBM,
@@ -31,6 +42,7 @@ COMPILED = {
     "linear": Linear,
     "logistic": lambda: Linear("logistic", learning_rate=0.1, power_t=0.3),
     "standardized": lambda: Linear(standardize=True),
+    "stump": lambda: Stump(grace=8, max_slots=16),
     "tree": lambda: Tree(3, grace=8, tie=0.3, max_slots=16),
 }
 OBJECTS = {

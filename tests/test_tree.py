@@ -8,7 +8,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import onlineboost
-from onlineboost import OnlineBBM, ParameterError, Tree
+from onlineboost import OnlineBBM, ParameterError, Stump, Tree
 from onlineboost.readers import open_stream
 
 
@@ -58,6 +58,28 @@ def test_a_tree_equals_the_slow_one(seed, kind, depth, n_bins, tie, grace, weigh
     assert tree._machine.committee.used[0, 0] == slow.nodes
 
 
+@given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(["dense", "zeros"]),
+    n_bins=st.sampled_from([4, 16, 32]),
+    grace=st.sampled_from([1, 5, 32]),
+    weights=st.sampled_from(["one", "whole", "any"]),
+    slots=st.sampled_from([3, 8]),
+)
+@settings(max_examples=40, phases=[Phase.generate])
+def test_a_stump_equals_the_slow_one(seed, kind, n_bins, grace, weights, slots):
+    X, y = make_rows(seed, 500, kind)
+    rng = np.random.default_rng(seed)
+    weight = {"one": np.ones(500), "whole": rng.integers(0, 4, 500) * 1.0, "any": rng.random(500)}[weights]
+    scores = Stump(bins=n_bins, grace=grace, max_slots=slots).progressive_fit(X, y, weight)
+    slow = reference.Stump(slots, n_bins, grace)
+    for r in range(500):
+        row = {j: float(x) for j, x in enumerate(X[r]) if x}
+        assert scores[r] == slow.score(row), r
+        if weight[r] > 0:
+            slow.learn(row, y[r], weight[r])
+
+
 def test_it_splits_and_learns_what_no_line_can():
     X, y = make_rows(0, 4000, "dense")
     tree = Tree(4)
@@ -75,6 +97,7 @@ def test_boosting_pays_on_real_letters():
         return float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean())
 
     assert error(OnlineBBM(Tree(3), random_state=0)) < 0.8 * error(Tree(3))
+    assert error(OnlineBBM(Stump(), random_state=0)) < 0.95 * error(Stump())
 
 
 def test_sparse_and_dense_rows_are_the_same():

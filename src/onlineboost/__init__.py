@@ -22,6 +22,7 @@ from onlineboost.errors import DataError, ModelFileError, NotFittedError, Parame
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
+from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
 
@@ -48,6 +49,7 @@ __all__ = [
     "OnlineClassifier",
     "ParameterError",
     "PotentialBoost",
+    "Stump",
     "Tree",
     "load",
 ]

@@ -16,6 +16,8 @@ import numpy as np
 
 from onlineboost._jit import f32, hot, i64, njit, u64
 from onlineboost.batch import Batch, Floats32, Ints, Ints32
+from onlineboost.errors import ParameterError
+from onlineboost.parameters import check_count
 
 WARM = 128
 
@@ -26,6 +28,19 @@ class BinsState(NamedTuple):
     edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
     zero: Ints32  # [slots] the bin of zero
     counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM; slots in use
+
+
+def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: int) -> int:
+    """The number of slots, if the parameters make sense and so many histograms of all slots can be kept."""
+    if n_bins not in (4, 8, 16, 32, 64, 128, 256):
+        raise ParameterError("bins", n_bins, "a power of two from 4 to 256")
+    check_count("max_slots", max_slots)
+    assert isinstance(n_bins, int) and isinstance(max_slots, int)
+    slots = min(n_features or max_slots, max_slots)  # 0: dicts, of which nobody knows how many features they have
+    size = histograms * slots * n_bins * 8
+    if size > 1 << 36:
+        raise ParameterError("max_slots", max_slots, f"fewer: the histograms could take {size >> 30} GiB")
+    return slots
 
 
 def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:

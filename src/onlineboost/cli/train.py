@@ -43,6 +43,7 @@ class Votes(StrEnum):
 
 class LearnerKind(StrEnum):
     LINEAR = "linear"
+    STUMP = "stump"
     TREE = "tree"
 
 
@@ -184,11 +185,14 @@ def _resumed(path: Path) -> tuple[Training, dict[str, Any] | None]:
 def _learner(
     kind: LearnerKind, chosen: set[str], loss: str, learning_rate: float, standardize: bool, max_depth: int | None
 ) -> OnlineClassifier:
-    from onlineboost import Linear, Tree
+    from onlineboost import Linear, Stump, Tree
 
-    others = {"max_depth"} if kind == LearnerKind.LINEAR else {"loss", "learning_rate", "standardize"}
+    others = set() if kind == LearnerKind.TREE else {"max_depth"}
+    others |= set() if kind == LearnerKind.LINEAR else {"loss", "learning_rate", "standardize"}
     for name in sorted(others & chosen):
         raise ParameterError(f"--{name.replace('_', '-')}", "given", f"nothing with --learner {kind.value}")
+    if kind == LearnerKind.STUMP:
+        return Stump()
     if kind == LearnerKind.TREE:
         return Tree(max_depth or 5)
     return Linear(loss, learning_rate=learning_rate, standardize=standardize)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onlineboost.bins import BinsState, new_bins
+from onlineboost.bins import BinsState, check_bins, new_bins
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, learn, predict, workspace
@@ -54,10 +54,8 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     def committee(self, n_learners: int, n_features: int) -> TreeState:
         self._check()
         nodes = min((2 << self.max_depth) - 1, self.max_nodes or 1 << 20)
-        rows, slots = self._rows(nodes), self._slots(n_features)
-        size = n_learners * rows * slots * self.bins * 8
-        if size > 1 << 36:
-            raise ParameterError("max_slots", slots, f"fewer: the histograms could take {size >> 30} GiB")
+        rows = self._rows(nodes)
+        slots = check_bins(self.bins, self.max_slots, n_features, n_learners * rows)
         shape = np.full((n_learners, nodes, 5), -1, np.int32)
         shape[:, :, SLOT + 1 :] = 0
         shape[:, :, ROW] = -1
@@ -77,20 +75,15 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
             max_depth=int(self.max_depth),
         )
 
-    def _slots(self, n_features: int) -> int:
-        return min(n_features or self.max_slots, self.max_slots)  # 0: dicts, of which nobody knows
-
     def _rows(self, nodes: int) -> int:
         """Leaves that may still split, at any one time."""
         return max(1, min(1 << (self.max_depth - 1), (nodes + 1) // 2))
 
     def _check(self) -> None:
-        for name in ("max_depth", "grace", "max_slots"):
+        for name in ("max_depth", "grace"):
             check_count(name, getattr(self, name))
         if self.max_depth > 20:
             raise ParameterError("max_depth", self.max_depth, "at most 20")
-        if self.bins not in (4, 8, 16, 32, 64, 128, 256):
-            raise ParameterError("bins", self.bins, "a power of two from 4 to 256")
         check_between("delta", self.delta, 0, 1)
         if not self.tie >= 0:
             raise ParameterError("tie", self.tie, "a number of at least 0")
@@ -105,4 +98,4 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
 
     def view(self, n_features: int) -> BinsState:
         self._check()
-        return new_bins(n_features, self._slots(n_features), int(self.bins))
+        return new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins))

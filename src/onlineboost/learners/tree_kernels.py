@@ -18,9 +18,9 @@ import numpy as np
 
 from onlineboost._jit import f32, hot, i64, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.learners.splits import best_split, read_codes, remember
 
 SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # of a node; a row of histograms is -1 where none is kept
-_LN2 = math.log(2)
 
 
 class TreeState(NamedTuple):
@@ -57,15 +57,7 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
 
 @hot
 def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32) -> None:
-    for k in range(work.found[0]):
-        work.codes[work.slots[k]] = 0
-    m = 0
-    for j in range(batch.indptr[r], batch.indptr[r + 1]):
-        slot = batch.indices[j]
-        work.slots[m] = slot
-        m += work.codes[slot] == 0  # of features that share a slot the last counts
-        work.codes[slot] = i64(batch.values[j])
-    work.found[0] = m
+    read_codes(batch, r, work.slots, work.codes, work.found)
     for i in range(state.used.shape[0]):
         node = 0
         while state.nodes[i, node, SLOT] >= 0:
@@ -80,10 +72,7 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
     c = 1 if y > 0 else 0
     slots = state.low.size
-    for k in range(work.found[0]):
-        slot = work.slots[k]
-        state.low[slot] = min(state.low[slot], work.codes[slot])
-        state.met[0] = max(state.met[0], i64(slot) + 1)
+    remember(work.slots, work.codes, work.found, state.low, state.met)
     bins = state.histograms.shape[1]
     for i in range(p.size):
         w = p[i]
@@ -113,43 +102,11 @@ def _look(state: TreeState, i: int, node: int, row: int) -> None:
     if a <= 0 or b <= 0:
         return
     n = a + b
-    whole = _entropy(a, b)
-    bins = state.histograms.shape[1]
     base = (i * state.rows + row) * state.low.size
-    best, second, best_slot, best_code, best_a, best_b = 0.0, 0.0, -1, 0, 0.0, 0.0
-    for slot in range(state.met[0]):
-        zero_a, zero_b = a, b  # what is not in the histogram is zero
-        for k in range(bins):
-            zero_a -= state.histograms[base + slot, k, 0]
-            zero_b -= state.histograms[base + slot, k, 1]
-        gain, code, gain_a, gain_b = 0.0, 0, 0.0, 0.0
-        left_a = left_b = 0.0
-        for k in range(bins - 1):
-            at = state.low[slot] + k
-            left_a += state.histograms[base + slot, at & (bins - 1), 0]
-            left_b += state.histograms[base + slot, at & (bins - 1), 1]
-            if at == 0:
-                left_a += zero_a
-                left_b += zero_b
-            if left_a + left_b > 0 and left_a + left_b < n:
-                g = (whole - _entropy(left_a, left_b) - _entropy(a - left_a, b - left_b)) / n
-                if g > gain:
-                    gain, code, gain_a, gain_b = g, at, left_a, left_b
-        if gain > best:
-            best, second, best_slot, best_code, best_a, best_b = gain, best, slot, code, gain_a, gain_b
-        elif gain > second:
-            second = gain
+    best, second, slot, code, left_a, left_b = best_split(state.histograms, base, state.low, state.met[0], a, b)
     bound = math.sqrt(state.log_delta * squares / (2 * n * n))
-    if best_slot >= 0 and (best - second > bound or bound < state.tie):
-        _split(state, i, node, best_slot, best_code, best_a, best_b)
-
-
-@hot
-def _entropy(a: float, b: float) -> float:
-    """The entropy of two weights, in bits, times their sum."""
-    if a <= 0 or b <= 0:
-        return 0.0
-    return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2
+    if slot >= 0 and (best - second > bound or bound < state.tie):
+        _split(state, i, node, slot, code, left_a, left_b)
 
 
 @lean

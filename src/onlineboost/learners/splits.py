@@ -1,0 +1,79 @@
+"""What stumps and trees share: the codes of a row, and the best split of a histogram."""
+
+from __future__ import annotations
+
+import math
+
+from onlineboost._jit import hot, i64, lean
+from onlineboost.batch import Batch, Floats32, Ints, Ints32
+
+_LN2 = math.log(2)
+
+
+@hot
+def read_codes(batch: Batch, r: int, slots: Ints32, codes: Ints32, found: Ints) -> None:
+    """Slots of a row and codes by slot, 0 where the row has nothing; those of the row before are taken back."""
+    for k in range(found[0]):
+        codes[slots[k]] = 0
+    m = 0
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        slot = batch.indices[j]
+        slots[m] = slot
+        m += codes[slot] == 0  # of features that share a slot the last counts
+        codes[slot] = i64(batch.values[j])
+    found[0] = m
+
+
+@hot
+def remember(slots: Ints32, codes: Ints32, found: Ints, low: Ints32, met: Ints) -> None:
+    """The lowest code of each slot, and how many slots have been met."""
+    for k in range(found[0]):
+        slot = slots[k]
+        low[slot] = min(low[slot], codes[slot])
+        met[0] = max(met[0], i64(slot) + 1)
+
+
+@lean
+def best_split(
+    histograms: Floats32, base: int, low: Ints32, met: int, a: float, b: float
+) -> tuple[float, float, int, int, float, float]:
+    """Gain of the best split and of the best by another slot; slot and highest code of its left side, and its weights.
+
+    ``histograms[base + slot, code modulo bins]`` holds weights of non-zero codes, a and b those of all examples: what
+    is missing is zero. The slot is -1 if nothing can be gained.
+    """
+    n = a + b
+    bins = histograms.shape[1]
+    whole = _entropy(a, b)
+    best, second, best_slot, best_code, best_a, best_b = 0.0, 0.0, -1, 0, 0.0, 0.0
+    for slot in range(met):
+        zero_a, zero_b = a, b
+        for k in range(bins):
+            zero_a -= histograms[base + slot, k, 0]
+            zero_b -= histograms[base + slot, k, 1]
+        gain, code, gain_a, gain_b = 0.0, 0, 0.0, 0.0
+        left_a = left_b = 0.0
+        for k in range(bins - 1):
+            at = low[slot] + k
+            left_a += histograms[base + slot, at & (bins - 1), 0]
+            left_b += histograms[base + slot, at & (bins - 1), 1]
+            if at == 0:
+                left_a += zero_a
+                left_b += zero_b
+            if left_a + left_b > 0 and left_a + left_b < n:
+                g = (whole - _entropy(left_a, left_b) - _entropy(a - left_a, b - left_b)) / n
+                if g > gain:
+                    gain, code, gain_a, gain_b = g, at, left_a, left_b
+        if gain > best:
+            best, second, best_slot, best_code, best_a, best_b = gain, best, slot, code, gain_a, gain_b
+        elif gain > second:
+            second = gain
+    return best, second, best_slot, best_code, best_a, best_b
+
+
+@hot
+def _entropy(a: float, b: float) -> float:
+    """The entropy of two weights, in bits, times their sum."""
+    if a <= 0 or b <= 0:
+        return 0.0
+    return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2

@@ -1,0 +1,136 @@
+"""Stump: the best single split so far, for any number of stumps at once."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import f32, hot, njit
+from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.bins import BinsState, check_bins, new_bins
+from onlineboost.learners.base import Learner
+from onlineboost.learners.splits import best_split, read_codes, remember
+from onlineboost.parameters import check_count
+
+
+class StumpState(NamedTuple):
+    choice: Ints32  # [stumps, 2] the slot it splits by (-1: none yet), the highest code that goes left
+    sides: Floats  # [stumps, 2, 2] weights on the left and on the right, of negative and positive examples
+    totals: Floats  # [stumps, 3] weights of both in the histograms, examples since the last look
+    low: Ints32  # [slots] the lowest code met, at most 0
+    met: Ints  # [1] slots met so far
+    histograms: Floats32  # [stumps * slots, bins, 2]
+    grace: int
+
+
+class StumpWork(NamedTuple):
+    slots: Ints32
+    codes: Ints32
+    found: Ints
+    side: Ints  # [stumps] of the row at hand
+
+
+@njit
+def workspace(state: StumpState, longest: int) -> StumpWork:
+    n = state.choice.shape[0]
+    return StumpWork(
+        np.empty(longest, np.int32), np.zeros(state.low.size, np.int32), np.zeros(1, np.int64), np.zeros(n, np.int64)
+    )
+
+
+@hot
+def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32) -> None:
+    read_codes(batch, r, work.slots, work.codes, work.found)
+    for i in range(state.choice.shape[0]):
+        slot = state.choice[i, 0]
+        side = 1 if slot >= 0 and work.codes[slot] > state.choice[i, 1] else 0
+        work.side[i] = side
+        a, b = state.sides[i, side, 0], state.sides[i, side, 1]
+        h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+
+
+@hot
+def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+    remember(work.slots, work.codes, work.found, state.low, state.met)
+    c = 1 if y > 0 else 0
+    bins = state.histograms.shape[1]
+    for i in range(p.size):
+        w = p[i]
+        if w <= 0:
+            continue
+        state.sides[i, work.side[i], c] += w
+        if work.found[0] == 0:  # a row that shows nothing, as the first ones, says nothing about splits
+            continue
+        state.totals[i, c] += w
+        state.totals[i, 2] += 1
+        base = i * state.low.size
+        for k in range(work.found[0]):
+            slot = work.slots[k]
+            state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
+        if state.totals[i, 2] >= state.grace:
+            state.totals[i, 2] = 0
+            _choose(state, i)
+
+
+@hot
+def _choose(state: StumpState, i: int) -> None:
+    """The best split of all that was seen; its sides vote by what they would have seen."""
+    a, b = state.totals[i, 0], state.totals[i, 1]
+    found = best_split(state.histograms, i * state.low.size, state.low, state.met[0], a, b)
+    if found[2] >= 0:
+        state.choice[i, 0], state.choice[i, 1] = found[2], found[3]
+        state.sides[i, 0, 0], state.sides[i, 0, 1] = found[4], found[5]
+        state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[4], 0.0), max(b - found[5], 0.0)
+
+
+@dataclass(eq=False, repr=False)
+class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, learn=learn):
+    """One split, by the feature and the threshold that are best so far; looked for again every few examples.
+
+    Parameters
+    ----------
+    bins : values that a feature is told apart by, a power of two; made from the first 128 rows
+    grace : examples between two looks for a better split
+    max_slots : features that are told apart; more of them share slots by a hash
+
+    Examples
+    --------
+    >>> from onlineboost import OnlineBBM, Stump
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> def error(model):
+    ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
+    >>> error(Stump()), error(OnlineBBM(Stump(), random_state=0))
+    (0.335, 0.302)
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "sample"
+
+    _: KW_ONLY
+    bins: int = 16
+    grace: int = 32
+    max_slots: int = 1024
+
+    def committee(self, n_learners: int, n_features: int) -> StumpState:
+        check_count("grace", self.grace)
+        slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
+        return StumpState(
+            choice=np.full((n_learners, 2), -1, np.int32),
+            sides=np.zeros((n_learners, 2, 2)),
+            totals=np.zeros((n_learners, 3)),
+            low=np.zeros(slots, np.int32),
+            met=np.zeros(1, np.int64),
+            histograms=np.zeros((n_learners * slots, self.bins, 2), np.float32),
+            grace=int(self.grace),
+        )
+
+    def grow(self, committee: StumpState, n_features: int) -> StumpState:
+        return committee  # slots do not depend on the number of features
+
+    def n_seen(self, committee: StumpState) -> int | None:
+        return int(committee.met[0])
+
+    def view(self, n_features: int) -> BinsState:
+        return new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins))
