@@ -393,8 +393,10 @@ class Bins:
     def between(self, values: list[float]) -> list[float]:
         few = len(set(values)) <= self.n_bins
         places = range(1, 128) if few else [q * 128 // self.n_bins for q in range(1, self.n_bins)]
-        pairs = [(np.float32(values[i - 1]), np.float32(values[i])) for i in places]
-        return sorted({float((a + b) / np.float32(2)) for a, b in pairs if a != b})
+        steps = [i for i in range(1, 128) if values[i] != values[i - 1]]
+        chosen = [min((i for i in steps if i >= place), default=0) for place in places]
+        pairs = [(np.float32(values[i - 1]), np.float32(values[i])) for i in chosen if i]
+        return sorted({float((a + b) / np.float32(2)) for a, b in pairs})
 
 
 class Node:
@@ -514,3 +516,81 @@ class Stump(Tree):
 def bits(a: float, b: float) -> float:
     """The entropy of two weights, times their sum."""
     return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / math.log(2) if a > 0 and b > 0 else 0.0
+
+
+class NaiveBayes:
+    """Of one learner: how often each label came with each code, over all examples that showed anything."""
+
+    def __init__(self, n_slots: int, n_bins: int, smoothing: float) -> None:
+        self.bins, self.smoothing = Bins(n_slots, n_bins), smoothing
+        self.seen: list[tuple[dict[int, int], int, float]] = []
+
+    def score(self, row: dict[int, float]) -> float:
+        codes, s = self.bins.see(row), self.smoothing
+        total = [sum(w for _, c, w in self.seen if c == label) for label in (0, 1)]
+        log_odds = math.log((total[1] + s) / (total[0] + s))
+        for slot in {slot for codes_then, _, _ in self.seen for slot in codes_then}:
+            chance = [0.0, 0.0]
+            for label in (0, 1):
+                same = sum(w for then, c, w in self.seen if c == label and then.get(slot, 0) == codes.get(slot, 0))
+                chance[label] = (same + s) / (total[label] + s * self.bins.n_bins)
+            log_odds += math.log(chance[1] / chance[0])
+        return math.tanh(log_odds / 2)
+
+    def learn(self, row: dict[int, float], y: float, w: float) -> None:
+        codes = self.bins.see(row)
+        if codes:
+            self.seen.append((codes, 1 if y > 0 else 0, w))
+        self.bins.learn(row)
+
+
+class Perceptron:
+    def __init__(self) -> None:
+        self.weights: dict[int, np.float32] = {}
+
+    def score(self, row: dict[int, float]) -> float:
+        total = self.weights.get(-1, np.float32(0))
+        for f, x in row.items():
+            total = total + self.weights.get(f, np.float32(0)) * np.float32(x)
+        return float(total)
+
+    def learn(self, row: dict[int, float], y: float, w: float) -> None:
+        if self.score(row) * y <= 0:
+            for f, x in {-1: 1.0, **row}.items():
+                self.weights[f] = self.weights.get(f, np.float32(0)) + np.float32(w * y) * np.float32(x)
+
+
+class Features(Bins):
+    """What ``Linear(bins=..., crosses=...)`` shows of a row: numbers and values, in order."""
+
+    def __init__(self, n_bins: int, column: dict[int, int], pairs: set[frozenset[int]] | None, bits: int) -> None:
+        super().__init__(4096 if n_bins else 0, n_bins)
+        self.column, self.pairs, self.n_products = column, pairs, 1 << bits if pairs is None or pairs else 0
+
+    def show(self, row: dict[int, float]) -> list[tuple[int, float]]:
+        shown: list[tuple[int, int, float]] = []
+        plain = self.n_slots * self.n_bins + self.n_products
+        for f, x in row.items():
+            binned = f in self.slot and (self.rows < 128 or len(self.samples[self.slot[f]]) >= 16)
+            if self.rows >= 128 and binned:
+                code = self.code(self.slot[f], x) - self.code(self.slot[f], 0.0)
+                if code:
+                    shown.append((f, self.slot[f] * self.n_bins + code % self.n_bins, 1.0))
+            elif self.rows >= 128 or self.n_bins == 0:
+                shown.append((f, plain + f, x))
+        out = [(number, x) for _, number, x in shown]
+        for i, (f, a, x) in enumerate(shown):
+            for g, b, z in shown[i + 1 :]:
+                if self.pairs is None or frozenset((self.column.get(f, 0), self.column.get(g, 0))) in self.pairs:
+                    product = float(np.float32(x) * np.float32(z))
+                    if product and self.n_products:
+                        out.append((self.n_slots * self.n_bins + self.pair(a, b), max(min(product, 1e18), -1e18)))
+        return out
+
+    def pair(self, a: int, b: int) -> int:
+        key = (min(a, b) * 0x9E3779B97F4A7C15 + max(a, b)) * 0xBF58476D1CE4E5B9 % (1 << 64)
+        return (key >> 33) % self.n_products
+
+    def learn(self, row: dict[int, float]) -> None:
+        if self.n_bins and self.rows < 128:
+            super().learn(row)

@@ -22,9 +22,11 @@ from onlineboost import (
     Copies,
     DataError,
     Linear,
+    NaiveBayes,
     OnlineBBM,
     OSBoost,
     OSBoostOCP,
+    Perceptron,
     PotentialBoost,
     Stump,
     Tree,
@@ -42,6 +44,10 @@ COMPILED = {
     "linear": Linear,
     "logistic": lambda: Linear("logistic", learning_rate=0.1, power_t=0.3),
     "standardized": lambda: Linear(standardize=True),
+    "binned": lambda: Linear(bins=8, crosses=[(0, 1), (2, 5)], bits=6),
+    "crossed": lambda: Linear(standardize=True, crosses=True, bits=8),
+    "bayes": lambda: NaiveBayes(bins=8, max_slots=16),
+    "perceptron": Perceptron,
     "stump": lambda: Stump(grace=8, max_slots=16),
     "tree": lambda: Tree(3, grace=8, tie=0.3, max_slots=16),
 }
@@ -62,9 +68,11 @@ def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
     machine = model._machine
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    for state in (machine.committee, machine.booster, machine.record, machine.view):
-        if isinstance(state, tuple):
-            parts += [np.asarray(field).tobytes() for field in state]
+    states = [machine.committee, machine.booster, machine.record, *machine.views]
+    while states:
+        state = states.pop()
+        if isinstance(state, tuple) and hasattr(state, "_fields"):
+            states += state
         else:
             parts.append(pickle.dumps(state))
     return b"|".join(parts)
@@ -173,7 +181,8 @@ def test_same_seed_same_run(booster, learner, stream):
     assert np.array_equal(first.progressive_fit(X, y), second.progressive_fit(X, y))
     assert everything(first) == everything(second)
     other.fit(X, y)
-    assert everything(first) != everything(other)
+    if learner != "perceptron":  # it moves where all err: several boosters give such an example to every copy for sure
+        assert everything(first) != everything(other)
 
 
 @every_pair

@@ -12,6 +12,7 @@ from pathlib import Path as _Path
 from typing import Any as _Any
 
 from onlineboost import persist as _persist
+from onlineboost.binner import Binner
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.base import Booster
 from onlineboost.boosters.online_bbm import OnlineBBM
@@ -22,6 +23,8 @@ from onlineboost.errors import DataError, ModelFileError, NotFittedError, Parame
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
+from onlineboost.learners.naive_bayes import NaiveBayes
+from onlineboost.learners.perceptron import Perceptron
 from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
@@ -36,18 +39,21 @@ def load(path: str | _Path) -> _Any:
 
 __all__ = [
     "AdaBoostOL",
+    "Binner",
     "Booster",
     "Copies",
     "DataError",
     "Learner",
     "Linear",
     "ModelFileError",
+    "NaiveBayes",
     "NotFittedError",
     "OSBoost",
     "OSBoostOCP",
     "OnlineBBM",
     "OnlineClassifier",
     "ParameterError",
+    "Perceptron",
     "PotentialBoost",
     "Stump",
     "Tree",

@@ -145,6 +145,20 @@ def as_matrix(batch: Batch, columns: int) -> Sparse:
     return Sparse(csr_matrix(parts, (batch.y.size, columns)))
 
 
+def joined(batches: list[Batch]) -> Batch:
+    """The rows of all, one after the other."""
+    starts = np.cumsum([0, *(batch.indices.size for batch in batches)])
+    ends = [batch.indptr[1:] + start for batch, start in zip(batches, starts[:-1], strict=True)]
+    parts = zip(*(batch[1:] for batch in batches), strict=True)
+    return Batch(np.concatenate([[0], *ends]).astype(np.int64), *(np.concatenate(part) for part in parts))
+
+
+def cut(batch: Batch, start: int, stop: int) -> Batch:
+    """Some of the rows; nothing is copied."""
+    rows = slice(start, stop)
+    return batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
+
+
 def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
     """A batch of a single row."""
     return Batch(

@@ -10,7 +10,8 @@ Features get slots in the order in which they are met; when all are taken, the o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +33,7 @@ class BinsState(NamedTuple):
 
 def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: int) -> int:
     """The number of slots, if the parameters make sense and so many histograms of all slots can be kept."""
-    if n_bins not in (4, 8, 16, 32, 64, 128, 256):
-        raise ParameterError("bins", n_bins, "a power of two from 4 to 256")
+    check_power("bins", n_bins)
     check_count("max_slots", max_slots)
     assert isinstance(n_bins, int) and isinstance(max_slots, int)
     slots = min(n_features or max_slots, max_slots)  # 0: dicts, of which nobody knows how many features they have
@@ -41,6 +41,11 @@ def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: i
     if size > 1 << 36:
         raise ParameterError("max_slots", max_slots, f"fewer: the histograms could take {size >> 30} GiB")
     return slots
+
+
+def check_power(name: str, n_bins: object) -> None:
+    if n_bins not in (4, 8, 16, 32, 64, 128, 256):
+        raise ParameterError(name, n_bins, "a power of two from 4 to 256")
 
 
 def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
@@ -115,19 +120,25 @@ def _learn(state: BinsState, batch: Batch, first: int, last: int) -> None:
                 if not warm:
                     state.edges[slot, 0], state.edges[slot, 1], state.zero[slot] = -1e-45, 0, 1
         if warm:
-            slot = state.place[f] - 1
-            n = state.counts[slot]
-            if n < WARM:
-                state.samples[slot, n] = batch.values[j]
-                state.counts[slot] = n + 1
+            keep_sample(state, state.place[f] - 1, batch.values[j])
     if warm:
         state.counts[n_slots] += 1
         if state.counts[n_slots] == WARM:
-            _make(state)
+            make_bins(state)
+
+
+@hot
+def keep_sample(state: Any, slot: int, x: float) -> None:
+    """A value of one of the first rows; of features that share a slot there may be too many."""
+    n = state.counts[slot]
+    if n < WARM:
+        state.samples[slot, n] = x
+        state.counts[slot] = n + 1
 
 
 @njit
-def _make(state: BinsState) -> None:
+def make_bins(state: Any) -> None:
+    """The edges of all slots in use, from the samples."""
     n_slots, n_edges = state.zero.size, state.edges.shape[1]
     for slot in range(state.counts[n_slots + 1]):
         values = np.zeros(WARM, np.float32)
@@ -138,14 +149,22 @@ def _make(state: BinsState) -> None:
             distinct += values[i] != values[i - 1]
         k = 0
         for q in range(1, WARM):
-            # An edge lies halfway between two neighbours: all of them, or those at the quantiles.
-            few = distinct <= n_edges + 1
-            i = q if few else q * WARM // (n_edges + 1)
-            if i >= WARM:
-                break
-            if values[i] != values[i - 1]:
+            # An edge lies halfway between two different neighbours: all of them, or the first from each quantile on.
+            i = q if distinct <= n_edges + 1 else q * WARM // (n_edges + 1)
+            while i < WARM and values[i] == values[i - 1]:
+                i += 1
+            if i < WARM:
                 edge = f32((values[i] + values[i - 1]) / f32(2))
                 if k == 0 or edge > state.edges[slot, k - 1]:
                     state.edges[slot, k] = edge
                     k += 1
         state.zero[slot] = code(state.edges, slot, f32(0))
+
+
+def slot_names(state: BinsState, names: Mapping[int, str]) -> dict[int, str]:
+    """The features of each slot; those that share one are named together."""
+    found: dict[int, str] = {}
+    for f in np.flatnonzero(state.place).tolist():
+        slot, name = int(state.place[f]) - 1, names.get(f, str(f))
+        found[slot] = f"{found[slot]}, {name}" if slot in found else name
+    return found

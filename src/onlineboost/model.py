@@ -7,6 +7,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,7 @@ from onlineboost.engine import Record, Settings
 from onlineboost.errors import DataError, NotFittedError
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
-from onlineboost.views import View, grown, seen
+from onlineboost.views import View, grown, pieces, seen
 
 
 @dataclass
@@ -35,12 +36,15 @@ class Machine:
     compiled: bool
     derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
     made_by: Any = None  # the parameters that it was made by, as a model file holds them
-    view: View | None = None  # what rows pass before the committee sees them
+    views: tuple[View, ...] = ()  # what rows pass before the committee sees them
 
     def run(self, batch: Batch, learning: bool) -> Floats:
-        if self.view is not None:
-            batch = seen(self.view, batch, learning)
-        return engine.run_compiled(self.committee, self.booster, self.settings, batch, self.record, learning)
+        scores = []
+        for part in pieces(batch, self.views):
+            for view in self.views:
+                part = seen(view, part, learning)
+            scores.append(engine.run_compiled(self.committee, self.booster, self.settings, part, self.record, learning))
+        return np.concatenate(scores) if len(scores) != 1 else scores[0]
 
     def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:
         parts = self.committee, self.booster, self.kernels, self.settings
@@ -75,8 +79,11 @@ class OnlineClassifier(Parameters, ABC):
         """Room for more features."""
         if machine.compiled:
             machine.committee = self._member().grow(machine.committee, n_features)
-        if machine.view is not None:
-            machine.view = grown(machine.view, n_features)
+        machine.views = tuple(grown(view, n_features) for view in machine.views)
+
+    def _name_features(self, machine: Machine, names: Mapping[int, str]) -> None:
+        if machine.views:
+            self._member().name_features(machine.views, names)
 
     def _new_machine(self, n_features: int, seed: int | None = None) -> Machine:
         machine = self._assemble(n_features, seed)
@@ -129,6 +136,9 @@ class OnlineClassifier(Parameters, ABC):
         weight = _check_weight(sample_weight, source.n_rows)
         machine = self._machine if known else self._new_machine(source.n_features)
         assert machine is not None
+        if not known:
+            names = source.names or map(str, range(source.n_features))
+            self._name_features(machine, dict(enumerate(names)))
         self._machine, self._labels, self._columns = machine, labels, columns
         return self._run(source, signs, weight, learning=True)
 
@@ -170,7 +180,9 @@ class OnlineClassifier(Parameters, ABC):
         columns = self._columns if known else Columns(recipe=recipe)
         self._machine, self._labels, self._columns = machine, labels, columns
         if stream is not None:
-            columns.hashed = stream.new_names() | columns.hashed  # of two names the first met is kept
+            new = stream.new_names()
+            columns.hashed = new | columns.hashed  # of two names the first met is kept
+            self._name_features(machine, new)
         return self._run_batch(batch, learning=True)
 
     def _recipe(self) -> Recipe | None:
@@ -267,6 +279,9 @@ class OnlineClassifier(Parameters, ABC):
             elif machine.compiled:
                 batch = columns.row(x, learning=True, y=sign, weight=float(w))
                 self._grow(machine, columns.n)
+                self._name_features(
+                    machine, {j: str(name) for name, j in islice(reversed(columns.names.items()), len(x))}
+                )
                 machine.run(batch, True)
             else:
                 row = machine.committee.row(x, columns, labels, True)

@@ -172,10 +172,9 @@ def _recipe(facts: dict[str, Any]) -> Recipe:
 def state_arrays(machine: Any) -> dict[str, NDArray[Any]]:
     """What a file must hold: every array of the state that cannot be worked out again from the parameters."""
     arrays: dict[str, NDArray[Any]] = {}
-    parts = {"record": machine.record, "committee": machine.committee, "booster": machine.booster, "view": machine.view}
+    parts = {"record": machine.record, "committee": machine.committee, "booster": machine.booster}
+    parts |= {f"view{number or ''}": view for number, view in enumerate(machine.views)}
     for part, state in parts.items():
-        if state is None:
-            continue
         for name, value in zip(state._fields, state, strict=True):
             if isinstance(value, np.ndarray) and (part != "booster" or name not in machine.derived):
                 arrays[f"{part}.{name}"] = value

@@ -71,8 +71,8 @@ class Booster(OnlineClassifier):
             if isinstance(member, Learner)
             else member.committee(n, settings.hard, settings.sample)
         )
-        view = member.view(n_features) if isinstance(member, Learner) else None
-        return Machine(settings, committee, booster, self._kernels, new_record(n), compiled, self.derived, view=view)
+        views = member.views(n_features) if isinstance(member, Learner) else ()
+        return Machine(settings, committee, booster, self._kernels, new_record(n), compiled, self.derived, views=views)
 
 
 def _seed(random_state: Any) -> int:

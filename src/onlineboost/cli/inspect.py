@@ -61,13 +61,14 @@ def _shown(value: Any) -> Any:
 def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
     import numpy as np
 
+    from onlineboost.views import names_of_shown
+
     machine = model._machine
     strengths = model._member().strengths(machine.committee, machine.settings.n_learners)
     if strengths is None:
         return []
-    strengths = strengths[: model._columns.n]
     order = np.argsort(-np.abs(strengths), kind="stable")[:top]
-    names = _names(model._columns)
+    names = names_of_shown(machine.views, _names(model._columns))
     return [
         {"feature": names.get(int(j), str(j)), "number": int(j), "strength": float(strengths[j])}
         for j in order

@@ -45,6 +45,8 @@ class LearnerKind(StrEnum):
     LINEAR = "linear"
     STUMP = "stump"
     TREE = "tree"
+    NAIVE_BAYES = "naive-bayes"
+    PERCEPTRON = "perceptron"
 
 
 class Loss(StrEnum):
@@ -84,6 +86,14 @@ def train(
     standardize: Annotated[
         bool, _in(LEARNER, "--standardize/--no-standardize", help="Centre and bound features on the way.")
     ] = True,
+    bins: Annotated[
+        int | None, _in(LEARNER, "--bins", help="Values that a feature is told apart by. (default: 16; linear: all)")
+    ] = None,
+    crosses: Annotated[bool, _in(LEARNER, "--crosses", help="A feature of each pair of features; linear.")] = False,
+    cross: Annotated[
+        list[str] | None,
+        _in(LEARNER, "--cross", help="A feature of each pair from two columns, A,B; linear; can be repeated."),
+    ] = None,
     max_depth: Annotated[int | None, _in(LEARNER, "--max-depth", help="Of a tree. (default: 5)", min=1, max=20)] = None,
     passes: Annotated[int, _in(RUN, "--passes", help="How often to read the files.", min=1)] = 1,
     holdout: Annotated[
@@ -126,7 +136,7 @@ def train(
     else:
         from onlineboost.evaluate.training import Training
 
-        base = _learner(learner, chosen, loss.value, learning_rate, standardize, max_depth)
+        base = _learner(learner, chosen, context.params)
         settings = {"n": n, "gamma": gamma, "delivery": delivery.value, "votes": votes.value, "seed": seed}
         model = _booster(algorithm, base, settings, chosen)
         training = Training(model, base.clone() if baseline and algorithm != Algorithm.NONE else None)
@@ -162,7 +172,19 @@ def _chosen(context: typer.Context) -> set[str]:
 
 def _refuse_with_resume(chosen: set[str], values: dict[str, Any]) -> None:
     fixed = {"label", "weight", "drop", "categorical", "positive", "bits", "algorithm", "n", "gamma", "delivery"}
-    fixed |= {"votes", "seed", "learner", "learning_rate", "loss", "standardize", "baseline", "max_depth"}
+    fixed |= {
+        "votes",
+        "seed",
+        "learner",
+        "learning_rate",
+        "loss",
+        "standardize",
+        "baseline",
+        "max_depth",
+        "bins",
+        "crosses",
+        "cross",
+    }
     for name in sorted(chosen & fixed):
         option = "-n" if name == "n" else f"--{name.replace('_', '-')}"
         raise ParameterError(option, values[name], "nothing with --resume: settings come with the model")
@@ -182,20 +204,43 @@ def _resumed(path: Path) -> tuple[Training, dict[str, Any] | None]:
     return training, loaded.notes.get("unfinished")
 
 
-def _learner(
-    kind: LearnerKind, chosen: set[str], loss: str, learning_rate: float, standardize: bool, max_depth: int | None
-) -> OnlineClassifier:
-    from onlineboost import Linear, Stump, Tree
+_TAKES = {
+    LearnerKind.LINEAR: {"loss", "learning_rate", "standardize", "bins", "crosses", "cross"},
+    LearnerKind.PERCEPTRON: {"standardize"},
+    LearnerKind.NAIVE_BAYES: {"bins"},
+    LearnerKind.STUMP: {"bins"},
+    LearnerKind.TREE: {"bins", "max_depth"},
+}
 
-    others = set() if kind == LearnerKind.TREE else {"max_depth"}
-    others |= set() if kind == LearnerKind.LINEAR else {"loss", "learning_rate", "standardize"}
-    for name in sorted(others & chosen):
-        raise ParameterError(f"--{name.replace('_', '-')}", "given", f"nothing with --learner {kind.value}")
+
+def _learner(kind: LearnerKind, chosen: set[str], given: dict[str, Any]) -> OnlineClassifier:
+    from onlineboost import Linear, NaiveBayes, Perceptron, Stump, Tree
+
+    for name in sorted(set.union(*_TAKES.values()) & chosen - _TAKES[kind]):
+        raise ParameterError(f"--{name.replace('_', '-')}", given[name], f"nothing with --learner {kind.value}")
+    binned = {} if given["bins"] is None else {"bins": given["bins"]}
     if kind == LearnerKind.STUMP:
-        return Stump()
+        return Stump(**binned)
     if kind == LearnerKind.TREE:
-        return Tree(max_depth or 5)
-    return Linear(loss, learning_rate=learning_rate, standardize=standardize)  # type: ignore[arg-type]
+        return Tree(given["max_depth"] or 5, **binned)
+    if kind == LearnerKind.NAIVE_BAYES:
+        return NaiveBayes(**binned)
+    # Features with bins have no scale, so that nothing is standardised unless that was asked for.
+    standardize = given["standardize"] and ("standardize" in chosen or not given["bins"])
+    if kind == LearnerKind.PERCEPTRON:
+        return Perceptron(standardize=standardize)
+    if given["crosses"] and given["cross"]:
+        raise ParameterError("--cross", given["cross"][0], "nothing with --crosses, which takes all pairs")
+    crosses = given["crosses"] or [_pair(text) for text in given["cross"] or ()] or False
+    rate = given["learning_rate"]
+    return Linear(given["loss"].value, learning_rate=rate, standardize=standardize, crosses=crosses, **binned)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    first, _, second = text.partition(",")
+    if not first or not second or "," in second:
+        raise ParameterError("--cross", text, "two columns with a comma between them, such as --cross age,city")
+    return first, second
 
 
 def _booster(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from onlineboost import dispatch
@@ -73,15 +73,18 @@ class Learner(OnlineClassifier):
         """How many features the learners have met; None if they do not know."""
         return None
 
-    def view(self, n_features: int) -> View | None:
-        """The state of what examples pass before the committee sees them, if anything."""
-        return None
+    def name_features(self, views: tuple[View, ...], names: Mapping[int, str]) -> None:
+        """What features are called, as soon as that is known, for views that ask for it."""
+
+    def views(self, n_features: int) -> tuple[View, ...]:
+        """The states of what examples pass, one after the other, before the committee sees them."""
+        return ()
 
     def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
         committee = self.committee(1, n_features)
         kernels = (vote, round)
-        return Machine(settings, committee, AloneState(1), kernels, new_record(1), True, view=self.view(n_features))
+        return Machine(settings, committee, AloneState(1), kernels, new_record(1), True, views=self.views(n_features))
 
     def _member(self) -> Learner:
         return self

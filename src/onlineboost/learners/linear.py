@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
@@ -15,10 +16,12 @@ import numpy as np
 
 from onlineboost.batch import Floats, Floats32
 from onlineboost.errors import ParameterError
+from onlineboost.features import FeaturesState, check_crosses, n_products, n_shown, name_columns, new_features
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
-from onlineboost.standardize import StandardizeState, new_state
+from onlineboost.standardize import new_state
+from onlineboost.views import View
 
 
 @dataclass(eq=False, repr=False)
@@ -31,6 +34,10 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     learning_rate : the size of a step
     power_t : the exponent by which a feature's steps shrink with its squared gradients
     standardize : whether features are centred and bounded on the way (``onlineboost/standardize.py`` has the rule)
+    bins : each value as one of so many indicators, a power of two; 0 is the value itself. For features that are dense
+        (``onlineboost/features.py`` has the rule); instead of ``standardize``
+    crosses : features that are products of two: True for all pairs, or pairs of columns, by name or by number
+    bits : products are numbered by a hash of this many bits
 
     Examples
     --------
@@ -40,6 +47,9 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     >>> scores = Linear().progressive_fit(X, y)
     >>> float(((scores >= 0) != (y > 0)).mean().round(3))
     0.307
+    >>> scores = Linear(bins=16, crosses=True).progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    0.106
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
@@ -49,6 +59,9 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     learning_rate: float = 0.5
     power_t: float = 0.5
     standardize: bool = False
+    bins: int = 0
+    crosses: bool | Sequence[tuple[str | int, str | int]] = False
+    bits: int = 18
 
     def committee(self, n_learners: int, n_features: int) -> LinearState:
         check_one_of("loss", self.loss, ("squared", "logistic"))
@@ -57,8 +70,12 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
             raise ParameterError("power_t", self.power_t, "a number from 0 to 1")
         if not isinstance(self.standardize, bool | np.bool_):
             raise ParameterError("standardize", self.standardize, "True or False")
+        check_crosses(self.bins, self.crosses, self.bits)
+        if self.bins and self.standardize:
+            raise ParameterError("standardize", self.standardize, "False with bins, which need no scale")
         block = BLOCK if n_learners > 1 else ALONE
         lanes = -(-n_learners // len(block)) * len(block)
+        n_features = self._shown(n_features)
         return LinearState(
             weights=_aligned_zeros((1 + n_features, 2, lanes)),
             scale=np.zeros(1 + n_features, np.float32),
@@ -78,10 +95,23 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     def n_seen(self, committee: LinearState) -> int | None:
         return int(np.count_nonzero(committee.scale[1:]))
 
-    def view(self, n_features: int) -> StandardizeState | None:
-        return new_state(n_features) if self.standardize else None
+    def views(self, n_features: int) -> tuple[View, ...]:
+        scaled: tuple[View, ...] = (new_state(n_features),) if self.standardize else ()
+        if not self.bins and not n_products(self.crosses, self.bits):
+            return scaled
+        return (*scaled, new_features(n_features, int(self.bins), self.crosses, int(self.bits)))
+
+    def name_features(self, views: tuple[View, ...], names: Mapping[int, str]) -> None:
+        for view in views:
+            if isinstance(view, FeaturesState):
+                name_columns(view, self.crosses, names)
+
+    def _shown(self, n_features: int) -> int:
+        """How many features the committee sees."""
+        return n_shown(n_features, bins=int(self.bins), products=n_products(self.crosses, int(self.bits)))
 
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
+        n_features = self._shown(n_features)
         if n_features < len(committee.scale):
             return committee
         more = (1 << n_features.bit_length()) - len(committee.scale)

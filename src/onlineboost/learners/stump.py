@@ -132,5 +132,5 @@ class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, lea
     def n_seen(self, committee: StumpState) -> int | None:
         return int(committee.met[0])
 
-    def view(self, n_features: int) -> BinsState:
-        return new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins))
+    def views(self, n_features: int) -> tuple[BinsState]:
+        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

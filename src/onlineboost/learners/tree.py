@@ -96,6 +96,6 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     def grow(self, committee: TreeState, n_features: int) -> TreeState:
         return committee  # slots do not depend on the number of features
 
-    def view(self, n_features: int) -> BinsState:
+    def views(self, n_features: int) -> tuple[BinsState]:
         self._check()
-        return new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins))
+        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

@@ -1,0 +1,140 @@
+"""NaiveBayes: counts of binned values for each label, for any number of learners at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import f32, hot, njit
+from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.bins import BinsState, check_bins, new_bins
+from onlineboost.learners.base import Learner
+from onlineboost.learners.splits import read_codes, remember
+from onlineboost.parameters import check_between
+
+_AT_ONCE = 8  # so many ratios are multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
+
+
+class NaiveBayesState(NamedTuple):
+    counts: Floats  # [slots * bins, 2, learners] weights by label of the codes (modulo bins) other than zero
+    present: Floats  # [slots, 2, learners] their sums: what is missing to the totals had zero
+    totals: Floats  # [2, learners] weights of all examples that showed something, by label
+    low: Ints32  # [slots] the lowest code met, at most 0
+    met: Ints  # [1] slots met so far
+    smoothing: float
+
+
+class NaiveBayesWork(NamedTuple):
+    slots: Ints32
+    codes: Ints32
+    found: Ints
+    ratio: Floats  # [learners]
+    score: Floats  # [learners]
+
+
+@njit
+def workspace(state: NaiveBayesState, longest: int) -> NaiveBayesWork:
+    n = state.totals.shape[1]
+    codes = np.zeros(state.low.size, np.int32)
+    return NaiveBayesWork(np.empty(longest, np.int32), codes, np.zeros(1, np.int64), np.empty(n), np.empty(n))
+
+
+@hot
+def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32) -> None:
+    """The probability of the positive label less that of the negative one, as if features were independent."""
+    read_codes(batch, r, work.slots, work.codes, work.found)
+    s = state.smoothing
+    slots = state.low.size
+    bins = state.counts.shape[0] // slots
+    n = state.totals.shape[1]
+    for i in range(n):
+        work.score[i] = math.log((state.totals[1, i] + s) / (state.totals[0, i] + s))
+        work.ratio[i] = 1.0
+    for slot in range(state.met[0]):
+        code = work.codes[slot]
+        row = slot * bins + (code & (bins - 1))
+        for i in range(n):
+            negative, positive = state.totals[0, i], state.totals[1, i]
+            if code != 0:
+                a, b = state.counts[row, 0, i], state.counts[row, 1, i]
+            else:
+                a = max(negative - state.present[slot, 0, i], 0.0)
+                b = max(positive - state.present[slot, 1, i], 0.0)
+            ratio = (b + s) * (negative + s * bins) / ((a + s) * (positive + s * bins))
+            work.ratio[i] *= ratio if state.present[slot, 0, i] + state.present[slot, 1, i] > 0 else 1.0
+        if slot % _AT_ONCE == _AT_ONCE - 1:
+            for i in range(n):
+                work.score[i] += math.log(work.ratio[i])
+                work.ratio[i] = 1.0
+    for i in range(n):
+        h[i] = f32(math.tanh((work.score[i] + math.log(work.ratio[i])) / 2))
+
+
+@hot
+def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+    if work.found[0] == 0:  # a row that shows nothing, as the first ones, says nothing about features
+        return
+    remember(work.slots, work.codes, work.found, state.low, state.met)
+    c = 1 if y > 0 else 0
+    bins = state.counts.shape[0] // state.low.size
+    for i in range(p.size):
+        state.totals[c, i] += p[i]
+    for k in range(work.found[0]):
+        slot = work.slots[k]
+        row = slot * bins + (work.codes[slot] & (bins - 1))
+        for i in range(p.size):
+            state.counts[row, c, i] += p[i]
+            state.present[slot, c, i] += p[i]
+
+
+@dataclass(eq=False, repr=False)
+class NaiveBayes(Learner, state=NaiveBayesState, workspace=workspace, predict=predict, learn=learn):
+    """How often each label came with each value, multiplied as if features were independent.
+
+    Parameters
+    ----------
+    bins : values that a feature is told apart by, a power of two; made from the first 128 rows
+    smoothing : what each count begins with
+    max_slots : features that are told apart; more of them share slots by a hash
+
+    Examples
+    --------
+    >>> from onlineboost import NaiveBayes, OnlineBBM
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> def error(model):
+    ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
+    >>> error(NaiveBayes()), error(OnlineBBM(NaiveBayes(), random_state=0))
+    (0.237, 0.195)
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+
+    _: KW_ONLY
+    bins: int = 16
+    smoothing: float = 1.0
+    max_slots: int = 1024
+
+    def committee(self, n_learners: int, n_features: int) -> NaiveBayesState:
+        check_between("smoothing", self.smoothing, 0, 1e6)
+        slots = check_bins(self.bins, self.max_slots, n_features, 2 * n_learners)
+        return NaiveBayesState(
+            counts=np.zeros((slots * self.bins, 2, n_learners)),
+            present=np.zeros((slots, 2, n_learners)),
+            totals=np.zeros((2, n_learners)),
+            low=np.zeros(slots, np.int32),
+            met=np.zeros(1, np.int64),
+            smoothing=float(self.smoothing),
+        )
+
+    def grow(self, committee: NaiveBayesState, n_features: int) -> NaiveBayesState:
+        return committee  # slots do not depend on the number of features
+
+    def n_seen(self, committee: NaiveBayesState) -> int | None:
+        return int(committee.met[0])
+
+    def views(self, n_features: int) -> tuple[BinsState]:
+        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import onlineboost
+from onlineboost import Binner, DataError, Linear, NotFittedError, OnlineBBM, ParameterError
+from onlineboost.batch import check_features
+from onlineboost.datasets import load_letter
+from onlineboost.features import new_features, shown
+from onlineboost.readers import open_stream
+from onlineboost.views import names_of_shown
+
+
+def make_rows(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Dense, discrete, constant, sparse, rare and late columns."""
+    rng = np.random.default_rng(seed)
+    X = np.zeros((n, 7), np.float32)
+    X[:, 0] = rng.normal(size=n)
+    X[:, 1] = rng.integers(0, 40, n)
+    X[:, 2] = 5
+    X[:, 3] = np.where(rng.random(n) < 0.13, rng.normal(size=n), 0)
+    X[:, 4] = np.where(rng.random(n) < 0.03, 1e12, 0)
+    X[150:, 5] = rng.normal(size=n - 150)
+    X[:, 6] = rng.choice([0, 1], n)
+    return X, np.where(X[:, 0] * (X[:, 1] - 20) > 0, 1, -1)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    bins=st.sampled_from([0, 4, 16]),
+    crosses=st.sampled_from([True, False, [(0, 1)], [(0, 1), (1, 6), (3, 3), (5, 2)]]),
+    bits=st.sampled_from([1, 4, 18]),
+)
+@settings(max_examples=60, phases=[Phase.generate])
+def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
+    X, y = make_rows(seed)
+    state = new_features(7, bins, crosses, bits)
+    column: dict[int, int] = {}
+    if not isinstance(crosses, bool):
+        from onlineboost.features import name_columns
+
+        name_columns(state, crosses, {j: str(j) for j in range(7)})
+        column = {j: j + 1 for pair in crosses for j in pair}
+    pairs = None if crosses is True else set() if crosses is False else {frozenset((a + 1, b + 1)) for a, b in crosses}
+    slow = reference.Features(bins, column, pairs, bits)
+    weight = np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
+    for batch in check_features(sp.csr_matrix(X)).batches(y.astype(float), weight):
+        out = shown(state, batch, True)
+        for r in range(len(y)):
+            row = {j: float(x) for j, x in enumerate(X[r]) if x}
+            there = slice(out.indptr[r], out.indptr[r + 1])
+            found = list(zip(out.indices[there].tolist(), out.values[there].tolist(), strict=True))
+            assert found == [(f, float(np.float32(x))) for f, x in slow.show(row)], r
+            if weight[r] > 0:
+                slow.learn(row)
+
+
+def test_bins_and_crosses_matter_more_than_boosting():
+    """Theory 0.8: letter .28 -> .195 -> .105, where boosting linear learners does next to nothing."""
+    X, y = load_letter()
+
+    def error(model) -> float:
+        return float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean())
+
+    assert error(Linear()) > 0.3
+    assert error(Linear(bins=16)) < 0.2
+    assert error(Linear(bins=16, crosses=True)) < 0.11
+    assert error(Linear(standardize=True, crosses=True)) < 0.2
+
+
+def test_a_product_is_learnt_by_nothing_else():
+    """Labels by the sign of a product: no line, and with the pair of columns nearly all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 6))
+    y = np.sign(X[:, 2] * X[:, 4])
+
+    def error(model) -> float:
+        return float(((model.progressive_fit(X, y) >= 0) != (y > 0))[2000:].mean())
+
+    assert error(Linear()) > 0.4
+    assert error(Linear(crosses=[(2, 4)])) < 0.1
+    assert error(Linear(crosses=[(2, 3)])) > 0.4
+
+
+def streamed(n: int = 3000) -> list[dict]:
+    rng = np.random.default_rng(1)
+    rows = []
+    for _ in range(n):
+        row = {"city": rng.choice(["Rome", "Oslo", "Bern"]), "job": rng.choice(["cook", "poet"]), "x": rng.normal()}
+        rows.append(row | {"label": int((row["city"] == "Rome") == (row["job"] == "cook"))})
+    return rows
+
+
+@pytest.mark.parametrize("size", [1, 77, 4096])
+def test_columns_of_words_are_crossed_by_name(size):
+    """ "city" stands for all its words; names come with the stream, whatever its batches."""
+    rows = streamed(1500 if size == 1 else 3000)
+    right = (np.array([row["label"] for row in rows]) > 0)[500:]
+    model = Linear(crosses=[("city", "job")])
+    scores = model.progressive_fit(open_stream(rows, batch_size=size))
+    assert ((scores >= 0)[500:] != right).mean() < 0.02
+    assert ((Linear(crosses=[("city", "x")]).progressive_fit(open_stream(rows)) >= 0)[500:] != right).mean() > 0.3
+    assert model.predict_one({"city": "Rome", "job": "poet"}) == 0
+
+
+def test_dicts_learnt_one_by_one_are_crossed_by_name():
+    model = Linear(crosses=[("city", "job")])
+    rows = streamed(1200)
+    wrong = 0
+    for number, row in enumerate(rows):
+        x = {name: value for name, value in row.items() if name != "label"}
+        wrong += number >= 600 and model.predict_one(x) != row["label"]
+        model.learn_one(x, row["label"])
+    assert wrong < 12
+
+
+def test_a_model_with_crosses_goes_on_after_loading(tmp_path):
+    rows = streamed()
+    kept = OnlineBBM(Linear(bins=8, crosses=[("city", "job")]), 3)
+    whole = kept.clone()
+    kept.partial_fit(open_stream(rows[:1000]))
+    kept.save(tmp_path / "model")
+    loaded = onlineboost.load(tmp_path / "model")
+    loaded.partial_fit(open_stream(rows[1000:], like=loaded))
+    whole.partial_fit(open_stream(rows[:1000])).partial_fit(open_stream(rows[1000:], like=whole))
+    later = open_stream(rows, like=whole), open_stream(rows, like=loaded)
+    assert np.array_equal(whole.decision_function(later[0]), loaded.decision_function(later[1]))
+
+
+def test_what_is_shown_has_names():
+    X, y = make_rows(0)
+    model = Linear(bins=4, crosses=True, bits=12).fit(X, y)
+    names = names_of_shown(model._machine.views, {0: "height", 4: "rare"})
+    slot = model._machine.views[0].place[0] - 1
+    assert names[slot * 4 + 1].startswith("height in (")
+    assert "inf]" in " ".join(names[slot * 4 + k] for k in range(4) if slot * 4 + k in names)
+    assert any(" and rare" in name for name in names.values())
+    assert names[4096 * 4 + 4096 + 4] == "rare"
+
+
+def test_a_binner_shows_what_linear_sees():
+    X, y = make_rows(1, 600)
+    binner = Binner(8, crosses=[(0, 1)], bits=5).fit(X[:100])
+    assert binner.transform(X[:5]).nnz == 0
+    table = binner.partial_fit(X[100:]).transform(X[300:])
+    inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y)._machine.views[0]
+    batch = next(iter(check_features(X[300:]).batches(y[300:], y[300:])))
+    seen = shown(inside, batch, False)
+    assert np.array_equal(table.indices, seen.indices) and np.array_equal(table.data, seen.values)
+    names = binner.get_feature_names_out()
+    assert len(names) == table.shape[1] and any(name.startswith("1 in (") for name in names)
+    with pytest.raises(DataError, match="7 features|made for 7"):
+        binner.transform(X[:, :3])
+    with pytest.raises(NotFittedError):
+        Binner().transform(X)
+    with pytest.raises(ParameterError, match="power of two"):
+        Binner(3).fit(X)
+
+
+def test_long_rows_are_refused_before_anything_is_learnt():
+    wide = sp.csr_matrix(np.ones((2, 5000), np.float32))
+    model = Linear(crosses=True)
+    model.fit(sp.csr_matrix((2, 5000), dtype=np.float32), [-1, 1])
+    before = model._machine.record.clock.copy()
+    with pytest.raises(DataError, match=r"5,000 features.*crosses=\[\(a, b\)"):
+        model.partial_fit(wide, [-1, 1])
+    assert np.array_equal(model._machine.record.clock, before)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"bins": 5}, "power of two"),
+        ({"bins": True}, "power of two"),
+        ({"bins": 16, "standardize": True}, "False with bins"),
+        ({"crosses": "age"}, "list of pairs"),
+        ({"crosses": [("a",)]}, "list of pairs"),
+        ({"crosses": ["ab"]}, "list of pairs"),
+        ({"crosses": [(1.5, 2)]}, "list of pairs"),
+        ({"bits": 0}, "from 1 to 30"),
+    ],
+)
+def test_wrong_parameters_say_what_is_expected(wrong, words):
+    with pytest.raises(ParameterError, match=words):
+        Linear(**wrong).fit([[1.0], [2.0]], [-1, 1])
+
+
+def test_batches_may_be_any_size():
+    """Crossed rows are made some at a time, and that changes nothing."""
+    X, y = make_rows(3, 900)
+    wide = np.tile(X, 30)
+    whole, parts = Linear(crosses=True), Linear(crosses=True)
+    scores = whole.progressive_fit(wide, y)
+    pieces = [parts.progressive_fit(wide[s : s + 7], y[s : s + 7], classes=[-1, 1]) for s in range(0, 900, 7)]
+    assert np.array_equal(scores, np.concatenate(pieces))
