@@ -17,7 +17,7 @@ import numpy as np
 from rich.progress import Progress
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier
-from onlineboost.batch import Batch
+from onlineboost.batch import Batch, joined
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
 from onlineboost.standardize import new_state, standardized
@@ -38,12 +38,13 @@ def load(path: Path) -> Batch:
     return joined(list(open_stream(path)))
 
 
-def joined(batches: list[Batch]) -> Batch:
-    indptr = [np.zeros(1, np.int64)]
-    for batch in batches:
-        indptr.append(batch.indptr[1:] + indptr[-1][-1])
-    rest = ("indices", "values", "y", "weight")
-    return Batch(np.concatenate(indptr), *(np.concatenate([getattr(b, name) for b in batches]) for name in rest))
+def load_all(data: Path) -> dict[str, Batch]:
+    """Every set of a folder, or the bundled one."""
+    sets = {path.name.split(".")[0]: load(path) for path in sorted(data.glob("*.libsvm.gz"))}
+    if not sets:
+        X, y = load_letter()
+        sets = {"letter": joined(list(open_stream(X, y=y)))}
+    return sets
 
 
 def shuffled(batch: Batch, rows: int, seed: int) -> Batch:
@@ -110,10 +111,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--shuffles", type=int, default=2)
     options = parser.parse_args()
-    sets = {path.name.split(".")[0]: load(path) for path in sorted(options.data.glob("*.libsvm.gz"))}
-    if not sets:
-        X, y = load_letter()
-        sets = {"letter": joined(list(open_stream(X, y=y)))}
+    sets = load_all(options.data)
     given = [f"--{name} {shlex.quote(os.fspath(value))}" for name, value in (("data", options.data),) if sets]
     given += [f"--rows {options.rows}", f"--shuffles {options.shuffles}"]
     command = " ".join(["python experiments/standardize.py", *given])

@@ -128,7 +128,8 @@ def test_words_and_missing_values_are_split_by():
         ({"delta": 0}, "delta=0: expected"),
         ({"tie": -1}, "tie=-1: expected"),
         ({"max_nodes": -1}, "max_nodes=-1: expected"),
-        ({"max_depth": 20, "max_slots": 100_000}, "the histograms could take"),
+        ({"max_mb": 1, "max_slots": 100_000}, "max_mb=1: expected at least 13, for one histogram of each"),
+        ({"features": 0}, "features=0: expected a number above 0, at most 1"),
     ],
 )
 def test_parameters_are_checked(options, message):
@@ -144,3 +145,55 @@ def test_a_model_of_trees_is_small_on_disk_and_goes_on_exactly(tmp_path):
     twin = onlineboost.load(tmp_path / "m").partial_fit(X[900:], y[900:])
     assert np.array_equal(twin.decision_function(X), whole.decision_function(X))
     assert (tmp_path / "m").stat().st_size < 1_000_000
+
+
+def test_memory_is_bounded_and_leaves_take_turns():
+    """15 rows of histograms for a tree of depth 12: it grows to hundreds of nodes all the same."""
+    X, y = make_rows(6, 30_000, "dense")
+    X = np.tile(X, (1, 100))[:, :520]
+    tight = Tree(12, max_mb=1).fit(X, y)
+    committee = tight._machine.committee
+    assert committee.histograms.nbytes <= 1 << 20
+    assert committee.rows == (1 << 20) // (520 * 16 * 8)
+    assert committee.used[0, 0] > 20 * committee.rows == 300
+    assert sorted(committee.free[0, : committee.rows - committee.used[0, 1]].tolist() + held(committee)) == [
+        *range(committee.rows)
+    ]
+
+
+def held(committee) -> list[int]:
+    """The rows of histograms that leaves have."""
+    rows = committee.nodes[0, : committee.used[0, 0], 3]
+    return rows[rows >= 0].tolist()
+
+
+def test_nodes_are_bounded_whatever_the_length():
+    X, y = make_rows(7, 5000, "dense")
+    model = OnlineBBM(Tree(10, max_nodes=31), 3, random_state=0).fit(X, y)
+    assert (model._machine.committee.used[:, 0] == 31).all()
+
+
+def test_a_hashed_stream_touches_little_memory():
+    """1,024 slots of which 8 are in use: memory that is not written to does not count."""
+    X, y = make_rows(8, 3000, "dense")
+    committee = OnlineBBM(Tree(8), 21, random_state=0).fit(open_stream(X, y=y))._machine.committee
+    assert committee.histograms.nbytes > 300e6
+    used = committee.histograms.reshape(-1, 1024, 16, 2)
+    assert not used[:, 8:].any()
+
+
+def test_a_tree_of_some_features_splits_by_them_alone():
+    X, y = make_rows(9, 4000, "dense")
+    committee = OnlineBBM(Tree(4, features=0.5), 15, random_state=0).fit(X, y)._machine.committee
+    assert 0.3 < committee.allowed.mean() < 0.7
+    assert len({row.tobytes() for row in committee.allowed}) > 10
+    for tree in range(15):
+        slots = committee.nodes[tree, : committee.used[tree, 0], 0]
+        assert committee.allowed[tree, slots[slots >= 0]].all()
+
+
+def test_the_features_that_gain_are_named():
+    X, y = make_rows(10, 4000, "dense")
+    shares = Tree(4).strengths(Tree(4).fit(X, y)._machine.committee, 1)
+    assert shares.sum() == pytest.approx(1)
+    assert set(np.argsort(-shares)[:2].tolist()) <= {0, 1, 3}  # the label is made of 0 and 1; 3 is a copy of 0

@@ -76,3 +76,8 @@ def check_between(name: str, value: object, low: float, high: float) -> None:
     if not isinstance(value, numbers.Real) or not low < float(value) < high:
         expected = f"a number between {low:g} and {high:g}, both excluded"
         raise ParameterError(name, value, expected if math.isfinite(high) else f"a finite number above {low:g}")
+
+
+def check_share(name: str, value: object) -> None:
+    if not isinstance(value, numbers.Real) or not 0 < float(value) <= 1:
+        raise ParameterError(name, value, "a number above 0, at most 1")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import mmap
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost._jit import hot, i64, lean
 from onlineboost.batch import Batch, Floats32, Ints, Ints32
+from onlineboost.draws import uniform
 
 _LN2 = math.log(2)
 
@@ -35,18 +40,27 @@ def remember(slots: Ints32, codes: Ints32, found: Ints, low: Ints32, met: Ints) 
 
 @lean
 def best_split(
-    histograms: Floats32, base: int, low: Ints32, met: int, a: float, b: float
+    histograms: Floats32,
+    base: int,
+    low: Ints32,
+    allowed: NDArray[np.bool_],
+    i: int,
+    met: int,
+    a: float,
+    b: float,
 ) -> tuple[float, float, int, int, float, float]:
     """Gain of the best split and of the best by another slot; slot and highest code of its left side, and its weights.
 
     ``histograms[base + slot, code modulo bins]`` holds weights of non-zero codes, a and b those of all examples: what
-    is missing is zero. The slot is -1 if nothing can be gained.
+    is missing is zero. Learner i looks at the slots that it is allowed. The slot is -1 if nothing can be gained.
     """
     n = a + b
     bins = histograms.shape[1]
     whole = _entropy(a, b)
     best, second, best_slot, best_code, best_a, best_b = 0.0, 0.0, -1, 0, 0.0, 0.0
     for slot in range(met):
+        if not allowed[i, slot]:
+            continue
         zero_a, zero_b = a, b
         for k in range(bins):
             zero_a -= histograms[base + slot, k, 0]
@@ -77,3 +91,22 @@ def _entropy(a: float, b: float) -> float:
     if a <= 0 or b <= 0:
         return 0.0
     return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2
+
+
+def new_histograms(n: int, bins: int) -> Floats32:
+    """Zeros for n histograms, of which memory is used a page at a time, by what is written to.
+
+    NumPy asks for huge pages: where rows of histograms are far apart and only their first slots are in use, each row
+    would take two megabytes.
+    """
+    size = n * bins * 2 * 4
+    memory = mmap.mmap(-1, max(size, 1))
+    if hasattr(mmap, "MADV_NOHUGEPAGE") and size >= 1 << 22:
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.float32, n * bins * 2).reshape(n, bins, 2)
+
+
+def some_slots(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:
+    """Which slots each learner may split by: at random, each with the same chance."""
+    draws = [[uniform(0, i, slot) for slot in range(slots)] for i in range(n_learners)] if share < 1 else 0.0
+    return np.broadcast_to(np.array(draws) < share, (n_learners, slots)).copy()

@@ -6,13 +6,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.bins import BinsState, check_bins, new_bins
 from onlineboost.learners.base import Learner
-from onlineboost.learners.splits import best_split, read_codes, remember
-from onlineboost.parameters import check_count
+from onlineboost.learners.splits import best_split, new_histograms, read_codes, remember, some_slots
+from onlineboost.parameters import check_count, check_share
 
 
 class StumpState(NamedTuple):
@@ -21,6 +22,7 @@ class StumpState(NamedTuple):
     totals: Floats  # [stumps, 3] weights of both in the histograms, examples since the last look
     low: Ints32  # [slots] the lowest code met, at most 0
     met: Ints  # [1] slots met so far
+    allowed: NDArray[np.bool_]  # [stumps, slots] whether the stump may split by the slot
     histograms: Floats32  # [stumps * slots, bins, 2]
     grace: int
 
@@ -68,7 +70,8 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
         base = i * state.low.size
         for k in range(work.found[0]):
             slot = work.slots[k]
-            state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
+            if state.allowed[i, slot]:
+                state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
         if state.totals[i, 2] >= state.grace:
             state.totals[i, 2] = 0
             _choose(state, i)
@@ -78,7 +81,7 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
 def _choose(state: StumpState, i: int) -> None:
     """The best split of all that was seen; its sides vote by what they would have seen."""
     a, b = state.totals[i, 0], state.totals[i, 1]
-    found = best_split(state.histograms, i * state.low.size, state.low, state.met[0], a, b)
+    found = best_split(state.histograms, i * state.low.size, state.low, state.allowed, i, state.met[0], a, b)
     if found[2] >= 0:
         state.choice[i, 0], state.choice[i, 1] = found[2], found[3]
         state.sides[i, 0, 0], state.sides[i, 0, 1] = found[4], found[5]
@@ -93,6 +96,7 @@ class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, lea
     ----------
     bins : values that a feature is told apart by, a power of two; made from the first 128 rows
     grace : examples between two looks for a better split
+    features : share of the slots, chosen at random, that each stump may split by
     max_slots : features that are told apart; more of them share slots by a hash
 
     Examples
@@ -111,10 +115,12 @@ class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, lea
     _: KW_ONLY
     bins: int = 16
     grace: int = 32
+    features: float = 1.0
     max_slots: int = 1024
 
     def committee(self, n_learners: int, n_features: int) -> StumpState:
         check_count("grace", self.grace)
+        check_share("features", self.features)
         slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
         return StumpState(
             choice=np.full((n_learners, 2), -1, np.int32),
@@ -122,7 +128,8 @@ class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, lea
             totals=np.zeros((n_learners, 3)),
             low=np.zeros(slots, np.int32),
             met=np.zeros(1, np.int64),
-            histograms=np.zeros((n_learners * slots, self.bins, 2), np.float32),
+            allowed=some_slots(n_learners, slots, self.features),
+            histograms=new_histograms(n_learners * slots, self.bins),
             grace=int(self.grace),
         )
 

@@ -8,11 +8,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from onlineboost.batch import Floats
 from onlineboost.bins import BinsState, check_bins, new_bins
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.learners.splits import new_histograms, some_slots
 from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, learn, predict, workspace
-from onlineboost.parameters import check_between, check_count
+from onlineboost.parameters import check_between, check_count, check_share
+
+_MOST_NODES = (1 << 16) - 1
 
 
 @dataclass(eq=False, repr=False)
@@ -27,7 +31,9 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     delta, tie : the best split must be better than the second by the Hoeffding bound of this risk; or the bound be
         smaller than the tie. Sample sizes are effective ones, (sum w)^2 / sum w^2: weights of any scale will do
     max_slots : features that are told apart; more of them share slots by a hash
-    max_nodes : of a tree; 0 is as many as its depth allows
+    features : share of the slots, chosen at random, that each tree may split by
+    max_nodes : of a tree; 0 is as many as its depth allows, 65,535 at most
+    max_mb : megabytes of histograms of all trees; if there are more leaves, some have to wait before they can split
 
     Examples
     --------
@@ -49,46 +55,57 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     delta: float = 0.05
     tie: float = 0.1
     max_slots: int = 1024
+    features: float = 1.0
     max_nodes: int = 0
+    max_mb: int = 1024
 
     def committee(self, n_learners: int, n_features: int) -> TreeState:
         self._check()
-        nodes = min((2 << self.max_depth) - 1, self.max_nodes or 1 << 20)
-        rows = self._rows(nodes)
-        slots = check_bins(self.bins, self.max_slots, n_features, n_learners * rows)
-        shape = np.full((n_learners, nodes, 5), -1, np.int32)
-        shape[:, :, SLOT + 1 :] = 0
-        shape[:, :, ROW] = -1
-        shape[:, 0, ROW] = 0 if rows else -1
+        nodes = min((2 << self.max_depth) - 1, self.max_nodes or _MOST_NODES)
+        slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
+        fitting = (self.max_mb << 20) // (n_learners * slots * self.bins * 8)
+        if not fitting:
+            least = -(-n_learners * slots * self.bins * 8 >> 20)
+            raise ParameterError("max_mb", self.max_mb, f"at least {least}, for one histogram of each feature and tree")
+        leaves = max(1, min(1 << (self.max_depth - 1), (nodes + 1) // 2))  # that may still split
+        rows = min(fitting, leaves)
+        shape = np.zeros((n_learners, nodes, 5), np.int32)
+        shape[:, :, (SLOT, ROW)] = -1
         return TreeState(
             nodes=shape,
             weight=np.zeros((n_learners, nodes, 2)),
             since=np.zeros((n_learners, nodes, 4)),
-            used=np.ones((n_learners, 2), np.int64),
+            used=np.tile(np.array([1, 0]), (n_learners, 1)),
+            free=np.tile(np.arange(rows, dtype=np.int32)[::-1], (n_learners, 1)),
+            gains=np.zeros(slots),
+            allowed=some_slots(n_learners, slots, self.features),
             low=np.zeros(slots, np.int32),
             met=np.zeros(1, np.int64),
-            histograms=np.zeros((n_learners * rows * slots, self.bins, 2), np.float32),
+            histograms=new_histograms(n_learners * rows * slots, self.bins),
             rows=rows,
+            scarce=rows < leaves,
             grace=int(self.grace),
             log_delta=math.log(1 / self.delta),
             tie=float(self.tie),
             max_depth=int(self.max_depth),
         )
 
-    def _rows(self, nodes: int) -> int:
-        """Leaves that may still split, at any one time."""
-        return max(1, min(1 << (self.max_depth - 1), (nodes + 1) // 2))
-
     def _check(self) -> None:
-        for name in ("max_depth", "grace"):
+        for name in ("max_depth", "grace", "max_mb"):
             check_count(name, getattr(self, name))
         if self.max_depth > 20:
             raise ParameterError("max_depth", self.max_depth, "at most 20")
         check_between("delta", self.delta, 0, 1)
+        check_share("features", self.features)
         if not self.tie >= 0:
             raise ParameterError("tie", self.tie, "a number of at least 0")
         if not isinstance(self.max_nodes, int) or self.max_nodes < 0:
             raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
+
+    def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
+        """The share of all that was gained by splits."""
+        shares: Floats = committee.gains / max(committee.gains.sum(), 1e-300)
+        return shares
 
     def n_seen(self, committee: TreeState) -> int | None:
         return int(committee.met[0])

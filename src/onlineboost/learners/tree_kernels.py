@@ -15,6 +15,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost._jit import f32, hot, i64, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
@@ -28,10 +29,14 @@ class TreeState(NamedTuple):
     weight: Floats  # [trees, nodes, 2] of negative and positive examples: the vote
     since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last look
     used: Ints  # [trees, 2] nodes and rows of histograms
+    free: Ints32  # [trees, rows] the rows that are not used, at the beginning
+    gains: Floats  # [slots] what splits by this slot have gained, in bits times weight
+    allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
     low: Ints32  # [slots] the lowest code met, at most 0
     met: Ints  # [1] slots met so far
     histograms: Floats32  # [trees * rows * slots, bins, 2] weights by code (modulo bins) of non-zero codes, and label
     rows: int  # rows of histograms of a tree
+    scarce: bool  # whether they are fewer than there may be leaves
     grace: int
     log_delta: float
     tie: float
@@ -80,8 +85,11 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
             continue
         node = work.leaf[i]
         state.weight[i, node, c] += w
-        row = i64(state.nodes[i, node, ROW])
-        if row < 0 or work.found[0] == 0:  # a row that shows nothing, as the first ones, says nothing about splits
+        # An example that shows nothing, as the first ones, says nothing about splits.
+        if work.found[0] == 0 or state.nodes[i, node, DEPTH] >= state.max_depth:
+            continue
+        row = _row(state, i, node)
+        if row < 0 or state.used[i, 0] + 2 > state.nodes.shape[1]:
             continue
         state.since[i, node, c] += w
         state.since[i, node, 2] += w * w
@@ -89,10 +97,36 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
         base = (i * state.rows + row) * slots
         for k in range(work.found[0]):
             slot = work.slots[k]
-            state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
+            if state.allowed[i, slot]:
+                state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
         if state.since[i, node, 3] >= state.grace:
             state.since[i, node, 3] = 0
             _look(state, i, node, row)
+
+
+@hot
+def _row(state: TreeState, i: int, node: int) -> int:
+    """The row of histograms of a leaf; it takes a free one if it has none, and is -1 if there is none."""
+    row = i64(state.nodes[i, node, ROW])
+    left = state.free.shape[1] - state.used[i, 1]
+    if row < 0 and left > 0:
+        row = i64(state.free[i, left - 1])
+        state.used[i, 1] += 1
+        state.nodes[i, node, ROW] = row
+    return int(row)
+
+
+@lean
+def _release(state: TreeState, i: int, node: int) -> None:
+    """Clear the histograms of a leaf, for others to take."""
+    row = i64(state.nodes[i, node, ROW])
+    base = (i * state.rows + row) * state.low.size
+    for s in range(state.met[0]):
+        for k in range(state.histograms.shape[1]):
+            state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
+    state.free[i, state.rows - state.used[i, 1]] = row
+    state.used[i, 1] -= 1
+    state.nodes[i, node, ROW] = -1
 
 
 @lean
@@ -100,36 +134,33 @@ def _look(state: TreeState, i: int, node: int, row: int) -> None:
     """Whether the leaf shall be split, and by what."""
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
     if a <= 0 or b <= 0:
+        if (
+            state.scarce and state.used[i, 1] == state.rows
+        ):  # others wait for histograms: leaves with one label give theirs away
+            _release(state, i, node)
+            state.since[i, node, 0] = state.since[i, node, 1] = state.since[i, node, 2] = 0.0
         return
     n = a + b
     base = (i * state.rows + row) * state.low.size
-    best, second, slot, code, left_a, left_b = best_split(state.histograms, base, state.low, state.met[0], a, b)
+    best, second, slot, code, left_a, left_b = best_split(
+        state.histograms, base, state.low, state.allowed, i, state.met[0], a, b
+    )
     bound = math.sqrt(state.log_delta * squares / (2 * n * n))
     if slot >= 0 and (best - second > bound or bound < state.tie):
+        state.gains[slot] += best * n
         _split(state, i, node, slot, code, left_a, left_b)
 
 
 @lean
 def _split(state: TreeState, i: int, node: int, slot: int, code: int, left_a: float, left_b: float) -> None:
-    """Two leaves in the place of one; they begin with its votes, and the left one takes over its histograms."""
+    """Two leaves in the place of one; they begin with its votes since it began."""
+    _release(state, i, node)
     left = state.used[i, 0]
-    if left + 2 > state.nodes.shape[1]:
-        return
     state.used[i, 0] = left + 2
-    row = i64(state.nodes[i, node, ROW])
     depth = state.nodes[i, node, DEPTH] + 1
     state.nodes[i, node, SLOT], state.nodes[i, node, CODE] = slot, code
-    state.nodes[i, node, CHILD], state.nodes[i, node, ROW] = left, -1
+    state.nodes[i, node, CHILD] = left
     a, b = state.since[i, node, 0], state.since[i, node, 1]
     state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b
     state.weight[i, left + 1, 0], state.weight[i, left + 1, 1] = max(a - left_a, 0.0), max(b - left_b, 0.0)
     state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
-    if depth < state.max_depth:
-        base = (i * state.rows + row) * state.low.size
-        for s in range(state.met[0]):
-            for k in range(state.histograms.shape[1]):
-                state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
-        state.nodes[i, left, ROW] = row
-        if state.used[i, 1] < state.rows:
-            state.nodes[i, left + 1, ROW] = state.used[i, 1]
-            state.used[i, 1] += 1
