@@ -402,7 +402,7 @@ class Bins:
 class Node:
     def __init__(self, depth: int, weight: list[float]) -> None:
         self.depth, self.weight = depth, weight
-        self.since, self.squares, self.waits = [0.0, 0.0], 0.0, 0
+        self.since, self.squares, self.waits, self.wrong = [0.0, 0.0], 0.0, 0, [0.0, 0.0]
         self.histogram: dict[int, dict[int, list[np.float32]]] = {}  # slot -> code -> weights of both labels
         self.split: tuple[int, int] | None = None
         self.children: list[Node] = []
@@ -410,9 +410,19 @@ class Node:
 
 class Tree:
     def __init__(
-        self, max_depth: int, n_slots: int, n_bins: int, grace: int, delta: float, tie: float, max_nodes: int
+        self,
+        max_depth: int,
+        n_slots: int,
+        n_bins: int,
+        grace: int,
+        delta: float,
+        tie: float,
+        max_nodes: int,
+        evidence: float = 0,
+        adaptive: bool = False,
     ) -> None:
         self.bins = Bins(n_slots, n_bins)
+        self.evidence, self.adaptive = evidence, adaptive
         self.max_depth, self.grace, self.delta, self.tie, self.max_nodes = max_depth, grace, delta, tie, max_nodes
         self.root = Node(0, [0.0, 0.0])
         self.nodes = 1
@@ -425,15 +435,33 @@ class Tree:
         return node
 
     def score(self, row: dict[int, float]) -> float:
-        a, b = self.leaf(self.bins.see(row)).weight
+        codes = self.bins.see(row)
+        leaf = self.leaf(codes)
+        if leaf.wrong[1] < leaf.wrong[0]:
+            return float(np.float32(self.bayes(leaf, codes)))
+        a, b = leaf.weight
         return float(np.float32((b - a) / (a + b))) if a + b > 0 else 0.0
+
+    def bayes(self, leaf: Node, codes: dict[int, int]) -> float:
+        a, b = leaf.since
+        p = [a + 1, b + 1]
+        for slot, code in codes.items():
+            counts = leaf.histogram.get(slot, {}).get(code, [0.0, 0.0])
+            p = [p[c] * ((float(counts[c]) + 0.1) * (1 / (leaf.since[c] + 0.2))) for c in (0, 1)]
+            if sum(p) < 1e-100:
+                p = [p[0] / 1e-100, p[1] / 1e-100]
+        return (p[1] - p[0]) / (p[1] + p[0])
 
     def learn(self, row: dict[int, float], y: float, w: float) -> None:
         codes = self.bins.see(row)
         self.bins.learn(row)
         node, c = self.leaf(codes), int(y > 0)
+        if self.adaptive and min(node.since) > 0:
+            answers = node.weight[1] >= node.weight[0], self.bayes(node, codes) >= 0
+            node.wrong = [wrong + w * (answer != c) for wrong, answer in zip(node.wrong, answers, strict=True)]
         node.weight[c] += w
-        if node.depth >= self.max_depth or not codes:
+        splits = node.depth < self.max_depth and self.nodes + 2 <= self.max_nodes
+        if not codes or not (splits or self.adaptive):
             return
         node.since[c] += w
         node.squares += w * w
@@ -441,7 +469,7 @@ class Tree:
         for slot, code in codes.items():
             cell = node.histogram.setdefault(slot, {}).setdefault(code, [np.float32(0), np.float32(0)])
             cell[c] += np.float32(w)
-        if node.waits >= self.grace:
+        if splits and node.waits >= self.grace:
             node.waits = 0
             self.look(node)
 
@@ -453,7 +481,10 @@ class Tree:
         second, best = self.best_two(node.histogram, a, b)
         bound = math.sqrt(math.log(1 / self.delta) * node.squares / (2 * n * n))
         gain, slot, code, left = best
-        if slot is None or not (gain - second > bound or bound < self.tie) or self.nodes + 2 > self.max_nodes:
+        justified = gain - second > bound or bound < self.tie
+        if self.evidence:
+            justified = gain * n * n > self.evidence * node.squares
+        if slot is None or not justified:
             return
         self.nodes += 2
         node.split = (slot, code)

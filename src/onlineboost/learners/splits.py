@@ -69,11 +69,12 @@ def best_split(
         left_a = left_b = 0.0
         for k in range(bins - 1):
             at = low[slot] + k
-            left_a += histograms[base + slot, at & (bins - 1), 0]
-            left_b += histograms[base + slot, at & (bins - 1), 1]
-            if at == 0:
-                left_a += zero_a
-                left_b += zero_b
+            here_a = histograms[base + slot, at & (bins - 1), 0] if at != 0 else zero_a
+            here_b = histograms[base + slot, at & (bins - 1), 1] if at != 0 else zero_b
+            if here_a == 0 and here_b == 0:
+                continue
+            left_a += here_a
+            left_b += here_b
             if left_a + left_b > 0 and left_a + left_b < n:
                 g = (whole - _entropy(left_a, left_b) - _entropy(a - left_a, b - left_b)) / n
                 if g > gain:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
@@ -14,7 +15,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.splits import new_histograms, some_slots
 from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, learn, predict, workspace
-from onlineboost.parameters import check_between, check_count, check_share
+from onlineboost.parameters import check_between, check_count, check_one_of, check_share
 
 _MOST_NODES = (1 << 16) - 1
 
@@ -27,7 +28,10 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     ----------
     max_depth : 1 is a single split. Depth 2 and 3 gain most from boosting, depth 5 to 8 end lowest
     bins : values that a feature is told apart by, a power of two; made from the first 128 rows
+    leaves : "adaptive" leaves vote by naive Bayes where that has made fewer mistakes than their majority
     grace : examples of a leaf between two looks at its splits
+    evidence : bits by which the best split must explain labels better than none, over all examples of the leaf. With 0
+        the Hoeffding bound decides instead:
     delta, tie : the best split must be better than the second by the Hoeffding bound of this risk; or the bound be
         smaller than the tie. Sample sizes are effective ones, (sum w)^2 / sum w^2: weights of any scale will do
     max_slots : features that are told apart; more of them share slots by a hash
@@ -51,7 +55,9 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     max_depth: int = 5
     _: KW_ONLY
     bins: int = 16
-    grace: int = 32
+    leaves: Literal["adaptive", "majority"] = "adaptive"
+    grace: int = 16
+    evidence: float = 5.0
     delta: float = 0.05
     tie: float = 0.1
     max_slots: int = 1024
@@ -67,13 +73,17 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
         if not fitting:
             least = -(-n_learners * slots * self.bins * 8 >> 20)
             raise ParameterError("max_mb", self.max_mb, f"at least {least}, for one histogram of each feature and tree")
-        leaves = max(1, min(1 << (self.max_depth - 1), (nodes + 1) // 2))  # that may still split
-        rows = min(fitting, leaves)
+        adaptive = self.leaves == "adaptive"
+        wanted = max(
+            1, min(1 << (self.max_depth - (not adaptive)), (nodes + 1) // 2)
+        )  # for leaves that may split or ask
+        rows = min(fitting, wanted)
         shape = np.zeros((n_learners, nodes, 5), np.int32)
         shape[:, :, (SLOT, ROW)] = -1
         return TreeState(
             nodes=shape,
             weight=np.zeros((n_learners, nodes, 2)),
+            wrong=np.zeros((n_learners, nodes, 2)),
             since=np.zeros((n_learners, nodes, 4)),
             used=np.tile(np.array([1, 0]), (n_learners, 1)),
             free=np.tile(np.arange(rows, dtype=np.int32)[::-1], (n_learners, 1)),
@@ -83,8 +93,10 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
             met=np.zeros(1, np.int64),
             histograms=new_histograms(n_learners * rows * slots, self.bins),
             rows=rows,
-            scarce=rows < leaves,
+            scarce=rows < wanted,
+            adaptive=adaptive,
             grace=int(self.grace),
+            evidence=float(self.evidence),
             log_delta=math.log(1 / self.delta),
             tie=float(self.tie),
             max_depth=int(self.max_depth),
@@ -97,8 +109,11 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
             raise ParameterError("max_depth", self.max_depth, "at most 20")
         check_between("delta", self.delta, 0, 1)
         check_share("features", self.features)
-        if not self.tie >= 0:
-            raise ParameterError("tie", self.tie, "a number of at least 0")
+        check_one_of("leaves", self.leaves, ("adaptive", "majority"))
+        for name in ("tie", "evidence"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Real) or not float(value) >= 0:
+                raise ParameterError(name, value, "a number of at least 0")
         if not isinstance(self.max_nodes, int) or self.max_nodes < 0:
             raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
 

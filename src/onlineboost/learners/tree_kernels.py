@@ -2,11 +2,15 @@
 
 | symbol | here | meaning |
 | --- | --- | --- |
-| n_eff | ``since[2]`` | (sum w)^2 / sum w^2 of a leaf: how many examples its weights are worth, whatever their scale |
-| epsilon | ``_bound`` | the Hoeffding bound sqrt(ln(1/delta) / (2 n_eff)) on the gain, which is at most 1 |
-| G(a), G(b) | ``best``, ``second`` | information gain of the best split, and of the best one by another feature |
+| n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: how many examples its weights are worth, whatever their scale |
+| G(a), G(b) | ``best``, ``second`` | gain of the best split, and of the best one by another feature, in bits |
+| epsilon | ``bound`` | the Hoeffding bound sqrt(ln(1/delta) / (2 n_eff)) on the gain, which is at most 1 |
 
-A leaf splits if G(a) - G(b) > epsilon, or epsilon < tie: Domingos and Hulten (2000), with the effective sample size.
+A leaf splits by evidence if n_eff G(a) is large: 5 bits are a likelihood ratio of 32. Or, by Domingos and Hulten (2000)
+with the effective sample size, if G(a) - G(b) > epsilon, or epsilon < tie.
+
+An adaptive leaf (Holmes, Kirkby and Pfahringer, 2005) votes by majority, or by naive Bayes over its histograms,
+whichever made fewer mistakes in it so far.
 """
 
 from __future__ import annotations
@@ -21,12 +25,15 @@ from onlineboost._jit import f32, hot, i64, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.splits import best_split, read_codes, remember
 
+_COUNT, _TINY = 0.1, 1e-100  # what each count of naive Bayes begins with; probabilities below are scaled up
+_UNKNOWN = 2.0
 SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # of a node; a row of histograms is -1 where none is kept
 
 
 class TreeState(NamedTuple):
     nodes: Ints32  # [trees, nodes, 5] the slot that it splits by (-1: a leaf), the highest code that goes left, ...
     weight: Floats  # [trees, nodes, 2] of negative and positive examples: the vote
+    wrong: Floats  # [trees, nodes, 2] weights of the mistakes of the leaf's majority and of its naive Bayes
     since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last look
     used: Ints  # [trees, 2] nodes and rows of histograms
     free: Ints32  # [trees, rows] the rows that are not used, at the beginning
@@ -37,7 +44,9 @@ class TreeState(NamedTuple):
     histograms: Floats32  # [trees * rows * slots, bins, 2] weights by code (modulo bins) of non-zero codes, and label
     rows: int  # rows of histograms of a tree
     scarce: bool  # whether they are fewer than there may be leaves
+    adaptive: bool  # whether leaves may vote by naive Bayes
     grace: int
+    evidence: float  # bits that a split must show; 0: the Hoeffding bound decides
     log_delta: float
     tie: float
     max_depth: int
@@ -48,6 +57,7 @@ class TreeWork(NamedTuple):
     codes: Ints32  # [slots] by slot; 0 where the row has nothing
     found: Ints  # [1] how many it has
     leaf: Ints  # [trees] where it falls
+    bayes: Floats  # [trees] the vote of naive Bayes there, 2 where it was not asked for
 
 
 @njit
@@ -57,6 +67,7 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
         np.zeros(state.low.size, np.int32),
         np.zeros(1, np.int64),
         np.zeros(state.used.shape[0], np.int64),
+        np.zeros(state.used.shape[0]),
     )
 
 
@@ -69,39 +80,75 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
             right = work.codes[state.nodes[i, node, SLOT]] > state.nodes[i, node, CODE]
             node = i64(state.nodes[i, node, CHILD]) + right
         work.leaf[i] = node
+        work.bayes[i] = _UNKNOWN
         a, b = state.weight[i, node, 0], state.weight[i, node, 1]
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+        if state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] >= 0:
+            work.bayes[i] = _bayes(state, work, i, node)
+            h[i] = f32(work.bayes[i])
+
+
+@hot
+def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
+    """Naive Bayes by the histograms of a leaf, over the codes other than zero: P(+) - P(-)."""
+    a, b = state.since[i, node, 0], state.since[i, node, 1]
+    bins = state.histograms.shape[1]
+    base = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.low.size
+    negative, positive = a + 1, b + 1
+    by_a, by_b = 1 / (a + 2 * _COUNT), 1 / (b + 2 * _COUNT)
+    for k in range(work.found[0]):
+        slot = work.slots[k]
+        if state.allowed[i, slot]:
+            code = work.codes[slot] & (bins - 1)
+            negative *= (state.histograms[base + slot, code, 0] + _COUNT) * by_a
+            positive *= (state.histograms[base + slot, code, 1] + _COUNT) * by_b
+            if negative + positive < _TINY:
+                negative /= _TINY
+                positive /= _TINY
+    return float((positive - negative) / (positive + negative))
 
 
 @hot
 def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    c = 1 if y > 0 else 0
-    slots = state.low.size
     remember(work.slots, work.codes, work.found, state.low, state.met)
-    bins = state.histograms.shape[1]
     for i in range(p.size):
-        w = p[i]
-        if w <= 0:
-            continue
-        node = work.leaf[i]
-        state.weight[i, node, c] += w
-        # An example that shows nothing, as the first ones, says nothing about splits.
-        if work.found[0] == 0 or state.nodes[i, node, DEPTH] >= state.max_depth:
-            continue
-        row = _row(state, i, node)
-        if row < 0 or state.used[i, 0] + 2 > state.nodes.shape[1]:
-            continue
-        state.since[i, node, c] += w
-        state.since[i, node, 2] += w * w
-        state.since[i, node, 3] += 1
-        base = (i * state.rows + row) * slots
-        for k in range(work.found[0]):
-            slot = work.slots[k]
-            if state.allowed[i, slot]:
-                state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
-        if state.since[i, node, 3] >= state.grace:
-            state.since[i, node, 3] = 0
-            _look(state, i, node, row)
+        if p[i] > 0:
+            _learn(state, work, i, work.leaf[i], 1 if y > 0 else 0, p[i])
+
+
+@hot
+def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float) -> None:
+    if state.adaptive and state.nodes[i, node, ROW] >= 0:
+        _compare(state, work, i, node, c, w)
+    state.weight[i, node, c] += w
+    if work.found[0] == 0:  # an example that shows nothing, as the first ones, says nothing about features
+        return
+    splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.nodes.shape[1]
+    row = _row(state, i, node) if splits or (state.adaptive and not state.scarce) else -1
+    if row < 0:
+        return
+    state.since[i, node, c] += w
+    state.since[i, node, 2] += w * w
+    state.since[i, node, 3] += 1
+    bins = state.histograms.shape[1]
+    base = (i * state.rows + row) * state.low.size
+    for k in range(work.found[0]):
+        slot = work.slots[k]
+        if state.allowed[i, slot]:
+            state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
+    if splits and state.since[i, node, 3] >= state.grace:
+        state.since[i, node, 3] = 0
+        _look(state, i, node, row)
+
+
+@hot
+def _compare(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float) -> None:
+    """Count the mistakes of the leaf's two ways to vote, before it learns."""
+    if state.since[i, node, 0] > 0 and state.since[i, node, 1] > 0:
+        bayes = work.bayes[i] if work.bayes[i] != _UNKNOWN else _bayes(state, work, i, node)
+        majority = 1 if state.weight[i, node, 1] >= state.weight[i, node, 0] else 0
+        state.wrong[i, node, 0] += w if majority != c else 0.0
+        state.wrong[i, node, 1] += w if (bayes >= 0) != (c == 1) else 0.0
 
 
 @hot
@@ -133,22 +180,24 @@ def _release(state: TreeState, i: int, node: int) -> None:
 def _look(state: TreeState, i: int, node: int, row: int) -> None:
     """Whether the leaf shall be split, and by what."""
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
-    if a <= 0 or b <= 0:
-        if (
-            state.scarce and state.used[i, 1] == state.rows
-        ):  # others wait for histograms: leaves with one label give theirs away
-            _release(state, i, node)
-            state.since[i, node, 0] = state.since[i, node, 1] = state.since[i, node, 2] = 0.0
-        return
     n = a + b
-    base = (i * state.rows + row) * state.low.size
-    best, second, slot, code, left_a, left_b = best_split(
-        state.histograms, base, state.low, state.allowed, i, state.met[0], a, b
-    )
-    bound = math.sqrt(state.log_delta * squares / (2 * n * n))
-    if slot >= 0 and (best - second > bound or bound < state.tie):
-        state.gains[slot] += best * n
-        _split(state, i, node, slot, code, left_a, left_b)
+    if a > 0 and b > 0:
+        base = (i * state.rows + row) * state.low.size
+        best, second, slot, code, left_a, left_b = best_split(
+            state.histograms, base, state.low, state.allowed, i, state.met[0], a, b
+        )
+        bound = math.sqrt(state.log_delta * squares / (2 * n * n))
+        if state.evidence > 0:
+            justified = best * n * n > state.evidence * squares
+        else:
+            justified = best - second > bound or bound < state.tie
+        if slot >= 0 and justified:
+            state.gains[slot] += best * n
+            _split(state, i, node, slot, code, left_a, left_b)
+            return
+    if state.scarce and state.used[i, 1] == state.rows and n * n >= 4 * state.grace * squares:
+        _release(state, i, node)  # others wait for histograms
+        state.since[i, node, 0] = state.since[i, node, 1] = state.since[i, node, 2] = 0.0
 
 
 @lean
