@@ -36,6 +36,7 @@ bench: $(READY)  ## speed beside Vowpal Wabbit: learning, files, and the time to
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/startup.py
 
 clean:  ## remove what the commands above made

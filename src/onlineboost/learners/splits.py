@@ -94,17 +94,18 @@ def _entropy(a: float, b: float) -> float:
     return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2
 
 
-def new_histograms(n: int, bins: int) -> Floats32:
-    """Zeros for n histograms, of which memory is used a page at a time, by what is written to.
+def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
+    """Zeros for so many rows of histograms, of which memory is used as it is written to.
 
-    NumPy asks for huge pages: where rows of histograms are far apart and only their first slots are in use, each row
-    would take two megabytes.
+    NumPy asks for huge pages, which are fast. But where there are many slots, of which perhaps only the first will be
+    in use, each row would take two megabytes: those get small pages.
     """
-    size = n * bins * 2 * 4
-    memory = mmap.mmap(-1, max(size, 1))
-    if hasattr(mmap, "MADV_NOHUGEPAGE") and size >= 1 << 22:
-        memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, np.float32, n * bins * 2).reshape(n, bins, 2)
+    shape, size = (rows * slots, bins, 2), rows * slots * bins * 8
+    if slots * bins * 8 <= 1 << 15 or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return np.zeros(shape, np.float32)
+    memory = mmap.mmap(-1, size)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.float32).reshape(shape)
 
 
 def some_slots(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:

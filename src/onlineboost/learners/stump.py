@@ -129,7 +129,7 @@ class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, lea
             low=np.zeros(slots, np.int32),
             met=np.zeros(1, np.int64),
             allowed=some_slots(n_learners, slots, self.features),
-            histograms=new_histograms(n_learners * slots, self.bins),
+            histograms=new_histograms(n_learners, slots, self.bins),
             grace=int(self.grace),
         )
 

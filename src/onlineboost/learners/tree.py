@@ -47,7 +47,7 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     >>> def error(model):
     ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
     >>> error(Tree(3)), error(OnlineBBM(Tree(3), random_state=0))
-    (0.299, 0.21)
+    (0.206, 0.128)
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
@@ -91,7 +91,7 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
             allowed=some_slots(n_learners, slots, self.features),
             low=np.zeros(slots, np.int32),
             met=np.zeros(1, np.int64),
-            histograms=new_histograms(n_learners * rows * slots, self.bins),
+            histograms=new_histograms(n_learners * rows, slots, self.bins),
             rows=rows,
             scarce=rows < wanted,
             adaptive=adaptive,
