@@ -56,18 +56,21 @@ def round(state: OnlineBBMState, h: Floats, y: float, p: Floats) -> None:
 
 def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> OnlineBBMState:
     """Lines 8 and 9 of the algorithm for every learner and every k that can occur."""
-    half = N // 2
-    i = np.arange(1, N + 1)
-    m = N - i
-    # With hard votes k = half - c, where c of the i - 1 votes before learner i were right.
-    low = np.maximum(0, half - i + 1) if hard else np.zeros(N, np.int64)
-    high = np.minimum(m, half) if hard else m
+    least, most = reachable(N)
+    low = least if hard else np.zeros(N, np.int64)
+    high = most if hard else np.arange(N - 1, -1, -1)
     size = high - low + 1
     check_table(N, int(size.sum()))
     start = np.cumsum(size) - size - low
     table = np.empty(int(size.sum()))
-    _fill(table, start, low, high, b, NORMALIZERS.index(normalizer))
+    _fill(table, start, low, high, least, most, b, NORMALIZERS.index(normalizer))
     return OnlineBBMState(table, start, low, high)
+
+
+def reachable(N: int) -> tuple[Ints, Ints]:
+    """The least and the largest k for each learner: N // 2 - c, if c of the hard votes before it were right."""
+    i = np.arange(1, N + 1)
+    return np.maximum(0, N // 2 - i + 1), np.minimum(N - i, N // 2)
 
 
 def check_table(N: int, numbers: int) -> None:
@@ -76,7 +79,9 @@ def check_table(N: int, numbers: int) -> None:
 
 
 @njit
-def _fill(table: Floats, start: Ints, low: Ints, high: Ints, b: float, normalizer: int) -> None:
+def _fill(
+    table: Floats, start: Ints, low: Ints, high: Ints, least: Ints, most: Ints, b: float, normalizer: int
+) -> None:
     N = start.size
     for i in range(1, N + 1):
         m = N - i
@@ -84,10 +89,10 @@ def _fill(table: Floats, start: Ints, low: Ints, high: Ints, b: float, normalize
         row = table[start[i - 1] + first : start[i - 1] + last + 1]
         at, there = mode(m, b), (1.0, 0.0)  # "mode": the largest of all binomial weights becomes 1
         if normalizer == 0:  # "reachable": the largest weight that learner i can meet becomes 1
-            least, most = max(N // 2 - i + 1, 0), min(m, N // 2)
-            binomial(m, b, min(max(at, least), most), there, least, row[least - first : most - first + 1])
-            row[: least - first] = row[least - first]  # real votes beyond -1 and +1 can lead farther
-            row[most - first + 1 :] = row[most - first]
+            bottom, top = least[i - 1], most[i - 1]
+            binomial(m, b, min(max(at, bottom), top), there, bottom, row[bottom - first : top - first + 1])
+            row[: bottom - first] = row[bottom - first]  # real votes beyond -1 and +1 can lead farther
+            row[top - first + 1 :] = row[top - first]
             continue
         if normalizer == 3:  # "none"
             there = peak(m, b, 1.0)
