@@ -1,0 +1,183 @@
+"""How many learners and how many examples an error rate takes: Table 1 of the paper, in numbers.
+
+An algorithm is named by its class: "OnlineBBM", "AdaBoostOL" or "OSBoost". "any" is what none can do without:
+the lower bounds of Theorem 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from onlineboost.boosters.osboost import smooth_constants
+from onlineboost.errors import ParameterError
+from onlineboost.parameters import check_between, check_one_of
+from onlineboost.theory import bounds
+from onlineboost.theory.majority import DELIVERIES, Delivery, edge, phi0
+
+Algorithm = Literal["OnlineBBM", "AdaBoostOL", "OSBoost", "any"]
+ALGORITHMS: tuple[Algorithm, ...] = ("OnlineBBM", "AdaBoostOL", "OSBoost", "any")
+
+
+def n_learners(
+    epsilon: float,
+    gamma: float,
+    *,
+    coin: Delivery = "sample",
+    exact: bool = True,
+    algorithm: Algorithm = "OnlineBBM",
+) -> int:
+    """The number of learners with edge gamma for an error rate of epsilon, in the long run.
+
+    | algorithm | exact | closed form | where |
+    | --- | --- | --- | --- |
+    | OnlineBBM | least odd N with Phi_0(0) <= epsilon | 2 ln(1/epsilon) / g^2 | Theorem 2 |
+    | AdaBoostOL | 7.30 / (epsilon g^2) | 8 / (epsilon g^2) | Theorem 5 |
+    | OSBoost | least N with osboost_bound's rate <= epsilon | 4 / (epsilon gamma^2) | Table 1 |
+    | any | the same for a coin of 1/2 + 2 gamma | ln(1/epsilon) / (8 gamma^2) | Theorem 3 |
+
+    where g is gamma for coin="sample" and 2 gamma for coin="weight". Closed forms, all rounded up, suffice; those of
+    the first and the last row, by Hoeffding's inequality, are far from needed:
+
+    >>> n_learners(0.01, 0.1, exact=False), n_learners(0.01, 0.1), n_learners(0.01, 0.1, coin="weight")
+    (922, 539, 133)
+    """
+    check_between("epsilon", epsilon, 0, 1)
+    check_between("gamma", gamma, 0, 0.25 if algorithm == "any" else 0.5)
+    check_one_of("coin", coin, DELIVERIES)
+    check_one_of("algorithm", algorithm, ALGORITHMS)
+    if algorithm == "OSBoost":
+        theta, log_base = smooth_constants(gamma)
+        return math.ceil((1 / epsilon - 1) / (-log_base * theta) if exact else 4 / (epsilon * gamma**2))
+    g = 4 * gamma if algorithm == "any" else edge(gamma, coin)
+    if algorithm == "AdaBoostOL":
+        return math.ceil((4 * math.log(2) * bounds.HEDGE["vote"] if exact else 8) / (epsilon * g**2))
+    enough = math.ceil(2 * math.log(1 / epsilon) / g**2)
+    return _least_majority(epsilon, gamma, 0.5 + g / 2, enough // 2) if exact else enough
+
+
+def _least_majority(epsilon: float, gamma: float, b: float, enough: int) -> int:
+    """The least odd number 2 j + 1 of coins whose majority errs with a probability of at most epsilon; j <= enough."""
+    few = -1
+    while enough - few > 1:
+        j = (few + enough) // 2
+        few, enough = (few, j) if phi0(2 * j + 1, gamma, b) <= epsilon else (j, enough)
+    return 2 * enough + 1
+
+
+def sample_complexity(
+    epsilon: float,
+    gamma: float,
+    excess: float,
+    *,
+    algorithm: Algorithm = "OnlineBBM",
+    coin: Delivery = "sample",
+    delta: float = 0.05,
+) -> int:
+    """The number of examples after which the error rate is epsilon at most, by the algorithm's bound.
+
+    With learners of excess loss ``excess``, as many as reach epsilon / 2 in the long run, so that the other half is
+    left to the excess. (For another number ask ``examples_for`` of its bound.) In order of magnitude, if
+    S = O(1 / gamma): 1 / (epsilon gamma^2) for OnlineBBM and OSBoost, 1 / (epsilon^2 gamma^4) for AdaBoostOL (Table 1).
+
+    For "any" it is S / (8 epsilon gamma), what no booster can do without if S >= ln(1/delta) / gamma: such learners
+    may guess on the first S / (4 gamma) examples (Theorem 3).
+
+    >>> sample_complexity(0.1, 0.1, 30, coin="weight"), sample_complexity(0.1, 0.1, 30, algorithm="any")
+    (7014, 375)
+    """
+    check_one_of("algorithm", algorithm, ALGORITHMS)
+    check_between("epsilon", epsilon, 0, 1)
+    if algorithm == "any":
+        check_between("gamma", gamma, 0, 0.25)
+        if not excess >= default_excess(gamma, delta) * (1 - 1e-9):
+            raise ParameterError("excess", excess, f"ln(1/delta) / gamma = {default_excess(gamma, delta):g} or more")
+        return math.ceil(excess / (8 * epsilon * gamma))
+    N = n_learners(epsilon / 2, gamma, coin=coin, algorithm=algorithm)
+    bound = {
+        "OnlineBBM": bounds.bbm_bound,
+        "AdaBoostOL": bounds.adaboost_ol_bound_from_gamma,
+        "OSBoost": bounds.osboost_bound,
+    }[algorithm]
+    return bound(1, N, gamma, excess, coin=coin, delta=delta).examples_for(epsilon)
+
+
+def default_excess(gamma: float, delta: float) -> float:
+    """ln(1/delta) / gamma: the excess loss of a learner with O(sqrt(T)) regret (after Lemma 2, and in Theorem 3).
+
+    >>> round(default_excess(0.1, 0.05), 2)
+    29.96
+    """
+    check_between("gamma", gamma, 0, 0.5)
+    check_between("delta", delta, 0, 1)
+    return math.log(1 / delta) / gamma
+
+
+@dataclass(frozen=True)
+class Table1Row:
+    """What one algorithm needs."""
+
+    algorithm: str
+    n_learners: int
+    n_examples: int
+    optimal: bool | None
+    adaptive: bool | None
+
+
+@dataclass(frozen=True)
+class Table1:
+    """What each algorithm needs for an error rate of epsilon. ``str`` is a table for people."""
+
+    epsilon: float
+    gamma: float
+    excess: float
+    rows: tuple[Table1Row, ...]
+
+    def __str__(self) -> str:
+        head = ("algorithm", "N", "T", "optimal", "adaptive")
+        said = {True: "yes", False: "no", None: ""}
+        cells = [
+            (row.algorithm, f"{row.n_learners:,}", f"{row.n_examples:,}", said[row.optimal], said[row.adaptive])
+            for row in self.rows
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        lines = [
+            f"error rate {self.epsilon:g} from learners with edge {self.gamma:g} and excess loss {self.excess:.4g}"
+        ]
+        for name, *others in (head, *cells):
+            columns = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+            lines.append("  ".join((name.ljust(widths[0]), *columns)).rstrip())
+        return "\n".join(lines)
+
+
+def table1(
+    epsilon: float, gamma: float, excess: float | None = None, *, coin: Delivery = "sample", delta: float = 0.05
+) -> Table1:
+    """The paper's Table 1 in numbers, and below it what no booster can do without (Theorem 3, for gamma < 1/4).
+
+    For learners with O(sqrt(T)) regret, as there, ``excess`` is ln(1/delta) / gamma, unless it is given.
+
+    >>> print(table1(0.1, 0.1))
+    error rate 0.1 from learners with edge 0.1 and excess loss 29.96
+    algorithm         N               T  optimal  adaptive
+    Online BBM      269          30,422      yes        no
+    AdaBoost.OL  14,597  15,965,870,066       no       yes
+    OSBoost       7,574          58,174       no        no
+    lower bound       9             375
+    """
+    S = default_excess(gamma, delta) if excess is None else excess
+    names: tuple[tuple[Algorithm, str, bool | None, bool | None], ...] = (
+        ("OnlineBBM", "Online BBM", True, False),
+        ("AdaBoostOL", "AdaBoost.OL", False, True),
+        ("OSBoost", "OSBoost", False, False),
+        ("any", "lower bound", None, None),
+    )
+    rows = []
+    for algorithm, name, optimal, adaptive in names:
+        if algorithm == "any" and (gamma >= 0.25 or default_excess(gamma, delta) > S):
+            continue
+        N = n_learners(epsilon if algorithm == "any" else epsilon / 2, gamma, coin=coin, algorithm=algorithm)
+        T = sample_complexity(epsilon, gamma, S, algorithm=algorithm, coin=coin, delta=delta)
+        rows.append(Table1Row(name, N, T, optimal, adaptive))
+    return Table1(epsilon, gamma, S, tuple(rows))
