@@ -20,6 +20,10 @@ MODELS = {
     "adaboost": ob.AdaBoostOL(ob.Linear("logistic"), 5, delivery="sample", random_state=1),
     "osboost": ob.OSBoost(n_estimators=5),
     "ocp": ob.OSBoostOCP(n_estimators=5),
+    "tree": ob.OnlineBBM(ob.Tree(3), 5, random_state=1),
+    "stump": ob.OnlineBBM(ob.Stump(), 5, random_state=1),
+    "bayes": ob.OnlineBBM(ob.NaiveBayes(), 5),
+    "binned": ob.OnlineBBM(ob.Linear(bins=8, crosses=[(0, 1)], bits=6), 5),
 }
 
 STREAMED = {"stream": ob.AdaBoostOL(ob.Linear(standardize=True), 5, random_state=1)}

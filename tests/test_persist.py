@@ -137,7 +137,7 @@ def rewrite(path: Path, target: Path, change) -> None:
 @pytest.mark.parametrize(
     ("field", "change", "message"),
     [
-        ("format", lambda f: f.update(format=99), "format: is 99, expected at most 2: upgrade onlineboost"),
+        ("format", lambda f: f.update(format=99), "format: is 99, expected at most 3: upgrade onlineboost"),
         ("class", lambda f: f.update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: f.pop("class"), "class: missing"),
         ("params", lambda f: f["params"].update(n_estimators=0), "n_estimators=0: expected a whole number"),

@@ -40,10 +40,11 @@ class Record(NamedTuple):
     clock: Ints  # [1] examples learnt so far
     edges: Floats  # [n_learners] sum of weight, label and vote: how much better than guessing each learner was
     weights: Floats  # [n_learners] sum of weights
+    totals: Floats  # [2] sum of the examples' own weights; of those whose score had the wrong sign or none
 
 
 def new_record(n_learners: int) -> Record:
-    return Record(np.zeros(1, np.int64), np.zeros(n_learners), np.zeros(n_learners))
+    return Record(np.zeros(1, np.int64), np.zeros(n_learners), np.zeros(n_learners), np.zeros(2))
 
 
 # Not in the disk cache by itself: there it would name the classes of boosters from outside this package, which other
@@ -89,6 +90,8 @@ def _rounds(
         if learning and batch.weight[r] > 0:
             y = batch.y[r]
             _round(booster, votes, y, p)
+            record.totals[0] += batch.weight[r]
+            record.totals[1] += batch.weight[r] if y * scores[r] <= 0 else 0.0
             for i in range(p.size):
                 p[i] *= batch.weight[r]
                 record.edges[i] += p[i] * y * min(max(votes[i], -1.0), 1.0)
@@ -142,6 +145,7 @@ def run_objects(
         if learning and weight > 0:
             round(booster, votes, y, p)
             p *= weight
+            record.totals[:] += weight, weight * (y * scores[-1] <= 0)
             record.edges[:] += p * y * np.clip(votes, -1, 1)
             record.weights[:] += p
             if settings.sample:

@@ -341,8 +341,13 @@ class OnlineClassifier(Parameters, ABC):
     def edges_(self) -> Floats:
         """How much better than guessing each weak learner was, by the weights it was given: 0 is a coin, 1 is right."""
         record = self._check_fitted().record
-        known = record.weights > 0
-        return np.where(known, record.edges / np.where(known, record.weights, 1), 0.0)
+        given = record.weights != 0
+        return np.where(given, record.edges / np.where(given, record.weights, 1), 0.0)
+
+    @property
+    def weight_sums_(self) -> Floats:
+        """How much weight each weak learner was given in all."""
+        return self._check_fitted().record.weights.copy()
 
     def n_features_seen(self) -> int | None:
         """How many different features have been met; None if the learners do not know."""

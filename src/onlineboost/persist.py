@@ -20,8 +20,9 @@ from onlineboost.errors import DataError, ModelFileError, NotFittedError, Parame
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
 
-FORMAT = 2
-_READABLE = (1, 2)
+FORMAT = 3
+_READABLE = (1, 2, 3)
+_SINCE = {"record.edges": 2, "record.weights": 2, "record.totals": 3}  # formats that keep them
 _ROWS, _COMPANION = ":rows", "companion:"
 
 
@@ -139,8 +140,9 @@ def _restore(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any],
     except (TypeError, ValueError) as problem:
         raise ModelFileError(path, "description", str(problem)) from problem
     for name, array in state_arrays(machine).items():
-        if facts["format"] == 1 and name in ("record.edges", "record.weights"):
-            continue  # not kept by that format: they begin anew
+        if name not in arrays and name in _SINCE and facts["format"] < _SINCE[name]:
+            array[...] = np.nan  # nobody knows
+            continue
         _fill(path, name, array, arrays)
     return model
 

@@ -123,6 +123,15 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     votes: Votes = "hard"
     random_state: Any = None
 
+    @property
+    def expert_mistakes_(self) -> Ints:
+        """How often each expert erred, which is the vote of the first i learners; Hedge weighs them by it."""
+        mistakes: Ints = self._check_fitted().booster.mistakes
+        return mistakes.copy()
+
+    def _experts(self) -> Ints | None:
+        return self.expert_mistakes_
+
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLState:
         check_one_of("expert", self.expert, _EXPERTS)
         return AdaBoostOLState(

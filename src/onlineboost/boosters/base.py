@@ -9,6 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from onlineboost import dispatch
+from onlineboost.batch import Ints
+from onlineboost.boosters.certificate import Certificate
+from onlineboost.boosters.report import Report
 from onlineboost.engine import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -49,6 +52,20 @@ class Booster(OnlineClassifier):
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
         """The booster's arrays before the first example. Checks the parameters of the algorithm."""
+
+    def certificate(self) -> Certificate:
+        """Where the mistakes come from, learner by learner; an identity that Online BBM alone has."""
+        raise ParameterError("booster", self, "OnlineBBM, whose mistakes the identity of Lemma 3 explains")
+
+    def report(self) -> Report:
+        """What each learner contributed, as a table (``print``) and as a picture (``.plot(path)``)."""
+        hard_bbm = type(self).certificate is not Booster.certificate and self._check_fitted().settings.hard
+        certificate = self.certificate() if hard_bbm else None
+        return Report(type(self).__name__, self.n_seen_, self.edges_, self.weight_sums_, certificate, self._experts())
+
+    def _experts(self) -> Ints | None:
+        """The mistakes of the booster's experts, if it has any."""
+        return None
 
     def _member(self) -> Learner | Copies:
         """The weak learner that the user named, as something that can form a committee."""

@@ -7,6 +7,8 @@ Theorems, lemmas and equations are counted as in Beygelzimer, Kale and Luo (2015
 (163, 41)
 """
 
+from onlineboost.boosters.majority import penalty, phi, phi0, weight, weight_norms
+from onlineboost.learners.simulated import Simulated, independent_learners, simulated_stream, two_phase_learners
 from onlineboost.theory.bounds import (
     Bound,
     adaboost_ol_bound,
@@ -17,23 +19,26 @@ from onlineboost.theory.bounds import (
     weighted_excess,
 )
 from onlineboost.theory.complexity import Table1, Table1Row, n_learners, sample_complexity, table1
-from onlineboost.theory.majority import penalty, phi, phi0, weight, weight_norms
 
 __all__ = [
     "Bound",
+    "Simulated",
     "Table1",
     "Table1Row",
     "adaboost_ol_bound",
     "adaboost_ol_bound_from_gamma",
     "bbm_bound",
     "excess_from_regret",
+    "independent_learners",
     "n_learners",
     "osboost_bound",
     "penalty",
     "phi",
     "phi0",
     "sample_complexity",
+    "simulated_stream",
     "table1",
+    "two_phase_learners",
     "weight",
     "weight_norms",
     "weighted_excess",

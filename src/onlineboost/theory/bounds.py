@@ -21,10 +21,10 @@ from typing import Literal
 import numpy as np
 
 from onlineboost.batch import Floats
+from onlineboost.boosters.majority import DELIVERIES, Delivery, edge, penalty, phi0
 from onlineboost.boosters.osboost import smooth_constants
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_count, check_one_of
-from onlineboost.theory.majority import DELIVERIES, Delivery, edge, penalty, phi0
 
 Expert = Literal["vote", "random"]
 # Hedge with learning rate 1 turns m mistakes of the best of N experts into at most this many times m + ln N.

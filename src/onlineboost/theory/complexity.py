@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from onlineboost.boosters.majority import DELIVERIES, Delivery, edge, phi0
 from onlineboost.boosters.osboost import smooth_constants
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.theory import bounds
-from onlineboost.theory.majority import DELIVERIES, Delivery, edge, phi0
 
 Algorithm = Literal["OnlineBBM", "AdaBoostOL", "OSBoost", "any"]
 ALGORITHMS: tuple[Algorithm, ...] = ("OnlineBBM", "AdaBoostOL", "OSBoost", "any")

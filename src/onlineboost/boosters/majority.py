@@ -19,9 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from onlineboost.batch import Floats
+from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.coin import bias, binomial, mode, peak
-from onlineboost.boosters.online_bbm import reachable
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count, check_one_of
 
@@ -83,10 +82,22 @@ def weight_norms(n_learners: int, gamma: float, coin: Delivery | float = "sample
     check_count("n_learners", n_learners)
     N, b = int(n_learners), heads(coin, gamma)
     norms = np.empty(N)
-    for i, (least, most) in enumerate(zip(*reachable(N), strict=True), 1):
-        k = int(min(max(mode(N - i, b), least), most))
+    for i in range(1, N + 1):
+        k = likeliest(i, N, b)
         norms[i - 1] = _probabilities(N - i, b, k, k)[0] / 2
     return norms
+
+
+def likeliest(i: int, N: int, b: float) -> int:
+    """The k of learner i's largest weight, of those that can be met."""
+    least, most = reachable(N)
+    return int(min(max(mode(N - i, b), least[i - 1]), most[i - 1]))
+
+
+def reachable(N: int) -> tuple[Ints, Ints]:
+    """The least and the largest k for each learner: N // 2 - c, if c of the hard votes before it were right."""
+    i = np.arange(1, N + 1)
+    return np.maximum(0, N // 2 - i + 1), np.minimum(N - i, N // 2)
 
 
 def penalty(n_learners: int, gamma: float, coin: Delivery | float = "sample") -> float:
