@@ -94,7 +94,8 @@ def _rounds(
             record.totals[1] += batch.weight[r] if y * scores[r] <= 0 else 0.0
             for i in range(p.size):
                 p[i] *= batch.weight[r]
-                record.edges[i] += p[i] * y * min(max(votes[i], -1.0), 1.0)
+                vote = 1.0 if votes[i] > 1 else votes[i]  # not min and max, whose rules for NaN forbid vector code
+                record.edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
                 record.weights[i] += p[i]
             if settings.sample:
                 for i in range(p.size):
