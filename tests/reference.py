@@ -426,6 +426,7 @@ class Tree:
         self.max_depth, self.grace, self.delta, self.tie, self.max_nodes = max_depth, grace, delta, tie, max_nodes
         self.root = Node(0, [0.0, 0.0])
         self.nodes = 1
+        self.met = False  # whether any example showed anything
 
     def leaf(self, codes: dict[int, int]) -> Node:
         node = self.root
@@ -461,7 +462,8 @@ class Tree:
             node.wrong = [wrong + w * (answer != c) for wrong, answer in zip(node.wrong, answers, strict=True)]
         node.weight[c] += w
         splits = node.depth < self.max_depth and self.nodes + 2 <= self.max_nodes
-        if not codes or not (splits or self.adaptive):
+        self.met = self.met or bool(codes)
+        if not self.met or not (splits or self.adaptive):
             return
         node.since[c] += w
         node.squares += w * w
@@ -529,12 +531,13 @@ class Stump(Tree):
         self.bins.learn(row)
         leaf, c, root = self.leaf(codes), int(y > 0), self.root
         leaf.weight[c] += w
-        if not codes:
+        self.met = self.met or bool(codes)
+        if not self.met:
             return
         root.since[c] += w
         root.waits += 1
         for slot, code in codes.items():
-            root.histogram.setdefault(slot, {}).setdefault(code, [np.float32(0), np.float32(0)])[c] += np.float32(w)
+            root.histogram.setdefault(slot, {}).setdefault(code, [0.0, 0.0])[c] += w
         if root.waits >= self.grace:
             root.waits = 0
             a, b = root.since
@@ -550,7 +553,7 @@ def bits(a: float, b: float) -> float:
 
 
 class NaiveBayes:
-    """Of one learner: how often each label came with each code, over all examples that showed anything."""
+    """Of one learner: how often each label came with each code, over all examples from the first that showed any."""
 
     def __init__(self, n_slots: int, n_bins: int, smoothing: float) -> None:
         self.bins, self.smoothing = Bins(n_slots, n_bins), smoothing
@@ -570,7 +573,7 @@ class NaiveBayes:
 
     def learn(self, row: dict[int, float], y: float, w: float) -> None:
         codes = self.bins.see(row)
-        if codes:
+        if codes or self.seen:
             self.seen.append((codes, 1 if y > 0 else 0, w))
         self.bins.learn(row)
 
@@ -580,15 +583,16 @@ class Perceptron:
         self.weights: dict[int, np.float32] = {}
 
     def score(self, row: dict[int, float]) -> float:
-        total = self.weights.get(-1, np.float32(0))
+        total = float(self.weights.get(-1, 0.0))
         for f, x in row.items():
-            total = total + self.weights.get(f, np.float32(0)) * np.float32(x)
-        return float(total)
+            total += float(self.weights.get(f, 0.0)) * float(np.float32(x))
+        return float(np.float32(total))
 
     def learn(self, row: dict[int, float], y: float, w: float) -> None:
         if self.score(row) * y <= 0:
             for f, x in {-1: 1.0, **row}.items():
-                self.weights[f] = self.weights.get(f, np.float32(0)) + np.float32(w * y) * np.float32(x)
+                moved = float(self.weights.get(f, 0.0)) + w * y * float(np.float32(x))
+                self.weights[f] = np.float32(moved)
 
 
 class Features(Bins):

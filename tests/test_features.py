@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 import scipy.sparse as sp
@@ -8,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import onlineboost
-from onlineboost import Binner, DataError, Linear, NotFittedError, OnlineBBM, ParameterError
+from onlineboost import Binner, DataError, Linear, NotFittedError, OnlineBBM, ParameterError, Perceptron
 from onlineboost.batch import check_features
 from onlineboost.datasets import load_letter
 from onlineboost.features import new_features, shown
@@ -162,26 +165,16 @@ def test_a_binner_shows_what_linear_sees():
         Binner(3).fit(X)
 
 
-def test_long_rows_are_refused_before_anything_is_learnt():
-    wide = sp.csr_matrix(np.ones((2, 5000), np.float32))
-    model = Linear(crosses=True)
-    model.fit(sp.csr_matrix((2, 5000), dtype=np.float32), [-1, 1])
-    before = model._machine.record.clock.copy()
-    with pytest.raises(DataError, match=r"5,000 features.*crosses=\[\(a, b\)"):
-        model.partial_fit(wide, [-1, 1])
-    assert np.array_equal(model._machine.record.clock, before)
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"bins": 5}, "power of two"),
         ({"bins": True}, "power of two"),
         ({"bins": 16, "standardize": True}, "False with bins"),
-        ({"crosses": "age"}, "list of pairs"),
-        ({"crosses": [("a",)]}, "list of pairs"),
-        ({"crosses": ["ab"]}, "list of pairs"),
-        ({"crosses": [(1.5, 2)]}, "list of pairs"),
+        ({"crosses": "age"}, "pairs of columns"),
+        ({"crosses": [("a",)]}, "pairs of columns"),
+        ({"crosses": ["ab"]}, "pairs of columns"),
+        ({"crosses": [(1.5, 2)]}, "pairs of columns"),
         ({"bits": 0}, "from 1 to 30"),
     ],
 )
@@ -198,3 +191,135 @@ def test_batches_may_be_any_size():
     scores = whole.progressive_fit(wide, y)
     pieces = [parts.progressive_fit(wide[s : s + 7], y[s : s + 7], classes=[-1, 1]) for s in range(0, 900, 7)]
     assert np.array_equal(scores, np.concatenate(pieces))
+
+
+def test_refused_rows_leave_everything_as_it_was():
+    """Promise 5 with crosses: one row too long among good ones, for arrays, streams, dicts and a fresh fit."""
+    good = sp.csr_matrix(np.eye(3, 5000, dtype=np.float32))
+    bad = sp.vstack([good, sp.csr_matrix(np.ones((1, 5000), np.float32))]).tocsr()
+    for options in ({}, {"standardize": True}):
+        model = Linear(crosses=True, **options).fit(good, [-1, 1, 1])
+        before = pickle.dumps(model._machine)
+        for learn in (model.partial_fit, model.fit):
+            with pytest.raises(DataError, match="5,000 features"):
+                learn(bad, [-1, 1, 1, 1])
+            assert pickle.dumps(model._machine) == before
+    model = Linear(crosses=True)
+    model.learn_one({"a": 1.0}, 1)
+    with pytest.raises(DataError, match="5,000 features"):
+        model.learn_one({f"f{k}": 1.0 for k in range(5000)}, 1)
+    assert model.n_features_in_ == 1
+
+
+def test_words_met_one_by_one_are_crossed_in_a_model_that_began_with_a_stream():
+    rows = streamed(2000)
+    by_stream = Linear(crosses=[("city", "job")]).partial_fit(open_stream(rows[:1000]))
+    one_by_one = Linear(crosses=[("city", "job")]).partial_fit(open_stream(rows[:1000]))
+    new = [row | {"city": f"new {row['city']}"} for row in rows[1000:]]
+    by_stream.partial_fit(open_stream(new, like=by_stream))
+    for row in new:
+        one_by_one.learn_one({name: value for name, value in row.items() if name != "label"}, row["label"])
+    x = {"city": "new Rome", "job": "poet", "x": 0.3}
+    assert by_stream.decision_one(x) == one_by_one.decision_one(x)
+    assert by_stream.predict_one(x) == 0
+
+
+def test_crosses_by_number_in_libsvm_and_batches(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = np.sign(X[:, 1] * X[:, 3])
+    text = "".join(f"{int(label)} 1:{a} 3:{b} 7:1\n" for label, a, b in zip(y, X[:, 1], X[:, 3], strict=True))
+    (tmp_path / "data.libsvm").write_text(text)
+    model = Linear(crosses=[(1, 3)])
+    scores = model.progressive_fit(open_stream(tmp_path / "data.libsvm"))
+    assert ((scores >= 0) != (y > 0))[1500:].mean() < 0.1
+    assert model.columns_not_met() == []
+
+
+def test_namespaces_are_crossed(tmp_path):
+    lines = [f"{row['label'] * 2 - 1} |city {row['city']} |job {row['job']}\n" for row in streamed()]
+    (tmp_path / "data.vw").write_text("".join(lines))
+    scores = Linear(crosses=[("city", "job")]).progressive_fit(open_stream(tmp_path / "data.vw"))
+    right = np.array([line.startswith("1") for line in lines])
+    assert ((scores >= 0) != right)[500:].mean() < 0.02
+
+
+def test_columns_that_nobody_has_are_refused_or_told():
+    X, y = make_rows(0)
+    for wrong in ([(0, 99)], [("age", 0)], [(-1, 0)]):
+        with pytest.raises(ParameterError, match="columns of X"):
+            Linear(crosses=wrong).fit(X, y)
+    model = Linear(crosses=[("citi", "job")]).fit(open_stream(streamed(200)))
+    assert model.columns_not_met() == ["citi"]
+
+
+def test_parameters_that_are_set_later_do_not_touch_what_was_learnt():
+    """``set_params`` takes effect at the next fit; until then the model goes on as it was made."""
+    for later in ({"bins": 0}, {"bins": 256}, {"crosses": [("a", f"b{k}") for k in range(20)]}, {"standardize": True}):
+        model, twin = Linear(bins=4, crosses=[("w1", "w2")]), Linear(bins=4, crosses=[("w1", "w2")])
+        for number in range(200):
+            for each in (model, twin):
+                each.learn_one({"w1": 1.0, f"w{number}": 2.0, "x": float(number % 7)}, number % 2)
+        model.set_params(**later)
+        for number in range(200, 3000):
+            for each in (model, twin):
+                each.learn_one({f"w{number}": 2.0, "x": float(number % 7)}, number % 2)
+        assert model.decision_one({"w1": 1.0, "x": 3.0}) == twin.decision_one({"w1": 1.0, "x": 3.0})
+    boosted = OnlineBBM(Linear(), 3)
+    boosted.learn_one({"a": 1.0}, 1)
+    boosted.set_params(estimator=Perceptron())
+    boosted.learn_one({f"w{number}": 1.0 for number in range(500)}, 0)
+    assert boosted.n_features_in_ == 501
+
+
+def test_too_many_numbers_are_refused():
+    with pytest.raises(ParameterError, match="more than 2\\^31"):
+        Linear(bins=256, crosses=True, bits=30).committee(1, 1 << 30)
+
+
+def test_products_are_kept_within_bounds():
+    X = np.array([[1e18, 1e18], [-1e18, 1e18]] * 3, np.float32)
+    state = new_features(2, 0, True, 4)
+    out = shown(state, next(iter(check_features(X).batches(np.ones(6), np.ones(6)))), True)
+    assert np.abs(out.values).max() <= 1.0001e18
+    assert np.isfinite(Linear(crosses=True).progressive_fit(X, [1, -1] * 3)).all()
+
+
+def test_bins_are_named_by_their_edges():
+    X = np.tile(np.array([[1.0], [2.0], [3.0]], np.float32), (100, 1))
+    model = Linear(bins=4).fit(X, np.tile([-1, 1, 1], 100))
+    names = names_of_shown(model._machine.views, {0: "x"})
+    state = model._machine.views[0]
+    for value in (1.0, 2.0, 3.0):
+        row = shown(state, next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
+        if row.indices.size:
+            low, high = names[int(row.indices[0])].removeprefix("x in (").removesuffix("]").split(", ")
+            assert float(low) < value <= float(high)
+
+
+def test_growing_dicts_keep_their_columns():
+    model = Linear(crosses=[("a", "b")])
+    for number in range(300):
+        sign = 1 if number % 2 else -1
+        model.learn_one({"a": 1.0, "b": float(sign), f"new{number}": 1.0}, sign)
+    columns = model._columns.names
+    state = model._machine.views[0]
+    assert state.column[columns["a"]] == 1 and state.column[columns["b"]] == 2
+
+
+def test_a_binner_is_a_parameterised_object():
+    from sklearn.base import clone
+
+    X, _ = make_rows(2)
+    binner = Binner(4).fit(X)
+    assert set(binner.get_params()) == {"bins", "crosses", "bits"}
+    assert repr(binner) == "Binner(bins=4)"
+    for copy in (binner.clone(), clone(binner)):
+        with pytest.raises(NotFittedError):
+            copy.transform(X)
+    assert binner.transform(X[:0]).shape == (0, 4096 * 4 + 7)
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    named = Binner(4).fit(frame)
+    with pytest.raises(DataError, match="'b' as column 0: expected 'a'"):
+        named.transform(frame[list("bacdefg")])
+    assert Binner(4).fit(X[:0]).partial_fit(X).transform(X).nnz == binner.transform(X).nnz

@@ -60,3 +60,25 @@ def test_wrong_parameters_are_named():
         NaiveBayes(smoothing=0).fit([[1.0], [2.0]], [-1, 1])
     with pytest.raises(ParameterError, match="standardize"):
         Perceptron(standardize="yes").fit([[1.0], [2.0]], [-1, 1])  # type: ignore[arg-type]
+
+
+def test_a_perceptron_stays_finite():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1e18, 1e18], (600, 5))
+    y = rng.choice([-1, 1], 600)
+    for learner in (Perceptron(), Perceptron(standardize=True)):
+        assert np.isfinite(learner.progressive_fit(X, y, np.full(600, 1e18))).all()
+
+
+def test_naive_bayes_stays_finite():
+    X, y, _ = make_rows(0, 600)
+    scores = NaiveBayes(smoothing=2e-9).progressive_fit(np.tile(X, 40), y, np.full(600, 1e18))
+    assert np.isfinite(scores).all()
+
+
+def test_new_words_keep_what_was_learnt():
+    model = Perceptron()
+    model.learn_one({"a": 1.0}, 1)
+    before = model._machine.committee.weights[:2].copy()
+    model.learn_one({f"w{k}": 0.0 for k in range(100)}, model.predict_one({}))
+    assert np.array_equal(model._machine.committee.weights[:2], before) and before.any()

@@ -100,7 +100,7 @@ def lean(function: Callable[P, R]) -> Callable[P, R]:
     return njit(function, lean=True)
 
 
-_SLOW = tuple(f"{__package__}.{module}" for module in ("engine", "readers", "standardize"))
+_SLOW = tuple(f"{__package__}.{module}" for module in ("engine", "readers", "standardize", "bins", "features"))
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]

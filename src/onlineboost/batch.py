@@ -62,6 +62,12 @@ class Dense:
         with np.errstate(over="ignore"):
             return np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
 
+    @property
+    def longest(self) -> int:
+        """The most features that a row has."""
+        counts = (np.count_nonzero(self._float32(start), axis=1) for start in range(0, self.n_rows, self.step))
+        return max((int(count.max()) for count in counts), default=0)
+
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
         for start in range(0, self.n_rows, self.step):
             part = slice(start, start + self.step)
@@ -101,6 +107,11 @@ class Sparse:
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
             indices, values = indices[kept], values[kept]
         self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
+
+    @property
+    def longest(self) -> int:
+        """The most features that a row has."""
+        return int(np.diff(self.indptr).max(initial=0))
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
         for start in range(0, self.n_rows, _ROWS):  # so that an interrupt is heard
@@ -145,8 +156,15 @@ def as_matrix(batch: Batch, columns: int) -> Sparse:
     return Sparse(csr_matrix(parts, (batch.y.size, columns)))
 
 
+def longest_row(batch: Batch) -> int:
+    """The most features that a row has."""
+    return int(np.diff(batch.indptr).max(initial=0))
+
+
 def joined(batches: list[Batch]) -> Batch:
     """The rows of all, one after the other."""
+    if not batches:
+        return Batch(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), np.empty(0))
     starts = np.cumsum([0, *(batch.indices.size for batch in batches)])
     ends = [batch.indptr[1:] + start for batch, start in zip(batches, starts[:-1], strict=True)]
     parts = zip(*(batch[1:] for batch in batches), strict=True)

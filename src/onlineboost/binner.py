@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from onlineboost.batch import check_features, joined
-from onlineboost.errors import DataError, NotFittedError
+from onlineboost.errors import DataError, NotFittedError, ParameterError
 from onlineboost.features import (
     FeaturesState,
     check_crosses,
+    columns_not_met,
+    n_products,
     n_shown,
     name_columns,
     new_features,
@@ -54,15 +56,21 @@ class Binner(Parameters):
     crosses: bool | Sequence[tuple[str | int, str | int]] = False
     bits: int = 18
 
-    _state: FeaturesState | None = None
+    _state: FeaturesState | None = field(default=None, init=False)
+    _names: list[str] = field(default_factory=list, init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget everything, then make bins from the first 128 rows."""
         check_crosses(self.bins, self.crosses, self.bits)
         source = check_features(X)
-        self._state = new_features(source.n_features, self.bins, self.crosses, self.bits)
-        self._names = source.names or [str(j) for j in range(source.n_features)]
-        name_columns(self._state, self.crosses, dict(enumerate(self._names)))
+        bins, bits = int(self.bins), int(self.bits)
+        n_shown(source.n_features, bins, n_products(self.crosses, bits))
+        state = new_features(source.n_features, bins, self.crosses, bits)
+        names = source.names or [str(j) for j in range(source.n_features)]
+        name_columns(state, self.crosses, dict(enumerate(names)))
+        for name in columns_not_met(state, self.crosses):
+            raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
+        self._state, self._names = state, names
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -101,5 +109,8 @@ class Binner(Parameters):
         source = check_features(X)
         if source.n_features != len(self._names):
             raise DataError(f"X has {source.n_features} features, but this Binner was made for {len(self._names)}")
+        if source.names and source.names != self._names:
+            wrong = next(j for j, name in enumerate(source.names) if name != self._names[j])
+            raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {self._names[wrong]!r}")
         one = np.ones(source.n_rows)
         return joined([shown(self._state, batch, learning) for batch in source.batches(one, one)])

@@ -10,6 +10,7 @@ Features get slots in the order in which they are met; when all are taken, the o
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -35,16 +36,17 @@ def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: i
     """The number of slots, if the parameters make sense and so many histograms of all slots can be kept."""
     check_power("bins", n_bins)
     check_count("max_slots", max_slots)
-    assert isinstance(n_bins, int) and isinstance(max_slots, int)
-    slots = min(n_features or max_slots, max_slots)  # 0: dicts, of which nobody knows how many features they have
-    size = histograms * slots * n_bins * 8
+    assert isinstance(n_bins, numbers.Integral) and isinstance(max_slots, numbers.Integral)
+    most = int(max_slots)
+    slots = min(n_features or most, most)  # 0: dicts, of which nobody knows how many features they have
+    size = histograms * slots * int(n_bins) * 8
     if size > 1 << 36:
-        raise ParameterError("max_slots", max_slots, f"fewer: the histograms could take {size >> 30} GiB")
+        raise ParameterError("max_slots", max_slots, f"fewer, or fewer bins: they could take {size >> 30} GiB")
     return slots
 
 
 def check_power(name: str, n_bins: object) -> None:
-    if n_bins not in (4, 8, 16, 32, 64, 128, 256):
+    if not isinstance(n_bins, numbers.Integral) or n_bins not in (4, 8, 16, 32, 64, 128, 256):
         raise ParameterError(name, n_bins, "a power of two from 4 to 256")
 
 
@@ -61,8 +63,14 @@ def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
 
 def grown(state: BinsState, n_features: int) -> BinsState:
     """The same with room for more features."""
-    more = n_features - len(state.place)
-    return state._replace(place=np.pad(state.place, (0, more))) if more > 0 else state
+    if n_features <= len(state.place):
+        return state
+    return state._replace(place=with_room(state.place, n_features))
+
+
+def with_room(array: Ints32, n: int) -> Ints32:
+    """The array with zeros behind it, to the next power of two: seldom copied, and its size depends on n alone."""
+    return np.pad(array, (0, (1 << (n - 1).bit_length()) - len(array)))
 
 
 def binned(state: BinsState, batch: Batch, learning: bool) -> Batch:

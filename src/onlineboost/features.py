@@ -10,6 +10,7 @@ A row is shown under the numbers [slots * bins | products | features]: only the 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost._jit import f32, hot, i64, njit, u64
-from onlineboost.batch import LARGEST, Batch, Floats32, Ints, Ints32
-from onlineboost.bins import WARM, check_power, code, keep_sample, make_bins
-from onlineboost.errors import DataError, ParameterError
+from onlineboost.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
+from onlineboost.bins import WARM, check_power, code, keep_sample, make_bins, with_room
+from onlineboost.errors import ParameterError
 
 SLOTS = 4096  # features that can have bins
 DENSE = WARM // 8  # non-zero values that a feature with bins has among the first rows
@@ -39,51 +40,63 @@ class FeaturesState(NamedTuple):
 
 
 def check_crosses(bins: object, crosses: Any, bits: object) -> None:
-    """Whether the parameters of ``Linear`` make sense."""
-    if bins != 0:
+    """Refuse parameters that make no sense."""
+    if bins != 0 or isinstance(bins, bool):
         check_power("bins", bins)
-    if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 30:
+    if not isinstance(bits, numbers.Integral) or isinstance(bits, bool) or not 1 <= int(bits) <= 30:
         raise ParameterError("bits", bits, "a whole number from 1 to 30")
     if isinstance(crosses, bool | np.bool_):
         return
-    expected = "True, False, or a list of pairs of columns such as [('age', 'city')]"
-    if isinstance(crosses, str) or not hasattr(crosses, "__len__"):
-        raise ParameterError("crosses", crosses, expected)
-    for pair in crosses:
-        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ParameterError("crosses", crosses, expected)
-        if not all(isinstance(name, str | int | np.integer) for name in pair):
-            raise ParameterError("crosses", crosses, expected)
+    if not isinstance(crosses, list | tuple) or not all(map(_is_pair, crosses)):
+        raise ParameterError("crosses", crosses, "True, False, or pairs of columns, such as [('age', 'city')]")
+
+
+def _is_pair(pair: Any) -> bool:
+    whole = isinstance(pair, list | tuple) and len(pair) == 2
+    return whole and all(isinstance(name, str | numbers.Integral) for name in pair)
 
 
 def crossed_columns(crosses: Any) -> list[str]:
     """The columns that are named in pairs, each once."""
-    return [] if isinstance(crosses, bool) else list(dict.fromkeys(str(name) for pair in crosses for name in pair))
+    every = isinstance(crosses, bool | np.bool_)
+    return [] if every else list(dict.fromkeys(str(name) for pair in crosses for name in pair))
 
 
 def n_products(crosses: Any, bits: int) -> int:
-    return 1 << bits if crosses is True or (not isinstance(crosses, bool) and len(crosses)) else 0
+    return 1 << int(bits) if every_pair(crosses) or crossed_columns(crosses) else 0
+
+
+def every_pair(crosses: Any) -> bool:
+    """Whether all pairs are crossed."""
+    return isinstance(crosses, bool | np.bool_) and bool(crosses)
 
 
 def n_shown(n_features: int, bins: int, products: int) -> int:
     """How many numbers the features have that are shown."""
-    return SLOTS * bins + products + n_features
+    n = SLOTS * bins + products + n_features
+    if n > np.iinfo(np.int32).max:
+        raise ParameterError("bits", int(products).bit_length() - 1, "fewer: more than 2^31 numbers would be needed")
+    return n
 
 
 def new_features(n_features: int, bins: int, crosses: Any, bits: int) -> FeaturesState:
     slots = SLOTS if bins else 0
     columns = crossed_columns(crosses)
-    crossed = np.full((len(columns) + 1, len(columns) + 1), crosses is True)
-    for a, b in () if isinstance(crosses, bool) else crosses:
+    crossed = np.full((len(columns) + 1, len(columns) + 1), every_pair(crosses))
+    for a, b in () if not columns else crosses:
         i, j = columns.index(str(a)) + 1, columns.index(str(b)) + 1
         crossed[i, j] = crossed[j, i] = True
+    column = np.zeros(n_features, np.int32)
+    for number, name in enumerate(columns, 1):
+        if name.isdecimal() and int(name) < n_features:
+            column[int(name)] = number
     return FeaturesState(
         place=np.zeros(n_features, np.int32),
         samples=np.zeros((slots, WARM), np.float32),
         edges=np.full((slots, max(bins - 1, 0)), np.inf, np.float32),
         zero=np.zeros(slots, np.int32),
         counts=np.zeros(slots + 2, np.int64),
-        column=np.zeros(n_features, np.int32),
+        column=column,
         crossed=crossed,
         products=n_products(crosses, bits),
     )
@@ -91,33 +104,35 @@ def new_features(n_features: int, bins: int, crosses: Any, bits: int) -> Feature
 
 def grown(state: FeaturesState, n_features: int) -> FeaturesState:
     """The same with room for more features."""
-    more = n_features - len(state.place)
-    if more <= 0:
+    if n_features <= len(state.place):
         return state
-    return state._replace(place=np.pad(state.place, (0, more)), column=np.pad(state.column, (0, more)))
+    return state._replace(place=with_room(state.place, n_features), column=with_room(state.column, n_features))
 
 
 def name_columns(state: FeaturesState, crosses: Any, names: Mapping[int, str]) -> None:
     """Features of these names belong to columns: "city" to that of this name, as do "city=Rome" and "city^Rome"."""
-    numbers = {name: number for number, name in enumerate(crossed_columns(crosses), 1)}
-    for feature, name in names.items() if numbers else ():
-        number = numbers.get(name) or numbers.get(name.partition("=")[0]) or numbers.get(name.partition("^")[0])
-        if number and not state.column[feature]:
-            state.column[feature] = number
+    columns = [(name, number) for number, name in enumerate(crossed_columns(crosses), 1)]
+    for feature, name in names.items() if columns else ():
+        for column, number in columns:
+            if name == column or name.startswith((f"{column}=", f"{column}^")):
+                state.column[feature] = number
+                break
+
+
+def columns_not_met(state: FeaturesState, crosses: Any) -> list[str]:
+    """Columns that are to be crossed and of which no feature is known."""
+    met = set(np.unique(state.column).tolist())
+    return [name for number, name in enumerate(crossed_columns(crosses), 1) if number not in met]
 
 
 def shown(state: FeaturesState, batch: Batch, learning: bool) -> Batch:
     """The rows by the bins that those before them made."""
-    longest = int(np.diff(batch.indptr).max(initial=0))
-    if state.products and state.crossed[0, 0] and longest > MOST_CROSSED:
-        advice = "name pairs of columns, crosses=[(a, b), ...]"
-        raise DataError(f"a row has {longest:,} features, which are too many to make a feature of each pair: {advice}")
-    return Batch(*_show(state, batch, learning, longest), batch.y, batch.weight)
+    return Batch(*_show(state, batch, learning, longest_row(batch)), batch.y, batch.weight)
 
 
 def piece(state: FeaturesState, batch: Batch) -> int:
     """So many rows can be shown at a time in some tens of megabytes."""
-    longest = int(np.diff(batch.indptr).max(initial=0))
+    longest = longest_row(batch)
     return max(1, (1 << 22) // (1 + longest * longest // 2)) if state.products else batch.y.size
 
 
@@ -133,7 +148,7 @@ def _show(state: FeaturesState, batch: Batch, learning: bool, longest: int) -> t
     for r in range(rows):
         first, last = batch.indptr[r], batch.indptr[r + 1]
         n = last - first
-        most = n + (n * (n - 1) // 2 if state.products else 0)
+        most = n + _pairs(state, batch, first, last)
         if k + most > room:
             room = 2 * room + most
             indices, values = _larger(indices, room), _larger(values, room)
@@ -142,6 +157,17 @@ def _show(state: FeaturesState, batch: Batch, learning: bool, longest: int) -> t
         if learning and batch.weight[r] > 0 and state.counts[slots] < WARM:
             _learn(state, batch, first, last)
     return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@hot
+def _pairs(state: FeaturesState, batch: Batch, first: int, last: int) -> int:
+    """How many products a row may have."""
+    if state.products == 0:
+        return 0
+    n = 0
+    for j in range(first, last):
+        n += state.crossed[0, 0] or state.column[batch.indices[j]] > 0
+    return n * (n - 1) // 2
 
 
 @njit
@@ -183,6 +209,8 @@ def _row(
     if state.products:
         end = k
         for a in range(start, end):
+            if not state.crossed[0, 0] and columns[a - start] == 0:
+                continue
             for b in range(a + 1, end):
                 if state.crossed[columns[a - start], columns[b - start]]:
                     x = f32(values[a] * values[b])
@@ -234,23 +262,39 @@ def shown_names(state: FeaturesState, names: Mapping[int, str]) -> dict[int, str
 
 def _product_names(state: FeaturesState, names: Mapping[int, str]) -> dict[int, str]:
     """The pair of features that a product can be; of several the first. Too many features: none are named."""
-    if len(names) > MOST_CROSSED:
+    if len(names) > MOST_CROSSED or state.products > 1 << 24:
         return {}
-    numbers = np.sort(np.fromiter(names, np.int64))
+    known = np.sort(np.fromiter(names, np.int64))
     first = state.zero.size * (state.edges.shape[1] + 1)
-    products, at, other = _products(numbers, state.products)
-    shown = [names[number] for number in numbers.tolist()]
+    products, at, other = _products(state, known, _columns_shown(state, known))
+    shown = [names[number] for number in known.tolist()]
     pairs = zip(products.tolist(), at.tolist(), other.tolist(), strict=True)
     return {first + product: f"{shown[a]} and {shown[b]}" for product, a, b in pairs}
 
 
+def _columns_shown(state: FeaturesState, known: Ints) -> Ints32:
+    """The columns of what is shown under these numbers."""
+    slots, bins = state.zero.size, state.edges.shape[1] + 1
+    first = slots * bins + state.products
+    of_slot = np.zeros(slots + 1, np.int32)
+    placed = np.flatnonzero(state.place)
+    of_slot[state.place[placed] - 1] = state.column[placed]
+    plain = np.maximum(known - first, 0)
+    columns: Ints32 = np.where(known >= first, state.column[plain], of_slot[np.minimum(known // bins, slots)])
+    return columns
+
+
 @njit
-def _products(numbers: Ints, products: int) -> tuple[Ints, Ints32, Ints32]:
-    at, other = np.full(products, -1, np.int32), np.full(products, -1, np.int32)
-    for a in range(numbers.size):
-        for b in range(a + 1, numbers.size):
-            product = _pair(numbers[a], numbers[b], products)
-            if at[product] < 0:
-                at[product], other[product] = a, b
+def _products(state: FeaturesState, known: Ints, columns: Ints32) -> tuple[Ints, Ints32, Ints32]:
+    bins = state.edges.shape[1] + 1
+    indicators = state.zero.size * bins
+    at, other = np.full(state.products, -1, np.int32), np.full(state.products, -1, np.int32)
+    for a in range(known.size):
+        for b in range(a + 1, known.size):
+            same = known[b] < indicators and known[a] // bins == known[b] // bins  # bins of one feature
+            if state.crossed[columns[a], columns[b]] and not same:
+                product = _pair(known[a], known[b], state.products)
+                if at[product] < 0:
+                    at[product], other[product] = a, b
     met = np.flatnonzero(at >= 0)
     return met, at[met], other[met]

@@ -15,10 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost import engine, persist
-from onlineboost.batch import LARGEST, Batch, Dense, Floats, Sparse, as_matrix, check_batch, check_features
+from onlineboost.batch import (
+    LARGEST,
+    Batch,
+    Dense,
+    Floats,
+    Sparse,
+    as_matrix,
+    check_batch,
+    check_features,
+    longest_row,
+)
 from onlineboost.columns import Columns, Recipe
 from onlineboost.engine import Record, Settings
-from onlineboost.errors import DataError, NotFittedError
+from onlineboost.errors import DataError, NotFittedError, ParameterError
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
 from onlineboost.views import View, grown, pieces, seen
@@ -35,7 +45,7 @@ class Machine:
     record: Record
     compiled: bool
     derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
-    made_by: Any = None  # the parameters that it was made by, as a model file holds them
+    maker: Any = None  # a copy of the model with the parameters that it was made by
     views: tuple[View, ...] = ()  # what rows pass before the committee sees them
 
     def run(self, batch: Batch, learning: bool) -> Floats:
@@ -78,16 +88,16 @@ class OnlineClassifier(Parameters, ABC):
     def _grow(self, machine: Machine, n_features: int) -> None:
         """Room for more features."""
         if machine.compiled:
-            machine.committee = self._member().grow(machine.committee, n_features)
+            machine.committee = machine.maker._member().grow(machine.committee, n_features)
         machine.views = tuple(grown(view, n_features) for view in machine.views)
 
     def _name_features(self, machine: Machine, names: Mapping[int, str]) -> None:
         if machine.views:
-            self._member().name_features(machine.views, names)
+            machine.maker._member().name_features(machine.views, names)
 
     def _new_machine(self, n_features: int, seed: int | None = None) -> Machine:
         machine = self._assemble(n_features, seed)
-        machine.made_by = persist.describe(self) if machine.compiled else None
+        machine.maker = self.clone()  # parameters that are set later take effect at the next fit
         return machine
 
     # ---- learning from arrays
@@ -134,11 +144,12 @@ class OnlineClassifier(Parameters, ABC):
             labels.declare(classes if classes is not None else y)
         signs = labels.encode(y)
         weight = _check_weight(sample_weight, source.n_rows)
+        self._check_rows(lambda: source.longest, known)
         machine = self._machine if known else self._new_machine(source.n_features)
         assert machine is not None
         if not known:
-            names = source.names or map(str, range(source.n_features))
-            self._name_features(machine, dict(enumerate(names)))
+            self._name_features(machine, dict(enumerate(source.names or ())))
+            _check_met(machine)
         self._machine, self._labels, self._columns = machine, labels, columns
         return self._run(source, signs, weight, learning=True)
 
@@ -176,6 +187,7 @@ class OnlineClassifier(Parameters, ABC):
         except DataError as problem:
             raise DataError(f"{problem}: open_stream(..., like=model)") from None
         check_batch(batch, recipe.mask + 1, learning=True)
+        self._check_rows(lambda: longest_row(batch), known)
         machine = self._new_machine(recipe.mask + 1) if self._machine is None else self._machine
         columns = self._columns if known else Columns(recipe=recipe)
         self._machine, self._labels, self._columns = machine, labels, columns
@@ -273,8 +285,10 @@ class OnlineClassifier(Parameters, ABC):
         before = labels.negative, labels.positive
         sign = labels.encode_one(y)
         try:
+            if isinstance(x, Mapping):
+                self._check_rows(lambda: len(x), not fresh)
             if columns.recipe is not None:
-                batch = self._hashed_row(x)
+                batch = self._hashed_row(x, named=True)
                 self._run_batch(batch._replace(y=np.array([sign]), weight=np.array([float(w)])), True)
             elif machine.compiled:
                 batch = columns.row(x, learning=True, y=sign, weight=float(w))
@@ -305,11 +319,23 @@ class OnlineClassifier(Parameters, ABC):
         row = machine.committee.row(x, self._columns, self._labels, False)
         return float(machine.run_objects(iter([(row, 1.0, 1.0)]), False)[0])
 
-    def _hashed_row(self, x: Mapping[Any, Any]) -> Batch:
+    def _hashed_row(self, x: Mapping[Any, Any], named: bool = False) -> Batch:
         from onlineboost.readers.memory import row_batch
 
-        assert self._columns.recipe is not None
-        return row_batch(x, self._columns.recipe)
+        machine, recipe = self._check_fitted(), self._columns.recipe
+        assert recipe is not None
+        named = named and bool(machine.views)
+        batch, names = row_batch(x, recipe, named)
+        self._name_features(machine, names)
+        return batch
+
+    def _check_rows(self, longest: Callable[[], int], known: bool) -> None:
+        """Refuse rows that are too long for the learner, before anything changes."""
+        maker = self._machine.maker if known and self._machine is not None else self
+        most = getattr(maker._member(), "longest_row", None)
+        if most is not None and longest() > most:
+            advice = "name pairs of columns, crosses=[(a, b), ...]"
+            raise DataError(f"a row has {longest():,} features, too many to make a feature of each pair: {advice}")
 
     # ---- the state
 
@@ -352,8 +378,14 @@ class OnlineClassifier(Parameters, ABC):
     def n_features_seen(self) -> int | None:
         """How many different features have been met; None if the learners do not know."""
         machine = self._check_fitted()
-        found: int | None = self._member().n_seen(machine.committee) if machine.compiled else None
+        found: int | None = machine.maker._member().n_seen(machine.committee) if machine.compiled else None
         return found
+
+    def columns_not_met(self) -> list[str]:
+        """Columns that parameters name (``crosses``) and of which no feature is known."""
+        machine = self._check_fitted()
+        names: list[str] = machine.maker._member().not_met(machine.views) if machine.compiled else []
+        return names
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._machine is not None
@@ -372,6 +404,12 @@ class OnlineClassifier(Parameters, ABC):
     def save(self, path: str | Path) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code."""
         persist.save(self, Path(path).expanduser())
+
+
+def _check_met(machine: Machine) -> None:
+    """Arrays have all their columns from the start: those that parameters name must be among them."""
+    for name in machine.maker._member().not_met(machine.views) if machine.compiled else ():
+        raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
 
 
 _SIGNS = Labels()

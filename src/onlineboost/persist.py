@@ -63,7 +63,7 @@ def _contents(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     facts = {
         "format": FORMAT,
         "class": type(model).__name__,
-        "params": machine.made_by["params"],
+        "params": describe(machine.maker)["params"],
         "seed": machine.settings.seed,
         "labels": model._labels.__getstate__(),
         "columns": [None if columns.recipe else columns.fixed, list(columns.names), columns.headings],
@@ -220,6 +220,8 @@ def describe(value: Any) -> Any:
         return {"class": type(value).__name__, "params": {name: describe(v) for name, v in params.items()}}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
+    if isinstance(value, list | tuple):
+        return [describe(v) for v in value]
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -64,7 +64,7 @@ def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
     from onlineboost.views import names_of_shown
 
     machine = model._machine
-    strengths = model._member().strengths(machine.committee, machine.settings.n_learners)
+    strengths = machine.maker._member().strengths(machine.committee, machine.settings.n_learners)
     if strengths is None:
         return []
     order = np.argsort(-np.abs(strengths), kind="stable")[:top]
@@ -82,6 +82,8 @@ def _names(columns: Any) -> dict[int, str]:
         return names
     if columns.headings:
         return dict(enumerate(columns.headings))
+    if columns.fixed is not None:
+        return {column: str(column) for column in range(columns.fixed)}
     return {column: str(name) for name, column in columns.names.items()}
 
 

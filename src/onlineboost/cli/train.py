@@ -147,6 +147,8 @@ def train(
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
         print(f"onlineboost: only one label was met ({known}): there is nothing to tell apart", file=sys.stderr)
+    for name in training.model.columns_not_met():
+        print(f"onlineboost: no feature of the column {name!r} was met, and nothing crossed with it", file=sys.stderr)
     if holdout and not job.interrupted:
         from onlineboost.cli.evaluate import measure
 
@@ -186,8 +188,7 @@ def _refuse_with_resume(chosen: set[str], values: dict[str, Any]) -> None:
         "cross",
     }
     for name in sorted(chosen & fixed):
-        option = "-n" if name == "n" else f"--{name.replace('_', '-')}"
-        raise ParameterError(option, values[name], "nothing with --resume: settings come with the model")
+        raise ParameterError(*_typed(name, values[name]), "nothing with --resume: settings come with the model")
 
 
 def _resumed(path: Path) -> tuple[Training, dict[str, Any] | None]:
@@ -217,7 +218,7 @@ def _learner(kind: LearnerKind, chosen: set[str], given: dict[str, Any]) -> Onli
     from onlineboost import Linear, NaiveBayes, Perceptron, Stump, Tree
 
     for name in sorted(set.union(*_TAKES.values()) & chosen - _TAKES[kind]):
-        raise ParameterError(f"--{name.replace('_', '-')}", given[name], f"nothing with --learner {kind.value}")
+        raise ParameterError(*_typed(name, given[name]), f"nothing with --learner {kind.value}")
     binned = {} if given["bins"] is None else {"bins": given["bins"]}
     if kind == LearnerKind.STUMP:
         return Stump(**binned)
@@ -236,8 +237,16 @@ def _learner(kind: LearnerKind, chosen: set[str], given: dict[str, Any]) -> Onli
     return Linear(given["loss"].value, learning_rate=rate, standardize=standardize, crosses=crosses, **binned)
 
 
+def _typed(name: str, value: Any) -> tuple[str, Any]:
+    """An option and its value as they were typed, or nearly so."""
+    option = "--learners" if name == "n" else f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return (option, "on") if value else (option.replace("--", "--no-", 1), "on")
+    return option, value.value if isinstance(value, StrEnum) else value[0] if isinstance(value, list) else value
+
+
 def _pair(text: str) -> tuple[str, str]:
-    first, _, second = text.partition(",")
+    first, _, second = (part.strip() for part in text.partition(","))
     if not first or not second or "," in second:
         raise ParameterError("--cross", text, "two columns with a comma between them, such as --cross age,city")
     return first, second
@@ -250,7 +259,7 @@ def _booster(
 
     if algorithm == Algorithm.NONE:
         for name in sorted({"n", "gamma", "delivery", "votes"} & chosen):
-            raise ParameterError(f"--{name}", settings[name], "nothing with --algorithm none, which does not boost")
+            raise ParameterError(*_typed(name, settings[name]), "nothing with --algorithm none, which does not boost")
         base._assemble(1)
         return base
     kinds: dict[str, Any] = {"bbm": OnlineBBM, "osboost": OSBoost, "osboost-ocp": OSBoostOCP}

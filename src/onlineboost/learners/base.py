@@ -76,6 +76,15 @@ class Learner(OnlineClassifier):
     def name_features(self, views: tuple[View, ...], names: Mapping[int, str]) -> None:
         """What features are called, as soon as that is known, for views that ask for it."""
 
+    def not_met(self, views: tuple[View, ...]) -> list[str]:
+        """Columns that parameters name and of which no feature is known so far."""
+        return []
+
+    @property
+    def longest_row(self) -> int | None:
+        """How many features a row may have at most; None for any number."""
+        return None
+
     def views(self, n_features: int) -> tuple[View, ...]:
         """The states of what examples pass, one after the other, before the committee sees them."""
         return ()

@@ -224,7 +224,7 @@ class _Ours:
         self._machine(member, x).run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
 
     def _machine(self, member: OnlineClassifier, x: Batch) -> Machine:
-        machine = member._machine = member._machine or member._assemble(0)
+        machine = member._machine = member._machine or member._new_machine(0)
         member._grow(machine, int(x.indices.max()) + 1 if x.indices.size else 0)
         return machine
 

@@ -16,7 +16,17 @@ import numpy as np
 
 from onlineboost.batch import Floats, Floats32
 from onlineboost.errors import ParameterError
-from onlineboost.features import FeaturesState, check_crosses, n_products, n_shown, name_columns, new_features
+from onlineboost.features import (
+    MOST_CROSSED,
+    FeaturesState,
+    check_crosses,
+    columns_not_met,
+    every_pair,
+    n_products,
+    n_shown,
+    name_columns,
+    new_features,
+)
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
@@ -105,6 +115,14 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
         for view in views:
             if isinstance(view, FeaturesState):
                 name_columns(view, self.crosses, names)
+
+    def not_met(self, views: tuple[View, ...]) -> list[str]:
+        found = (columns_not_met(view, self.crosses) for view in views if isinstance(view, FeaturesState))
+        return [name for names in found for name in names]
+
+    @property
+    def longest_row(self) -> int | None:
+        return MOST_CROSSED if every_pair(self.crosses) else None
 
     def _shown(self, n_features: int) -> int:
         """How many features the committee sees."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.bins import BinsState, check_bins, new_bins
+from onlineboost.bins import check_bins
 from onlineboost.learners.base import Learner
+from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import read_codes, remember
 from onlineboost.parameters import check_between
 
@@ -21,7 +22,7 @@ _AT_ONCE = 8  # so many ratios are multiplied before a logarithm is taken; weigh
 class NaiveBayesState(NamedTuple):
     counts: Floats  # [slots * bins, 2, learners] weights by label of the codes (modulo bins) other than zero
     present: Floats  # [slots, 2, learners] their sums: what is missing to the totals had zero
-    totals: Floats  # [2, learners] weights of all examples that showed something, by label
+    totals: Floats  # [2, learners] weights of all examples since there are bins, by label
     low: Ints32  # [slots] the lowest code met, at most 0
     met: Ints  # [1] slots met so far
     smoothing: float
@@ -75,9 +76,9 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
 
 @hot
 def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    if work.found[0] == 0:  # a row that shows nothing, as the first ones, says nothing about features
-        return
     remember(work.slots, work.codes, work.found, state.low, state.met)
+    if state.met[0] == 0:  # the first examples show nothing: there are no bins yet
+        return
     c = 1 if y > 0 else 0
     bins = state.counts.shape[0] // state.low.size
     for i in range(p.size):
@@ -91,7 +92,7 @@ def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(Learner, state=NaiveBayesState, workspace=workspace, predict=predict, learn=learn):
+class NaiveBayes(Binned, Learner, state=NaiveBayesState, workspace=workspace, predict=predict, learn=learn):
     """How often each label came with each value, multiplied as if features were independent.
 
     Parameters
@@ -119,7 +120,7 @@ class NaiveBayes(Learner, state=NaiveBayesState, workspace=workspace, predict=pr
     max_slots: int = 1024
 
     def committee(self, n_learners: int, n_features: int) -> NaiveBayesState:
-        check_between("smoothing", self.smoothing, 0, 1e6)
+        check_between("smoothing", self.smoothing, 1e-9, 1e6)
         slots = check_bins(self.bins, self.max_slots, n_features, 2 * n_learners)
         return NaiveBayesState(
             counts=np.zeros((slots * self.bins, 2, n_learners)),
@@ -129,12 +130,3 @@ class NaiveBayes(Learner, state=NaiveBayesState, workspace=workspace, predict=pr
             met=np.zeros(1, np.int64),
             smoothing=float(self.smoothing),
         )
-
-    def grow(self, committee: NaiveBayesState, n_features: int) -> NaiveBayesState:
-        return committee  # slots do not depend on the number of features
-
-    def n_seen(self, committee: NaiveBayesState) -> int | None:
-        return int(committee.met[0])
-
-    def views(self, n_features: int) -> tuple[BinsState]:
-        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

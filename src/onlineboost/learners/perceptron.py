@@ -19,34 +19,48 @@ class PerceptronState(NamedTuple):
 
 
 class PerceptronWork(NamedTuple):
-    step: Floats32  # [learners]
+    step: Floats  # [learners]
+    total: Floats  # [learners]
+
+
+MOST = 1e37  # of a weight: a sum of float32 must not become infinite
 
 
 @njit
 def workspace(state: PerceptronState, longest: int) -> PerceptronWork:
-    return PerceptronWork(np.zeros(state.weights.shape[1], np.float32))
+    n = state.weights.shape[1]
+    return PerceptronWork(np.zeros(n), np.zeros(n))
 
 
 @hot
 def predict(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32) -> None:
-    for i in range(state.weights.shape[1]):
-        h[i] = state.weights[0, i]
+    for i in range(work.total.size):
+        work.total[i] = state.weights[0, i]
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
-        row, x = np.int64(batch.indices[j]) + 1, batch.values[j]
-        for i in range(state.weights.shape[1]):
-            h[i] += state.weights[row, i] * x
+        row, x = np.int64(batch.indices[j]) + 1, np.float64(batch.values[j])
+        for i in range(work.total.size):
+            work.total[i] += state.weights[row, i] * x
+    for i in range(work.total.size):
+        h[i] = _within(work.total[i])
 
 
 @hot
 def learn(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
     """A learner that is wrong moves by the example, times its weight; one that is right stays."""
     for i in range(p.size):
-        work.step[i] = f32(p[i] * y) if h[i] * y <= 0 else f32(0)
-        state.weights[0, i] += work.step[i]
+        work.step[i] = p[i] * y if h[i] * y <= 0 else 0.0
+        state.weights[0, i] = _within(state.weights[0, i] + work.step[i])
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
-        row, x = np.int64(batch.indices[j]) + 1, batch.values[j]
+        row, x = np.int64(batch.indices[j]) + 1, np.float64(batch.values[j])
         for i in range(p.size):
-            state.weights[row, i] += work.step[i] * x
+            state.weights[row, i] = _within(state.weights[row, i] + work.step[i] * x)
+
+
+@hot
+def _within(x: float) -> np.float32:
+    """The nearest float32 that is not too large."""
+    x = MOST if x > MOST else x
+    return f32(-MOST if x < -MOST else x)  # type: ignore[no-any-return]
 
 
 @dataclass(eq=False, repr=False)
@@ -81,8 +95,10 @@ class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=pr
         return PerceptronState(np.zeros((1 + n_features, n_learners), np.float32))
 
     def grow(self, committee: PerceptronState, n_features: int) -> PerceptronState:
-        more = n_features + 1 - len(committee.weights)
-        return PerceptronState(np.pad(committee.weights, ((0, more), (0, 0)))) if more > 0 else committee
+        if n_features < len(committee.weights):
+            return committee
+        more = (1 << n_features.bit_length()) - len(committee.weights)
+        return PerceptronState(np.pad(committee.weights, ((0, more), (0, 0))))
 
     def views(self, n_features: int) -> tuple[StandardizeState, ...]:
         return (new_state(n_features),) if self.standardize else ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import mmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import hot, i64, lean
+from onlineboost._jit import hot, i64, lean, njit
 from onlineboost.batch import Batch, Floats32, Ints, Ints32
 from onlineboost.draws import uniform
 
@@ -40,7 +41,7 @@ def remember(slots: Ints32, codes: Ints32, found: Ints, low: Ints32, met: Ints) 
 
 @lean
 def best_split(
-    histograms: Floats32,
+    histograms: Any,
     base: int,
     low: Ints32,
     allowed: NDArray[np.bool_],
@@ -109,6 +110,14 @@ def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
 
 
 def some_slots(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:
-    """Which slots each learner may split by: at random, each with the same chance."""
-    draws = [[uniform(0, i, slot) for slot in range(slots)] for i in range(n_learners)] if share < 1 else 0.0
-    return np.broadcast_to(np.array(draws) < share, (n_learners, slots)).copy()
+    """Which slots each learner may split by: at random, by the numbers of both alone, each with the same chance."""
+    return np.ones((n_learners, slots), np.bool_) if share == 1 else _some(n_learners, slots, float(share))
+
+
+@njit
+def _some(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:
+    chosen = np.empty((n_learners, slots), np.bool_)
+    for i in range(n_learners):
+        for slot in range(slots):
+            chosen[i, slot] = uniform(0, i, slot) < share
+    return chosen

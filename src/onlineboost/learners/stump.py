@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.bins import BinsState, check_bins, new_bins
+from onlineboost.bins import check_bins
 from onlineboost.learners.base import Learner
-from onlineboost.learners.splits import best_split, new_histograms, read_codes, remember, some_slots
+from onlineboost.learners.binned import Binned
+from onlineboost.learners.splits import best_split, read_codes, remember, some_slots
 from onlineboost.parameters import check_count, check_share
 
 
@@ -23,7 +24,7 @@ class StumpState(NamedTuple):
     low: Ints32  # [slots] the lowest code met, at most 0
     met: Ints  # [1] slots met so far
     allowed: NDArray[np.bool_]  # [stumps, slots] whether the stump may split by the slot
-    histograms: Floats32  # [stumps * slots, bins, 2]
+    histograms: Floats  # [stumps * slots, bins, 2]; of all examples, more than a float32 can count
     grace: int
 
 
@@ -63,7 +64,7 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
         if w <= 0:
             continue
         state.sides[i, work.side[i], c] += w
-        if work.found[0] == 0:  # a row that shows nothing, as the first ones, says nothing about splits
+        if state.met[0] == 0:  # the first examples show nothing: there are no bins yet
             continue
         state.totals[i, c] += w
         state.totals[i, 2] += 1
@@ -71,7 +72,7 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
         for k in range(work.found[0]):
             slot = work.slots[k]
             if state.allowed[i, slot]:
-                state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
+                state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += w
         if state.totals[i, 2] >= state.grace:
             state.totals[i, 2] = 0
             _choose(state, i)
@@ -89,14 +90,14 @@ def _choose(state: StumpState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, learn=learn):
+class Stump(Binned, Learner, state=StumpState, workspace=workspace, predict=predict, learn=learn):
     """One split, by the feature and the threshold that are best so far; looked for again every few examples.
 
     Parameters
     ----------
     bins : values that a feature is told apart by, a power of two; made from the first 128 rows
     grace : examples between two looks for a better split
-    features : share of the slots, chosen at random, that each stump may split by
+    features : share of the slots that each stump may split by, chosen at random, whatever the seed
     max_slots : features that are told apart; more of them share slots by a hash
 
     Examples
@@ -129,15 +130,6 @@ class Stump(Learner, state=StumpState, workspace=workspace, predict=predict, lea
             low=np.zeros(slots, np.int32),
             met=np.zeros(1, np.int64),
             allowed=some_slots(n_learners, slots, self.features),
-            histograms=new_histograms(n_learners, slots, self.bins),
+            histograms=np.zeros((n_learners * slots, self.bins, 2)),
             grace=int(self.grace),
         )
-
-    def grow(self, committee: StumpState, n_features: int) -> StumpState:
-        return committee  # slots do not depend on the number of features
-
-    def n_seen(self, committee: StumpState) -> int | None:
-        return int(committee.met[0])
-
-    def views(self, n_features: int) -> tuple[BinsState]:
-        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

@@ -10,9 +10,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from onlineboost.batch import Floats
-from onlineboost.bins import BinsState, check_bins, new_bins
+from onlineboost.bins import check_bins
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import new_histograms, some_slots
 from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, learn, predict, workspace
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
@@ -21,12 +22,12 @@ _MOST_NODES = (1 << 16) - 1
 
 
 @dataclass(eq=False, repr=False)
-class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn=learn):
+class Tree(Binned, Learner, state=TreeState, workspace=workspace, predict=predict, learn=learn):
     """A decision tree that splits as soon as the stream justifies it: the weak learner that gains most from boosting.
 
     Parameters
     ----------
-    max_depth : 1 is a single split. Depth 2 and 3 gain most from boosting, depth 5 to 8 end lowest
+    max_depth : 1 is a single split. Shallow trees gain most from boosting, deep ones do best on long streams
     bins : values that a feature is told apart by, a power of two; made from the first 128 rows
     leaves : "adaptive" leaves vote by naive Bayes where that has made fewer mistakes than their majority
     grace : examples of a leaf between two looks at its splits
@@ -35,7 +36,7 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     delta, tie : the best split must be better than the second by the Hoeffding bound of this risk; or the bound be
         smaller than the tie. Sample sizes are effective ones, (sum w)^2 / sum w^2: weights of any scale will do
     max_slots : features that are told apart; more of them share slots by a hash
-    features : share of the slots, chosen at random, that each tree may split by
+    features : share of the slots that each tree may split by, chosen at random, whatever the seed
     max_nodes : of a tree; 0 is as many as its depth allows, 65,535 at most
     max_mb : megabytes of histograms of all trees; if there are more leaves, some have to wait before they can split
 
@@ -63,20 +64,20 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
     max_slots: int = 1024
     features: float = 1.0
     max_nodes: int = 0
-    max_mb: int = 1024
+    max_mb: int = 2048
 
     def committee(self, n_learners: int, n_features: int) -> TreeState:
         self._check()
         nodes = min((2 << self.max_depth) - 1, self.max_nodes or _MOST_NODES)
         slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
-        fitting = (self.max_mb << 20) // (n_learners * slots * self.bins * 8)
+        least = n_learners * slots * int(self.bins) * 8
+        fitting = (int(self.max_mb) << 20) // least
         if not fitting:
-            least = -(-n_learners * slots * self.bins * 8 >> 20)
-            raise ParameterError("max_mb", self.max_mb, f"at least {least}, for one histogram of each feature and tree")
+            expected = f"at least {-(-least >> 20)}, or fewer trees, bins or max_slots: each needs a histogram of each"
+            raise ParameterError("max_mb", self.max_mb, expected)
         adaptive = self.leaves == "adaptive"
-        wanted = max(
-            1, min(1 << (self.max_depth - (not adaptive)), (nodes + 1) // 2)
-        )  # for leaves that may split or ask
+        deepest = self.max_depth if adaptive else self.max_depth - 1  # of leaves that have histograms
+        wanted = max(1, min(1 << deepest, (nodes + 1) // 2))
         rows = min(fitting, wanted)
         shape = np.zeros((n_learners, nodes, 5), np.int32)
         shape[:, :, (SLOT, ROW)] = -1
@@ -114,20 +115,11 @@ class Tree(Learner, state=TreeState, workspace=workspace, predict=predict, learn
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not float(value) >= 0:
                 raise ParameterError(name, value, "a number of at least 0")
-        if not isinstance(self.max_nodes, int) or self.max_nodes < 0:
+        whole = isinstance(self.max_nodes, numbers.Integral) and not isinstance(self.max_nodes, bool)
+        if not whole or self.max_nodes < 0:
             raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
 
     def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
         """The share of all that was gained by splits."""
         shares: Floats = committee.gains / max(committee.gains.sum(), 1e-300)
         return shares
-
-    def n_seen(self, committee: TreeState) -> int | None:
-        return int(committee.met[0])
-
-    def grow(self, committee: TreeState, n_features: int) -> TreeState:
-        return committee  # slots do not depend on the number of features
-
-    def views(self, n_features: int) -> tuple[BinsState]:
-        self._check()
-        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

@@ -27,6 +27,7 @@ from onlineboost.learners.splits import best_split, read_codes, remember
 
 _COUNT, _TINY = 0.1, 1e-100  # what each count of naive Bayes begins with; probabilities below are scaled up
 _UNKNOWN = 2.0
+MOST = 1 << 23  # examples of a leaf, by their effective number; adding 1 to 2^24 changes nothing
 SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # of a node; a row of histograms is -1 where none is kept
 
 
@@ -121,7 +122,7 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
     if state.adaptive and state.nodes[i, node, ROW] >= 0:
         _compare(state, work, i, node, c, w)
     state.weight[i, node, c] += w
-    if work.found[0] == 0:  # an example that shows nothing, as the first ones, says nothing about features
+    if state.met[0] == 0:  # the first examples show nothing: there are no bins yet
         return
     splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.nodes.shape[1]
     row = _row(state, i, node) if splits or (state.adaptive and not state.scarce) else -1
@@ -136,9 +137,11 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
         slot = work.slots[k]
         if state.allowed[i, slot]:
             state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
-    if splits and state.since[i, node, 3] >= state.grace:
+    if state.since[i, node, 3] >= state.grace:
         state.since[i, node, 3] = 0
-        _look(state, i, node, row)
+        _fade(state, i, node, row)
+        if splits:
+            _look(state, i, node, row)
 
 
 @hot
@@ -174,6 +177,20 @@ def _release(state: TreeState, i: int, node: int) -> None:
     state.free[i, state.rows - state.used[i, 1]] = row
     state.used[i, 1] -= 1
     state.nodes[i, node, ROW] = -1
+
+
+@lean
+def _fade(state: TreeState, i: int, node: int, row: int) -> None:
+    """A leaf that has seen very many examples forgets half of them: float32 cannot count any further."""
+    n = state.since[i, node, 0] + state.since[i, node, 1]
+    if n * n > MOST * state.since[i, node, 2]:
+        base = (i * state.rows + row) * state.low.size
+        for s in range(state.met[0]):
+            for k in range(state.histograms.shape[1]):
+                state.histograms[base + s, k, 0] /= f32(2)
+                state.histograms[base + s, k, 1] /= f32(2)
+        for k in range(3):
+            state.since[i, node, k] /= 2
 
 
 @lean

@@ -109,14 +109,21 @@ def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, orders: Orders) 
 
 @functools.lru_cache(8)
 def _row_reader(recipe: Recipe) -> TextReader:
-    return TextReader("jsonl", Orders(recipe, Labels(), False, True, False, 1, named=False), Layout(), chunk=1 << 12)
+    return _new_row_reader(recipe, named=False)
 
 
-def row_batch(x: Mapping[Any, Any], recipe: Recipe) -> Batch:
-    """One dict of features as a batch of one row, without its label."""
+def _new_row_reader(recipe: Recipe, named: bool) -> TextReader:
+    return TextReader("jsonl", Orders(recipe, Labels(), False, True, False, 1, named=named), Layout(), chunk=1 << 12)
+
+
+def row_batch(x: Mapping[Any, Any], recipe: Recipe, named: bool = False) -> tuple[Batch, dict[int, str]]:
+    """One dict of features as a batch of one row, without its label; if asked, with the names of its features."""
+    if named:  # a reader tells a name once: each row needs one of its own
+        pages = list(_new_row_reader(recipe, named=True).pages(DictSource([x], "")))
+        return pages[0].batch, dict(pages[0].names)
     with _LOCK:
         pages = list(_row_reader(recipe).pages(DictSource([x], "")))
-    return pages[0].batch
+    return pages[0].batch, {}
 
 
 _LOCK = threading.Lock()  # one thread at a time has the memory of the reader

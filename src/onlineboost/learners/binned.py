@@ -1,0 +1,23 @@
+"""What learners over binned features share: the view of the rows, and sizes that do not depend on the features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onlineboost.bins import BinsState, check_bins, new_bins
+
+
+class Binned:
+    """Features are told apart by slots, values by bins: a learner's state never grows."""
+
+    bins: int
+    max_slots: int
+
+    def grow(self, committee: Any, n_features: int) -> Any:
+        return committee
+
+    def n_seen(self, committee: Any) -> int | None:
+        return int(committee.met[0])
+
+    def views(self, n_features: int) -> tuple[BinsState]:
+        return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)
