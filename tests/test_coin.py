@@ -10,6 +10,7 @@ import reference
 
 from onlineboost import ParameterError
 from onlineboost.boosters.coin import bias
+from onlineboost.boosters.majority import weight_norms
 from onlineboost.boosters.online_bbm import weight_table
 
 
@@ -34,6 +35,16 @@ def test_every_weight_is_correctly_rounded(N, normalizer):
                     continue
                 error = abs(Fraction(float(found)) - Fraction(weight, norm))
                 assert error <= Fraction(math.ulp(exact)) * (Fraction(1, 2) + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("N", [1, 2, 64, 301])
+def test_every_norm_is_correctly_rounded(N):
+    """Against whole numbers, for which weights can be met and which of them is largest."""
+    for b in (0.51, 0.6, 0.75, 0.99):
+        for i, found in enumerate(weight_norms(N, 0.1, b), 1):
+            exact = Fraction(reference.largest_weight(N, i, b, "reachable"), 2 * reference.SCALE ** (N - i))
+            error = abs(Fraction(float(found)) - exact)
+            assert error <= Fraction(math.ulp(float(found))) * (Fraction(1, 2) + Fraction(1, 10**12))
 
 
 def test_lemma_normaliser_bounds_every_weight_by_one():

@@ -107,6 +107,16 @@ def test_phi0_holds_for_very_many_learners():
     assert theory.phi0(11, 0.2, 0.8) == pytest.approx(binom.cdf(5, 11, 0.8), rel=1e-12)
 
 
+def test_norms_hold_for_very_many_learners():
+    """In a moment, not in half a minute. Fails if: a toss that adds a head is taken for one that adds none."""
+    for N, coin in ((66_001, 0.505), (10_000, 0.9)):
+        i = np.array([1, 2, N // 3, N // 2, N - 1, N])
+        k = np.clip(np.floor((N - i + 1) * coin), np.maximum(0, N // 2 - i + 1), np.minimum(N - i, N // 2))
+        norms = theory.weight_norms(N, 0.1, coin)
+        assert norms[i - 1] == pytest.approx(binom.pmf(k, N - i, coin) / 2, rel=1e-8, abs=1e-300)
+        assert (np.diff(norms) >= 0).all()
+
+
 @pytest.mark.parametrize(("N", "seed"), [(51, 1), (100, 2), (101, 3)])
 def test_independent_coins_saturate_the_bound(N, seed):
     """T4. The share of majorities at or below zero is Phi_0(0) within 4 standard errors, of 200,000 majorities.

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from onlineboost._jit import njit
-from onlineboost.batch import Floats
+from onlineboost.batch import Floats, Ints
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
 
@@ -86,6 +88,28 @@ def peak(m: int, b: float, factor: float) -> tuple[float, float]:
         if value[0] < NOTHING:
             break
     return _divide((factor, 0.0), total)
+
+
+@njit
+def largest(b: float, at: Ints) -> Floats:
+    """Pr[``at[i]`` heads in N - 1 - i tosses], if ``at`` falls by 0 or 1 from each to the next and ends with 0.
+
+    From 1 for no toss upward, one toss at a time, so that N of them take N steps. None may exceed the next.
+    """
+    q = 1 - b
+    N = at.size
+    out = np.zeros(N)
+    value = (1.0, 0.0)
+    for m in range(N):
+        k = at[N - 1 - m]
+        if m > 0 and k > at[N - m]:
+            value = _divide(_multiply(value, _product(float(m), b)), (float(k), 0.0))
+        elif m > 0:
+            value = _divide(_multiply(value, _product(float(m), q)), (float(m - k), 0.0))
+        if value[0] < NOTHING:
+            break
+        out[N - 1 - m] = value[0]
+    return out
 
 
 @njit

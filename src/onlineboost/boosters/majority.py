@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from onlineboost.batch import Floats, Ints
-from onlineboost.boosters.coin import bias, binomial, mode, peak
+from onlineboost.boosters.coin import bias, binomial, largest, mode, peak
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count, check_one_of
 
@@ -81,17 +81,15 @@ def weight_norms(n_learners: int, gamma: float, coin: Delivery | float = "sample
     """
     check_count("n_learners", n_learners)
     N, b = int(n_learners), heads(coin, gamma)
-    norms = np.empty(N)
-    for i in range(1, N + 1):
-        k = likeliest(i, N, b)
-        norms[i - 1] = _probabilities(N - i, b, k, k)[0] / 2
-    return norms
+    return largest(b, likeliest(N, b)) / 2
 
 
-def likeliest(i: int, N: int, b: float) -> int:
-    """The k of learner i's largest weight, of those that can be met."""
+def likeliest(N: int, b: float) -> Ints:
+    """The k of each learner's largest weight, of those that can be met."""
     least, most = reachable(N)
-    return int(min(max(mode(N - i, b), least[i - 1]), most[i - 1]))
+    modes = np.array([mode(N - i, b) for i in range(1, N + 1)])
+    found: Ints = np.clip(modes, least, most)
+    return found
 
 
 def reachable(N: int) -> tuple[Ints, Ints]:

@@ -159,7 +159,7 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
         N, record, state = machine.settings.n_learners, machine.record, machine.booster
         b = bias(machine.maker.coin, machine.maker.gamma, machine.settings.sample)
         # What weights were divided by: the largest weight that can be met, over what stands for it in the table.
-        largest = np.array([state.table[state.start[i - 1] + likeliest(i, N, b)] for i in range(1, N + 1)])
+        largest = state.table[state.start + likeliest(N, b)]
         norms = weight_norms(N, machine.maker.gamma, b) / largest
         deficits = norms * ((2 * b - 1) * record.weights - record.edges)
         return Certificate(float(record.totals[0]), phi0(N, machine.maker.gamma, b), deficits, float(record.totals[1]))
