@@ -189,6 +189,7 @@ def test_gradient_descent_keeps_six_roots_of_t_and_not_four():
     for t in range(T):
         state.alpha[:-1] = 2
         alpha = state.alpha[-1]
+        assert abs(alpha) <= 2
         h[-1] = -1.0 if alpha >= 1.9 or t >= 0.99 * T else 1.0
         played -= h[-1] * alpha
         chosen += h[-1]
@@ -198,12 +199,13 @@ def test_gradient_descent_keeps_six_roots_of_t_and_not_four():
 
 
 def test_adaptive_boosting_finds_the_learners_that_know():
-    """T10: edges 20 x .25, 10 x 0, 10 x -.25: AdaBoost.OL errs below .01, Online BBM above .2.
+    """T10: edges 20 x .25, 10 x 0, 10 x -.25: AdaBoost.OL errs below .004, Online BBM above .2.
 
-    Seen to fail if: alpha cannot be negative; alpha stays at its start.
+    The best possible is .0018; without the bad learners' opposites it would be .0089. Seen to fail if: alpha cannot be
+    negative; alpha stays at its start.
     """
     learner = theory.Simulated([0.25] * 20 + [0.0] * 10 + [-0.25] * 10, seed=3)
-    assert errors(AdaBoostOL(learner, 40), 50_000).mean() < 0.01
+    assert errors(AdaBoostOL(learner, 40), 50_000).mean() < 0.004
     assert errors(OnlineBBM(learner, 40, gamma=0.1), 50_000).mean() > 0.2
 
 
@@ -222,7 +224,7 @@ def test_sampling_is_fair_and_the_first_learner_sees_all():
 
 @pytest.mark.parametrize("N", [1, 3, 21, 101])
 def test_labels_are_symmetric(N):
-    """T11: to flip the label and all votes changes no weight, for odd N. Seen to fail if: floor is truncation."""
+    """T11: to flip the label and all votes changes no weight, for odd N. Seen to fail if: s adds votes, not y times them."""
     state = OnlineBBM(n_estimators=N).initial_state(N, True, 0)
     rng = np.random.default_rng(N)
     for _ in range(50):
