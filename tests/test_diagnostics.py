@@ -205,7 +205,9 @@ def test_adaptive_boosting_finds_the_learners_that_know():
     negative; alpha stays at its start.
     """
     learner = theory.Simulated([0.25] * 20 + [0.0] * 10 + [-0.25] * 10, seed=3)
-    assert errors(AdaBoostOL(learner, 40), 50_000).mean() < 0.004
+    model = AdaBoostOL(learner, 40)
+    assert errors(model, 50_000).mean() < 0.004
+    assert np.sign(model.alphas_[:20]).min() == 1 and np.sign(model.alphas_[30:]).max() == -1
     assert errors(OnlineBBM(learner, 40, gamma=0.1), 50_000).mean() > 0.2
 
 
@@ -224,7 +226,7 @@ def test_sampling_is_fair_and_the_first_learner_sees_all():
 
 @pytest.mark.parametrize("N", [1, 3, 21, 101])
 def test_labels_are_symmetric(N):
-    """T11: to flip the label and all votes changes no weight, for odd N. Seen to fail if: s adds votes, not y times them."""
+    """T11: to flip the label and all votes changes no weight, for odd N. Seen to fail if: s adds h, not y h."""
     state = OnlineBBM(n_estimators=N).initial_state(N, True, 0)
     rng = np.random.default_rng(N)
     for _ in range(50):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import re
@@ -21,6 +22,20 @@ def test_tables_of_speeds_come_from_the_figures(name):
     spec.loader.exec_module(benchmark)
     readme = (ROOT / "README.md").read_text()
     assert benchmark.with_table(readme, json.loads(benchmark.FIGURES.read_text())) == readme
+
+
+def test_the_figures_of_the_theory_come_from_its_numbers(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "experiments")
+    pictures = importlib.import_module("theory")
+    page = (ROOT / "docs/theory.md").read_text()
+    assert pictures.with_figures(page, json.loads((ROOT / "docs/theory" / pictures.NUMBERS).read_text())) == page
+    assert all((ROOT / f"docs/theory/{name}.svg").stat().st_size < 150_000 for name in pictures.FIGURES)
+
+
+def test_the_tests_that_the_documents_name_exist():
+    written = set(re.findall(r"^def (test_\w+)", "".join(path.read_text() for path in ROOT.glob("tests/*.py")), re.M))
+    for page in ROOT.glob("docs/*.md"):
+        assert set(re.findall(r"`(test_\w+)`", page.read_text())) <= written, page.name
 
 
 def test_the_first_screen_of_the_readme_is_a_real_run(tmp_path, monkeypatch, capfd):

@@ -124,6 +124,12 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     random_state: Any = None
 
     @property
+    def alphas_(self) -> Floats:
+        """What each learner counts in the vote, from -2 to 2; negative: its opposite does."""
+        alpha: Floats = self._check_fitted().booster.alpha
+        return alpha.copy()
+
+    @property
     def expert_mistakes_(self) -> Ints:
         """How often each expert erred, which is the vote of the first i learners; Hedge weighs them by it."""
         mistakes: Ints = self._check_fitted().booster.mistakes

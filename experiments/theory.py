@@ -1,0 +1,347 @@
+"""The paper's theorems in four pictures: boosters over simulated learners, beside what is proved about them.
+
+    python experiments/theory.py [--quick] [--output docs/theory]
+
+Writes error.svg, examples.svg, adaptivity.svg, table1.svg and numbers.json; a full run also renews docs/theory.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from rich.progress import Progress
+from scipy.stats import binom
+from worst_case import Scripted, smooth_weights, worst_learners
+
+from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP, theory
+
+OUTPUT, PAGE, NUMBERS = Path("docs/theory"), Path("docs/theory.md"), "numbers.json"
+BEGIN, END = "<!-- figures, from docs/theory/numbers.json -->\n", "<!-- end of figures -->"
+COLOURS = ["#2166ac", "#b2182b", "#4d9221", "#b35806"]
+Numbers = dict[str, Any]
+
+
+def wrong(model: Any, n_examples: int, seed: int = 0) -> np.ndarray:
+    """Whether the booster erred, example by example, each before it was learnt."""
+    X, y = theory.simulated_stream(n_examples, seed)
+    return (model.progressive_fit(X, y) >= 0) != (y > 0)
+
+
+# ---- what is measured
+
+
+def measure_error(quick: bool) -> Numbers:
+    """Online BBM over learners that are right with probability 1/2 + gamma: error against N."""
+    T = 5_000 if quick else 200_000
+    curves = []
+    for gamma in (0.05, 0.1, 0.2):
+        sizes = [N for N in (1, 3, 7, 15, 31, 61, 101, 201, 401, 801) if theory.phi0(N, gamma, "weight") * T >= 20]
+        errors = [float(wrong(OnlineBBM(theory.Simulated(gamma, seed=N), N, gamma=gamma), T).mean()) for N in sizes]
+        exact = [theory.phi0(N, gamma, "weight") for N in sizes]
+        far = [abs(e - x) / math.sqrt(x * (1 - x) / T) for e, x in zip(errors, exact, strict=True)]
+        bound = [math.exp(-2 * N * gamma**2) for N in sizes]
+        curves.append(
+            {"gamma": gamma, "N": sizes, "error": errors, "exact": exact, "hoeffding": bound, "far": max(far)}
+        )
+    return {"T": T, "curves": curves}
+
+
+def measure_examples(quick: bool) -> Numbers:
+    """Online BBM over two-phase learners: the examples after which the progressive error is epsilon, and stays so."""
+    epsilon, delta, seeds = 0.1, 0.05, range(2 if quick else 20)
+    least = math.log(1 / delta)
+    by_excess = [(0.1, least / 0.1 * 2**k) for k in range(2 if quick else 6)]
+    by_gamma = [(gamma, least / gamma) for gamma in ((0.1, 0.2) if quick else (0.0125, 0.025, 0.05, 0.1, 0.2))]
+    found: Numbers = {"epsilon": epsilon, "delta": delta, "seeds": len(seeds)}
+    for name, settings in (("excess", by_excess), ("gamma", by_gamma)):
+        points = []
+        for gamma, excess in settings:
+            N = theory.n_learners(epsilon / 2, gamma, coin="weight")
+            lower = theory.sample_complexity(epsilon, gamma, excess, algorithm="any", delta=delta)
+            upper = theory.sample_complexity(epsilon, gamma, excess, coin="weight", delta=delta)
+            needed = []
+            for seed in seeds:
+                learners = theory.two_phase_learners(gamma, excess, seed)
+                mistakes = np.cumsum(wrong(OnlineBBM(learners, N, gamma=gamma), 2 * lower, seed))
+                above = mistakes > epsilon * np.arange(1, 2 * lower + 1)
+                needed.append(int(np.flatnonzero(above)[-1]) + 2)
+            points.append({"gamma": gamma, "S": excess, "N": N, "lower": lower, "upper": upper, "needed": needed})
+        found[name] = points
+    return found
+
+
+def measure_adaptivity(quick: bool) -> Numbers:
+    """40 learners, of which 20 are good, 10 guess and 10 are wrong more often than right."""
+    edges = [0.25] * 20 + [0.0] * 10 + [-0.25] * 10
+    N, T = len(edges), 2_000 if quick else 50_000
+    at = np.unique(np.geomspace(100, T, 60).astype(int))
+    learners = theory.Simulated(edges, seed=3)
+    boosters = [
+        AdaBoostOL(learners, N),
+        OnlineBBM(learners, N, gamma=0.1),
+        OSBoost(learners, N, gamma=0.1),
+        OSBoostOCP(learners, N, gamma=0.1),
+    ]
+    errors = {}
+    for model in boosters:
+        errors[type(model).__name__] = (np.cumsum(wrong(model, T))[at - 1] / at).tolist()
+    of_sum = np.ones(1)
+    for edge in edges:
+        of_sum = np.convolve(of_sum, [0.5 - edge, 0.5 + edge])
+    known = binom(30, 0.75)
+    return {
+        "T": T,
+        "edges": edges,
+        "at": at.tolist(),
+        "errors": errors,
+        "majority": float(of_sum[: N // 2].sum() + of_sum[N // 2] / 2),
+        "best": float(known.cdf(14) + known.pmf(15) / 2),
+        "alphas": boosters[0].alphas_.tolist(),
+        "measured": (boosters[0].edges_ / 2).tolist(),
+    }
+
+
+def measure_table1(quick: bool) -> Numbers:
+    """The least odd number of learners whose error, on the second half of a stream, is epsilon or less."""
+    gamma, T = 0.2, 10_000 if quick else 200_000
+    sizes = list(range(1, 32 if quick else 82, 2))
+    makers: dict[str, Callable[[Any, int], Any]] = {
+        "OnlineBBM": lambda learner, N: OnlineBBM(learner, N, gamma=gamma),
+        "OSBoost": lambda learner, N: OSBoost(learner, N, gamma=gamma),
+        "AdaBoostOL": lambda learner, N: AdaBoostOL(learner, N),
+    }
+    errors = {
+        name: [float(wrong(make(theory.Simulated(gamma, seed=4), N), T)[T // 2 :].mean()) for N in sizes]
+        for name, make in makers.items()
+    }
+    epsilons = [0.3, 0.2, 0.1] if quick else [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001]
+    coins = {name: [least(sizes, found, epsilon) for epsilon in epsilons] for name, found in errors.items()}
+    bounds = {
+        name: [theory.n_learners(epsilon, gamma, coin="weight", algorithm=name) for epsilon in epsilons]
+        for name in ("OnlineBBM", "AdaBoostOL", "OSBoost", "any")
+    }
+    worst: Numbers = {"N": [], "error": [], "program": [], "edge": [], "bound": []}
+    for N in (5, 9) if quick else (5, 11, 21, 31, 41, 61, 81, 101, 141, 181):
+        value, right = worst_learners(smooth_weights(N, gamma), 2 * gamma)
+        model = makers["OSBoost"](Scripted(right, seed=N), N)
+        worst["error"].append(float(wrong(model, T).mean()))
+        worst["edge"].append(float(model.edges_.min() / 2))
+        worst["N"].append(N)
+        worst["program"].append(value)
+        worst["bound"].append(theory.osboost_bound(1, N, gamma, 0, coin="weight").rate)
+    return {"gamma": gamma, "T": T, "epsilons": epsilons, "coins": coins, "bounds": bounds, "worst": worst}
+
+
+def least(sizes: list[int], errors: list[float], epsilon: float) -> int | None:
+    return next((N for N, error in zip(sizes, errors, strict=True) if error <= epsilon), None)
+
+
+# ---- pictures
+
+
+def draw_error(found: Numbers) -> Figure:
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axis = figure.subplots()
+    for colour, curve in zip(COLOURS, found["curves"], strict=False):
+        gamma, top = curve["gamma"], curve["N"][-1]
+        N = np.unique(np.geomspace(1, top, 60).astype(int) // 2 * 2 + 1)
+        axis.plot(N, [theory.phi0(int(n), gamma, "weight") for n in N], color=colour, label=f"exact, gamma = {gamma}")
+        axis.plot(N, np.exp(-2 * N * gamma**2), "--", color=colour, linewidth=1)
+        axis.plot(curve["N"], curve["error"], "o", color=colour, markersize=4)
+    axis.plot([], [], "o", color="grey", label="measured")
+    axis.plot([], [], "--", color="grey", label="Hoeffding: exp(-2 N gamma^2)")
+    axis.set(xscale="log", yscale="log", ylim=(5 / found["T"], 1.2), xlabel="learners N", ylabel="error of Online BBM")
+    axis.legend()
+    return figure
+
+
+def draw_examples(found: Numbers) -> Figure:
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    for axis, (name, key, label) in zip(
+        figure.subplots(1, 2, sharey=True),
+        (("excess", "S", "excess loss S (gamma = 0.1)"), ("gamma", "gamma", "edge gamma (S = ln 20 / gamma)")),
+        strict=True,
+    ):
+        x = [point[key] for point in found[name]]
+        axis.plot(x, [point["upper"] for point in found[name]], "--", color=COLOURS[1], label="enough: Theorem 2")
+        axis.plot(x, [np.median(point["needed"]) for point in found[name]], "o", color=COLOURS[0], label="measured")
+        axis.plot(x, [point["lower"] for point in found[name]], color=COLOURS[2], label="needed by any: Theorem 3")
+        axis.set(xscale="log", yscale="log", xlabel=label)
+        axis.minorticks_off()
+        axis.set_xticks(x, [f"{value:.3g}" for value in x])
+    figure.axes[0].set_ylabel(f"examples until the error is {found['epsilon']}")
+    figure.axes[0].legend()
+    return figure
+
+
+def draw_adaptivity(found: Numbers) -> Figure:
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    panels = figure.subplot_mosaic([["errors", "alphas"], ["errors", "edges"]])
+    for colour, (name, errors) in zip(COLOURS, found["errors"].items(), strict=True):
+        style = "--" if name == "OSBoost" else "-"  # drawn over Online BBM's, which is the same
+        panels["errors"].plot(found["at"], errors, style, color=colour, label=name)
+    for value, name in ((found["majority"], "majority, exact"), (found["best"], "best possible")):
+        panels["errors"].axhline(value, color="black", linestyle=":", linewidth=1)
+        panels["errors"].annotate(name, (found["T"], value), (0, 3), textcoords="offset points", ha="right", fontsize=8)
+    panels["errors"].set(xscale="log", yscale="log", xlabel="examples", ylabel="progressive error")
+    panels["errors"].legend(loc="upper right", bbox_to_anchor=(1, 0.9))
+    number = np.arange(1, len(found["edges"]) + 1)
+    odds = [math.log((0.5 + edge) / (0.5 - edge)) for edge in found["edges"]]
+    for name, values, true in (
+        ("alphas", found["alphas"], odds),
+        ("edges", found["measured"], found["edges"]),
+    ):
+        panels[name].bar(number, values, color=[COLOURS[1] if value < 0 else COLOURS[0] for value in values])
+        panels[name].step(number, true, where="mid", color="black", linewidth=0.8)
+    panels["alphas"].set_ylabel("alpha; log odds")
+    panels["edges"].set(xlabel="learner", ylabel="edge; true")
+    return figure
+
+
+def draw_table1(found: Numbers) -> Figure:
+    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    axis = figure.subplots()
+    x = 1 / np.array(found["epsilons"])
+    for colour, (name, N) in zip(COLOURS, found["coins"].items(), strict=False):
+        marker, size = {"OnlineBBM": ("o", 9), "OSBoost": ("s", 6), "AdaBoostOL": ("x", 4)}[name]
+        needed = [math.nan if n is None else n for n in N]
+        axis.plot(x, needed, marker, color=colour, markersize=size, fillstyle="none", label=f"{name}, measured: coins")
+        axis.plot(x, found["bounds"][name], "--", color=colour, linewidth=1, label=f"{name}, enough")
+    worst = found["worst"]
+    axis.plot(
+        1 / np.array(worst["error"]), worst["N"], "D-", color=COLOURS[1], markersize=4, label="OSBoost, measured: worst"
+    )
+    axis.plot(x, found["bounds"]["any"], color="grey", linewidth=1, label="needed by any (coins of 1/2 + 2 gamma)")
+    axis.set(xscale="log", yscale="log", xlabel="1 / epsilon", ylabel="learners N for an error of epsilon")
+    axis.legend(fontsize=8)
+    return figure
+
+
+# ---- words
+
+
+def caption_error(found: Numbers) -> str:
+    far = max(curve["far"] for curve in found["curves"])
+    curve = found["curves"][1]
+    n = curve["N"].index(101) if 101 in curve["N"] else -1
+    return (
+        f"Online BBM over coins of 1/2 + gamma, {found['T']:,} examples each: every point lies on the binomial "
+        f"tail, within {far:.1f} standard errors. With gamma = {curve['gamma']} and N = {curve['N'][n]} the error "
+        f"is {curve['error'][n]:.4f} (exactly {curve['exact'][n]:.4f}); Hoeffding's bound says "
+        f"{curve['hoeffding'][n]:.4f}."
+    )
+
+
+def caption_examples(found: Numbers) -> str:
+    points = found["excess"] + found["gamma"]
+    ratios = [np.median(point["needed"]) / point["lower"] for point in points]
+    upper = [point["upper"] / np.median(point["needed"]) for point in points]
+    return (
+        f"Two-phase learners, epsilon = {found['epsilon']}, medians of {found['seeds']} runs: what is needed grows "
+        f"as S and as 1 / gamma^2, and is {min(ratios):.2f} to {max(ratios):.2f} times the lower bound S / (8 "
+        "epsilon gamma): these learners are its proof. Theorem 2, which must serve for all learners, asks for "
+        f"{min(upper):.0f} to {max(upper):.0f} times as many."
+    )
+
+
+def caption_adaptivity(found: Numbers) -> str:
+    last = {name: errors[-1] for name, errors in found["errors"].items()}
+    alphas = np.array(found["alphas"])
+    return (
+        f"Learners of edges 20 x .25, 10 x 0, 10 x -.25. After {found['T']:,} examples AdaBoost.OL errs on "
+        f"{last['AdaBoostOL']:.4f} (the best possible rate is {found['best']:.4f}; the rest is the price of "
+        f"learning), Online BBM on {last['OnlineBBM']:.4f} and OSBoost on {last['OSBoost']:.4f}: a plain majority, "
+        f"{found['majority']:.4f}. OSBoost.OCP, which learns weights of at least zero, comes to "
+        f"{last['OSBoostOCP']:.4f}: it cannot turn a learner round. The alphas average {alphas[:20].mean():+.2f}, "
+        f"{alphas[20:30].mean():+.2f} and {alphas[30:].mean():+.2f}; the log odds are +1.10, 0 and -1.10."
+    )
+
+
+def caption_table1(found: Numbers) -> str:
+    at = found["epsilons"].index(0.01) if 0.01 in found["epsilons"] else -1
+    epsilon = found["epsilons"][at]
+    coins = {name: N[at] for name, N in found["coins"].items()}
+    bounds = {name: N[at] for name, N in found["bounds"].items()}
+    worst = found["worst"]
+    N, error = (np.log(worst[key][(len(worst[key]) - 1) // 2 :]) for key in ("N", "error"))
+    slope = (error[-1] - error[0]) / (N[-1] - N[0])
+    apart = max(abs(e - p) for e, p in zip(worst["error"], worst["program"], strict=True))
+    return (
+        f"Learners of edge {found['gamma']} that are given weights. Over coins the three algorithms need the same: "
+        f"for epsilon = {epsilon} Online BBM {coins['OnlineBBM']} learners, OSBoost {coins['OSBoost']}, "
+        f"AdaBoost.OL {coins['AdaBoostOL']}, where the bounds say {bounds['OnlineBBM']:,}, {bounds['OSBoost']:,} "
+        f"and {bounds['AdaBoostOL']:,}. Coins do not show Table 1: they heed no weights, so that the first two are "
+        "one and the same vote. They are Online BBM's worst case, as is every learner with just its edge. "
+        f"OSBoost's worst case (diamonds: learners from a linear program, then run; {apart:.4f} apart at most) "
+        f"errs on {worst['error'][-1]:.3f} with {worst['N'][-1]} learners, where Online BBM is sure of "
+        f"{theory.phi0(worst['N'][-1], found['gamma'], 'weight'):.0e}, and falls as N^{slope:.1f}: the 1 / epsilon "
+        f"of Table 1 is real, its constant {worst['bound'][-1] / worst['error'][-1]:.1f} times too large here. "
+        "AdaBoost.OL's worst case we do not know."
+    )
+
+
+FIGURES: dict[str, tuple[str, Callable[..., Numbers], Callable[..., Figure], Callable[..., str]]] = {
+    "error": ("Error against the number of learners", measure_error, draw_error, caption_error),
+    "examples": ("Examples needed", measure_examples, draw_examples, caption_examples),
+    "adaptivity": ("Learners that differ", measure_adaptivity, draw_adaptivity, caption_adaptivity),
+    "table1": ("Table 1, measured", measure_table1, draw_table1, caption_table1),
+}
+
+
+def with_figures(page: str, numbers: Numbers) -> str:
+    """The page with its pictures, and what they show, from the numbers."""
+    parts = []
+    for name, (title, _, _, caption) in FIGURES.items():
+        words = textwrap.fill(f"**{title}.** {caption(numbers[name])}", 130)
+        parts.append(f"{words}\n\n![{title}](theory/{name}.svg)\n\n")
+    text = BEGIN + "\n" + "".join(parts) + END
+    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: text, page, flags=re.S)
+
+
+def rounded(value: Any) -> Any:
+    """Six digits, so that the file is the same on every machine."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
+
+
+def draw(name: str, numbers: Numbers, folder: Path) -> None:
+    """The same bytes from the same numbers."""
+    with matplotlib.rc_context({"svg.hashsalt": "onlineboost", "svg.fonttype": "none", "font.size": 9}):
+        FIGURES[name][2](numbers[name]).savefig(folder / f"{name}.svg", metadata={"Date": None})
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="short streams, few points: to see that it runs")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    numbers = {}
+    with Progress(transient=True) as progress:
+        task = progress.add_task("", total=len(FIGURES))
+        for name, (title, measure, _, caption) in FIGURES.items():
+            progress.update(task, description=title)
+            numbers[name] = rounded(measure(options.quick))
+            draw(name, numbers, options.output)
+            progress.console.print(f"{title}. {caption(numbers[name])}\n", highlight=False)
+            progress.advance(task)
+    (options.output / NUMBERS).write_text(json.dumps(numbers, indent=1) + "\n")
+    if options.output == OUTPUT and not options.quick:
+        PAGE.write_text(with_figures(PAGE.read_text(), numbers))
+
+
+if __name__ == "__main__":
+    main()
