@@ -142,8 +142,10 @@ def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[str]:
         fast = statistics.mean([before, speed(ours, X, y, repeats)])
         figures = f"{rows:,} | {wrong:.4f} | {error(ours, X[few], y[few]):.4f} | {rate:,.0f} | {fast:,.0f}"
         lines.append(f"| {name} | {figures} | {fast / rate:,.0f}x |")
-    text = "Ours is Online BBM with 10 trees of depth 8 and hard votes; its speed is that over all rows, its error that over"
-    return [*lines, "", text, "the rows that the other had."]
+    text = (
+        "Ours is Online BBM with 10 trees of depth 8 and hard votes: its speed over all rows, its error over those that"
+    )
+    return [*lines, "", text, "the other had."]
 
 
 def main() -> None:
