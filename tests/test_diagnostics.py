@@ -105,6 +105,60 @@ def test_certificates_are_refused_where_there_is_none():
     assert np.isfinite(old.edges_).all()
 
 
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "saved").glob("*.safetensors")), ids=lambda p: p.stem)
+def test_models_of_every_format_report(path, tmp_path):
+    model = onlineboost.load(path)
+    if isinstance(model, onlineboost.Booster):
+        assert str(model.report()).startswith(type(model).__name__)
+        model.report().plot(tmp_path / "r.svg")
+
+
+def test_settings_that_come_later_change_no_certificate():
+    X, y = load_letter()
+    model = OnlineBBM(Tree(2), 5, gamma=0.2, random_state=0).fit(X, y)
+    before = model.certificate().explained
+    model.set_params(gamma=0.3, coin=0.9, votes="real", n_estimators=9)
+    assert model.certificate().explained == before
+    real = OnlineBBM(votes="real").fit(X[:100], y[:100])
+    assert "OnlineBBM" in str(real.report())
+    real.set_params(votes="hard")
+    with pytest.raises(ParameterError, match="votes='real': expected 'hard'"):
+        real.certificate()
+
+
+@pytest.mark.parametrize("normalizer", ["mode", "lemma", "none"])
+def test_weights_too_small_for_a_number_are_none(normalizer):
+    X, y = theory.simulated_stream(500)
+    model = OnlineBBM(theory.Simulated(0.1), 1001, gamma=0.49, normalizer=normalizer).fit(X, y)
+    assert np.isfinite(model.certificate().explained)
+
+
+def test_objects_with_weights_have_the_identity_too():
+    X, y = load_letter()
+    weight = np.random.default_rng(0).choice([0.5, 2.0], 200)
+    assert_identity(OnlineBBM(Copies(Perceptron()), 7).fit(X[:200], y[:200], weight))
+
+
+def test_experts_mistakes_are_a_copy():
+    X, y = load_letter()
+    model = AdaBoostOL().fit(X[:500], y[:500])
+    model.expert_mistakes_[:] = 0
+    assert model.expert_mistakes_.any()
+
+
+@pytest.mark.parametrize("path", ["/no/such/folder/x.svg", "x.abc", "/tmp", None])
+def test_places_where_nothing_can_be_drawn_are_named(path):
+    X, y = load_letter()
+    with pytest.raises(ParameterError, match="path="):
+        OnlineBBM().fit(X[:100], y[:100]).report().plot(path)
+
+
+def test_very_large_weights_keep_to_their_columns():
+    X, y = load_letter()
+    text = str(OnlineBBM(n_estimators=2).fit(X[:50], y[:50], np.full(50, 1e18)).report())
+    assert all(len(line.split()) >= 4 for line in text.splitlines()[2:4])
+
+
 @pytest.mark.parametrize("booster", [OnlineBBM, AdaBoostOL, OSBoost, OSBoostOCP, PotentialBoost])
 def test_every_booster_reports(booster, tmp_path):
     X, y = load_letter()
@@ -170,7 +224,9 @@ def test_two_phases_cost_what_the_lower_bound_says():
     wrong = errors(OnlineBBM(learner, N, gamma=gamma), T)
     assert abs(wrong[:299].sum() - 299 / 2) < 4.9 * math.sqrt(299) / 2
     assert wrong[299:].sum() == 0
-    mistakes = np.cumsum(~votes_right(2, T, N, learner.guesses, 0.5 + 2 * gamma), axis=0)
+    right = votes_right(2, T, N, learner.guesses, 0.5 + 2 * gamma)
+    assert np.array_equal(right.sum(axis=1) <= N // 2, wrong)  # the booster saw just these
+    mistakes = np.cumsum(~right, axis=0)
     allowed = (0.5 - gamma) * np.arange(1, T + 1) + S
     assert ((mistakes > allowed[:, None]).any(axis=0)).mean() <= 0.01
 
@@ -224,6 +280,13 @@ def test_sampling_is_fair_and_the_first_learner_sees_all():
     assert model.weight_sums_[0] == 1000
 
 
+def test_rows_of_other_data_get_no_opinion():
+    scores = OnlineBBM(theory.Simulated(0.4), 3, votes="real").progressive_fit([[0.3, 2.0], [1.0, -1.0]], [-1, 1])
+    assert (scores == 0).all()
+    with pytest.raises(ParameterError, match="n_examples"):
+        theory.simulated_stream((1 << 24) + 1)
+
+
 @pytest.mark.parametrize("N", [1, 3, 21, 101])
 def test_labels_are_symmetric(N):
     """T11: to flip the label and all votes changes no weight, for odd N. Seen to fail if: s adds h, not y h."""
@@ -244,6 +307,8 @@ def test_labels_are_symmetric(N):
         (lambda: theory.Simulated(0.6), "from -1/2 to 1/2"),
         (lambda: theory.Simulated(guesses=-1), "guesses"),
         (lambda: theory.Simulated(seed=-1), "seed"),
+        (lambda: theory.Simulated(seed=1 << 64), "seed"),
+        (lambda: theory.Simulated("x"), "edge"),
         (lambda: theory.two_phase_learners(0.3, 10), "gamma"),
         (lambda: theory.independent_learners(0), "gamma"),
     ],

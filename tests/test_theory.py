@@ -541,3 +541,34 @@ def test_public_names_are_exact():
     found = {name for name in vars(theory) if not name.startswith("_")}
     modules = {name for name in found if type(vars(theory)[name]).__name__ == "module"}
     assert found - modules == set(theory.__all__)
+
+
+def test_small_integers_of_numpy_do_not_overflow():
+    assert theory.phi(0, np.uint8(7), 5, 0.1) == theory.phi(0, 7, 5, 0.1)
+    assert theory.phi(0, np.int8(1), 300, 0.1) == theory.phi(0, 1, 300, 0.1)
+    assert theory.weight(1, np.int8(0), 300, 0.1) == theory.weight(1, 0, 300, 0.1)
+
+
+def test_delta_reaches_the_bounds():
+    loose, tight = (theory.bbm_bound(1000, 11, 0.1, 5, delta=delta).mistakes for delta in (0.5, 1e-6))
+    assert tight > loose + 1
+    assert theory.sample_complexity(0.1, 0.1, 5, delta=1e-6) > theory.sample_complexity(0.1, 0.1, 5, delta=0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: theory.bbm_bound(10, 11, 0.1, "30"), "excess"),
+        (lambda: theory.table1(0.1, 0.1, "30"), "excess"),
+        (lambda: theory.table1(0, 0.1), "epsilon=0:"),
+        (lambda: theory.sample_complexity(0.1, 0.1, math.inf, algorithm="any"), "excess"),
+        (lambda: theory.adaboost_ol_bound(10, ["a"]), "edges"),
+        (lambda: theory.n_learners(0.1, 0.2499999999, algorithm="any"), "gamma"),
+        (lambda: theory.n_learners(0.1, 1e-200, algorithm="OSBoost"), "gamma"),
+        (lambda: theory.n_learners(1e-320, 0.1), "epsilon"),
+    ],
+)
+def test_clumsy_calls_get_one_clear_line(call, name):
+    with pytest.raises(ParameterError, match=name) as caught:
+        call()
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 250

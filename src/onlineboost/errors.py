@@ -16,7 +16,8 @@ class ParameterError(ValueError):
     """A parameter outside its range. ``name`` says which."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
-        super().__init__(f"{name}={value!r}: expected {expected}")
+        shown = " ".join(repr(value).split())
+        super().__init__(f"{name}={shown if len(shown) <= 120 else shown[:117] + '...'}: expected {expected}")
         self.name = name
 
 

@@ -59,8 +59,9 @@ class Booster(OnlineClassifier):
 
     def report(self) -> Report:
         """What each learner contributed, as a table (``print``) and as a picture (``.plot(path)``)."""
-        hard_bbm = type(self).certificate is not Booster.certificate and self._check_fitted().settings.hard
-        certificate = self.certificate() if hard_bbm else None
+        machine = self._check_fitted()
+        known = machine.settings.hard and not np.isnan(machine.record.totals).any()
+        certificate = self.certificate() if known and type(self).certificate is not Booster.certificate else None
         return Report(type(self).__name__, self.n_seen_, self.edges_, self.weight_sums_, certificate, self._experts())
 
     def _experts(self) -> Ints | None:

@@ -39,7 +39,7 @@ def phi(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float = 
     """
     b = heads(coin, gamma)
     m = _tosses(i, 0, s, n_learners)
-    k = (m - s) // 2
+    k = (m - int(s)) // 2
     if k < 0 or k >= m:
         return float(k >= m)
     return min(1.0, math.fsum(_probabilities(m, b, 0, k)))
@@ -66,7 +66,7 @@ def weight(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float
     """
     b = heads(coin, gamma)
     m = _tosses(i, 1, s, n_learners)
-    k = (m - s + 1) // 2
+    k = (m - int(s) + 1) // 2
     return float(_probabilities(m, b, k, k)[0]) / 2 if 0 <= k <= m else 0.0
 
 

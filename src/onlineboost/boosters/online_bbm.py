@@ -24,7 +24,7 @@ from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.boosters.certificate import Certificate
 from onlineboost.boosters.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.majority import likeliest, phi0, reachable, weight_norms
-from onlineboost.errors import ParameterError
+from onlineboost.errors import NotFittedError, ParameterError
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
@@ -155,11 +155,14 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
         """
         machine = self._check_fitted()
         if not machine.settings.hard:
-            raise ParameterError("votes", self.votes, "'hard': there is no certificate for real votes")
+            raise ParameterError("votes", machine.maker.votes, "'hard': there is no certificate for real votes")
+        if np.isnan(machine.record.totals).any():
+            raise NotFittedError("this model comes from a file that did not keep its mistakes: train it anew")
         N, record, state = machine.settings.n_learners, machine.record, machine.booster
         b = bias(machine.maker.coin, machine.maker.gamma, machine.settings.sample)
         # What weights were divided by: the largest weight that can be met, over what stands for it in the table.
         largest = state.table[state.start + likeliest(N, b)]
-        norms = weight_norms(N, machine.maker.gamma, b) / largest
+        found = weight_norms(N, machine.maker.gamma, b)
+        norms = np.divide(found, largest, out=np.zeros(N), where=largest > 0)  # 0: weights too small for a number
         deficits = norms * ((2 * b - 1) * record.weights - record.edges)
         return Certificate(float(record.totals[0]), phi0(N, machine.maker.gamma, b), deficits, float(record.totals[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,14 +43,20 @@ class Report:
         width = {name: int(form.strip("+").split(".")[0].split(",")[0]) for name, (_, form) in columns.items()}
         lines.append("learner" + "".join(name.rjust(width[name]) for name in columns))
         for i in range(len(self.edges)):
-            cells = "".join(format(values[i].item(), form) for values, form in columns.values())
-            lines.append(f"{i + 1:>7}{cells}  {'#' * round(40 * max(float(self.edges[i]), 0))}".rstrip())
+            cells = "".join(_cell(values[i].item(), form) for values, form in columns.values())
+            bar = 0 if math.isnan(self.edges[i]) else round(40 * max(float(self.edges[i]), 0))
+            lines.append(f"{i + 1:>7}{cells}  {'#' * bar}".rstrip())
         if self.certificate is not None:
             lines += ["", str(self.certificate)]
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> None:
         """Draw every column against the learners, to a .png or .svg file."""
+        if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ParameterError("path", path, "a file that ends in .png, .svg or .pdf")
+        target = Path(path).expanduser()
+        if not target.parent.is_dir():
+            raise ParameterError("path", path, f"an existing folder: {target.parent} does not exist")
         try:
             from matplotlib.figure import Figure
         except ImportError:
@@ -64,4 +71,11 @@ class Report:
             axis.axhline(0, color="black", linewidth=0.5)
             axis.set(xlabel="learner", title=name)
         figure.suptitle(f"{self.booster}, {self.n_examples:,} examples")
-        figure.savefig(path)
+        figure.savefig(target)
+
+
+def _cell(value: float, form: str) -> str:
+    """A number in its column: with fewer digits, if it would not fit."""
+    text = format(value, form)
+    width = int(form.strip("+").split(".")[0].split(",")[0])
+    return text if len(text) < width + 1 and text[0] == " " else f"{value:{width}.4g}"

@@ -7,6 +7,7 @@ Whether learner i is right on row t depends on (seed, t, i) alone, so that they 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -47,6 +48,8 @@ def predict(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h:
             label = batch.values[j]
         elif batch.indices[j] == 1:
             row = int(batch.values[j])
+    if row < 1 or abs(label) != 1:
+        label = f32(0)  # not a row of simulated_stream: no opinion
     for i in range(state.right.size):
         chance = 0.5 if row <= state.guesses else state.right[i]
         h[i] = label if uniform(state.seed, row, i) < chance else -label
@@ -84,14 +87,16 @@ class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=pred
     seed: int = 0
 
     def committee(self, n_learners: int, n_features: int) -> SimulatedState:
-        edges = np.asarray(self.edge, float)
+        expected = f"a number from -1/2 to 1/2, or {n_learners} of them"
+        try:
+            edges = np.asarray(self.edge, float)
+        except (TypeError, ValueError):
+            raise ParameterError("edge", self.edge, expected) from None
         if edges.shape not in ((), (n_learners,)) or not (np.abs(edges) <= 0.5).all():
-            raise ParameterError("edge", self.edge, f"a number from -1/2 to 1/2, or {n_learners} of them")
-        if not isinstance(self.guesses, int) or self.guesses < 0:
-            raise ParameterError("guesses", self.guesses, "a whole number of at least 0")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise ParameterError("seed", self.seed, "a whole number of at least 0")
-        return SimulatedState(np.broadcast_to(0.5 + edges, (n_learners,)).copy(), self.guesses, self.seed)
+            raise ParameterError("edge", self.edge, expected)
+        for name in ("guesses", "seed"):
+            _check_number(name, getattr(self, name))
+        return SimulatedState(np.broadcast_to(0.5 + edges, (n_learners,)).copy(), int(self.guesses), int(self.seed))
 
     def grow(self, committee: Any, n_features: int) -> Any:
         return committee
@@ -107,7 +112,8 @@ def simulated_stream(n_examples: int, seed: int = 0) -> tuple[Floats32, NDArray[
     check_count("n_examples", n_examples)
     if n_examples > MOST_ROWS:
         raise ParameterError("n_examples", n_examples, f"at most {MOST_ROWS:,}")
-    y = np.random.default_rng(seed).choice([-1, 1], n_examples)
+    _check_number("seed", seed)
+    y = np.random.default_rng(int(seed)).choice([-1, 1], n_examples)
     return np.column_stack([y, np.arange(1, n_examples + 1)]).astype(np.float32), y
 
 
@@ -135,4 +141,9 @@ def two_phase_learners(gamma: float, excess: float, seed: int = 0) -> Simulated:
     """
     check_between("gamma", gamma, 0, 0.25)
     check_between("excess", excess, 0, math.inf)
-    return Simulated(2 * gamma, guesses=int(excess / (4 * gamma)), seed=seed)
+    return Simulated(2 * gamma, guesses=min(int(excess / (4 * gamma)), MOST_ROWS), seed=seed)
+
+
+def _check_number(name: str, value: object) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not 0 <= int(value) < 1 << 63:
+        raise ParameterError(name, value, "a whole number of at least 0, below 2^63")

@@ -8,12 +8,13 @@
 | gamma_i | ``edges`` / 2 | what learner i achieved: w.z / (2 ||w||_1) |
 
 Here g is the edge that learners are sure of: gamma if they are shown a sample, 2 gamma if they are given weights.
-The bounds hold for hard votes and examples of weight 1.
+The bounds hold for hard votes, examples of weight 1 and, for Online BBM, normalizer="reachable".
 """
 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -102,10 +103,14 @@ def weighted_excess(
     check_between("delta", delta, 0, 1)
     check_count("n_learners", n_learners)
     check_one_of("coin", coin, DELIVERIES)
-    if not (excess >= 0 and math.isfinite(excess)):
-        raise ParameterError("excess", excess, "a number of at least 0")
+    check_excess(excess)
     shown = (1 + 2 * gamma) ** 2 / (2 * gamma) * math.log(n_learners / delta) if coin == "sample" else 0.0
     return 2.0 * excess + shown
+
+
+def check_excess(excess: object) -> None:
+    if not isinstance(excess, numbers.Real) or not 0 <= float(excess) < math.inf:
+        raise ParameterError("excess", excess, "a number of at least 0")
 
 
 def bbm_bound(
@@ -141,7 +146,10 @@ def adaboost_ol_bound(n_examples: int, edges: Sequence[float] | Floats, *, exper
     0.298
     """
     check_count("n_examples", n_examples)
-    found = np.asarray(edges, float)
+    try:
+        found = np.asarray(edges, float)
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
     if found.ndim != 1 or found.size == 0 or not (np.abs(found) <= 1).all():
         raise ParameterError("edges", edges, "a number from -1 to 1 for each learner, as in model.edges_")
     return _adaboost_ol(n_examples, found.size, float((found**2).sum()) / 4, 0.0, expert)

@@ -16,6 +16,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.theory import bounds
 
+LEAST_GAMMA = 1e-4  # learners with a smaller edge would be needed by the hundred million
 Algorithm = Literal["OnlineBBM", "AdaBoostOL", "OSBoost", "any"]
 ALGORITHMS: tuple[Algorithm, ...] = ("OnlineBBM", "AdaBoostOL", "OSBoost", "any")
 
@@ -43,8 +44,8 @@ def n_learners(
     >>> n_learners(0.01, 0.1, exact=False), n_learners(0.01, 0.1), n_learners(0.01, 0.1, coin="weight")
     (922, 539, 133)
     """
-    check_between("epsilon", epsilon, 0, 1)
-    check_between("gamma", gamma, 0, 0.25 if algorithm == "any" else 0.5)
+    check_between("epsilon", epsilon, 1e-300, 1)
+    check_between("gamma", gamma, LEAST_GAMMA, 0.25 - 5e-10 if algorithm == "any" else 0.5)
     check_one_of("coin", coin, DELIVERIES)
     check_one_of("algorithm", algorithm, ALGORITHMS)
     if algorithm == "OSBoost":
@@ -81,14 +82,15 @@ def sample_complexity(
     left to the excess. (For another number ask ``examples_for`` of its bound.) In order of magnitude, if
     S = O(1 / gamma): 1 / (epsilon gamma^2) for OnlineBBM and OSBoost, 1 / (epsilon^2 gamma^4) for AdaBoostOL (Table 1).
 
-    For "any" it is S / (8 epsilon gamma), what no booster can do without if S >= ln(1/delta) / gamma: such learners
-    may guess on the first S / (4 gamma) examples (Theorem 3).
+    For "any" it is S / (8 epsilon gamma), what no booster can do without, on average, if S >= ln(1/delta) / gamma:
+    such learners may guess on the first S / (4 gamma) examples (Theorem 3).
 
     >>> sample_complexity(0.1, 0.1, 30, coin="weight"), sample_complexity(0.1, 0.1, 30, algorithm="any")
     (7014, 375)
     """
     check_one_of("algorithm", algorithm, ALGORITHMS)
     check_between("epsilon", epsilon, 0, 1)
+    bounds.check_excess(excess)
     if algorithm == "any":
         check_between("gamma", gamma, 0, 0.25)
         if not excess >= default_excess(gamma, delta) * (1 - 1e-9):
@@ -166,7 +168,9 @@ def table1(
     OSBoost       7,574          58,174       no        no
     lower bound       9             375
     """
+    check_between("epsilon", epsilon, 0, 1)
     S = default_excess(gamma, delta) if excess is None else excess
+    bounds.check_excess(S)
     names: tuple[tuple[Algorithm, str, bool | None, bool | None], ...] = (
         ("OnlineBBM", "Online BBM", True, False),
         ("AdaBoostOL", "AdaBoost.OL", False, True),
