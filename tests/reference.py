@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -629,3 +629,115 @@ class Features(Bins):
     def learn(self, row: dict[int, float]) -> None:
         if self.n_bins and self.rows < 128:
             super().learn(row)
+
+
+def logistic(s: float) -> float:
+    return 1 / (1 + exp(-s)) if s > -700 else 0.0
+
+
+class AdaNormalHedge:
+    def __init__(self, n: int) -> None:
+        self.regret, self.size = [0.0] * n, [0.0] * n
+
+    def weights(self) -> list[float]:
+        def phi(R: float, C: float) -> float:
+            return math.exp(max(R, 0) ** 2 / (3 * C))
+
+        w = [(phi(R + 1, C + 1) - phi(R - 1, C + 1)) / 2 for R, C in zip(self.regret, self.size, strict=True)]
+        return [x / sum(w) for x in w]
+
+    def learn(self, losses: list[float]) -> None:
+        expected = sum(w * loss for w, loss in zip(self.weights(), losses, strict=True))
+        self.regret = [R + expected - loss for R, loss in zip(self.regret, losses, strict=True)]
+        self.size = [C + abs(expected - loss) for C, loss in zip(self.size, losses, strict=True)]
+
+
+class AdaBoostOLPlus:
+    def __init__(self, N: int) -> None:
+        self.alpha, self.squares, self.hedge = [0.0] * N, [0.0] * N, AdaNormalHedge(N)
+
+    def experts(self, h: list[float]) -> list[float]:
+        return [sign(s) for s in accumulate(a * v for a, v in zip(self.alpha, h, strict=True))]
+
+    def score(self, h: list[float]) -> float:
+        return sum(w * e for w, e in zip(self.hedge.weights(), self.experts(h), strict=True))
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        self.hedge.learn([float(e != y) for e in self.experts(h)])
+        s, p = 0.0, []
+        for i, vote in enumerate(h):
+            p.append(logistic(-s))
+            s += self.alpha[i] * y * vote
+            g = y * vote * logistic(-s)
+            self.squares[i] += g * g
+            self.alpha[i] = max(-2, min(2, self.alpha[i] + g / (2 * math.sqrt(1 + self.squares[i]))))
+        return p
+
+
+class DefensiveBoost:
+    def __init__(self) -> None:
+        self.theta, self.trust, self.v_theta, self.v_trust = 0.0, 0.0, 4.0, 4.0
+
+    def score(self, h: list[float]) -> float:
+        oracle = sum(h) / len(h)
+        a, b = (1 + self.trust) / 2 * oracle, (1 - self.trust) / 2 * self.theta
+        if b != 0 and -1 <= -a / b <= 1:
+            return -a / b
+        return 1.0 if a >= 0 else -1.0
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        mu, oracle = self.score(h), sum(h) / len(h)
+        r = y - mu
+        for_trust, for_theta = (oracle * r - self.theta * mu * r) / 2, mu * r
+        self.trust = max(-1, min(1, self.trust + for_trust / math.sqrt(self.v_trust)))
+        self.theta = max(-1, min(1, self.theta + for_theta / math.sqrt(self.v_theta)))
+        self.v_trust += for_trust**2
+        self.v_theta += for_theta**2
+        return [abs(r) / 2] * len(h)
+
+
+class Stacked:
+    """A booster whose answer is a logistic regression on the votes, by AdaGrad."""
+
+    def __init__(self, booster: object, N: int) -> None:
+        self.booster = booster
+        self.weights, self.squares = [1 / math.sqrt(N)] * N + [0.0], [0.0] * (N + 1)
+
+    def score(self, h: list[float]) -> float:
+        return sum(w * x for w, x in zip(self.weights, [*h, 1.0], strict=True))
+
+    def learn(self, h: list[float], y: float) -> None:
+        slope = float(y > 0) - logistic(self.score(h))
+        for i, x in enumerate([*h, 1.0]):
+            g = slope * x
+            self.squares[i] += g * g
+            self.weights[i] += 0.05 * g / math.sqrt(self.squares[i]) if self.squares[i] > 0 else 0.0
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        self.learn(h, y)
+        return self.booster.round(h, y)
+
+
+class SafeBoost:
+    def __init__(self, N: int, coins: list[float]) -> None:
+        ends = [round(N * k / len(coins)) for k in range(len(coins) + 1)]
+        self.parts = [slice(a, b) for a, b in pairwise(ends)]
+        self.groups = [OnlineBBM(part.stop - part.start, b) for part, b in zip(self.parts, coins, strict=True)]
+        self.stack, self.adaboost = Stacked(None, N), AdaBoostOLPlus(N)
+        self.hedge = AdaNormalHedge(len(coins) + 5)
+
+    def experts(self, h: list[float]) -> list[float]:
+        majorities = [sign(sum(h[part])) for part in self.parts]
+        alphas = sum(a * v for a, v in zip(self.adaboost.alpha, h, strict=True))
+        return [sign(h[0]), *majorities, *map(sign, (sum(h), sum(majorities), self.stack.score(h), alphas))]
+
+    def score(self, h: list[float]) -> float:
+        said = sum(w * e for w, e in zip(self.hedge.weights(), self.experts(h), strict=True))
+        log_odds = self.stack.score(h)
+        return log_odds if said * log_odds > 0 else 1e-6 * sign(said)
+
+    def round(self, h: list[float], y: float) -> list[float]:
+        self.hedge.learn([float(e != y) for e in self.experts(h)])
+        self.stack.learn(h, y)
+        self.adaboost.round(h, y)
+        return [p for part, group in zip(self.parts, self.groups, strict=True) for p in group.round(h[part], y)]

@@ -72,7 +72,7 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
     model, base, _ = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)
     stream = open_stream(letters / "first.csv", label="half")
     learner = onlineboost.Linear(standardize=True)
-    scores = onlineboost.OnlineBBM(learner, 5, random_state=0).progressive_fit(stream)
+    scores = onlineboost.SafeBoost(learner, 5, random_state=0).progressive_fit(stream)
     y = np.concatenate([batch.y for batch in open_stream(letters / "first.csv", label="half")])
     alone = learner.clone().progressive_fit(open_stream(letters / "first.csv", label="half"))
     error, base_error = (((s >= 0) != (y > 0)).mean() for s in (scores, alone))
@@ -97,10 +97,16 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
         (["-a", "adaboost-ol-s", "--seed", "4"], "delivery='sample', random_state=4"),
         (["-a", "osboost", "--no-standardize"], "OSBoost(estimator=Linear(), n_estimators=3"),
         (["-a", "osboost-ocp", "--delivery", "sample"], "delivery='sample'"),
-        (["--votes", "real", "--loss", "logistic"], "votes='real'"),
+        (["-a", "bbm", "--votes", "real", "--loss", "logistic"], "votes='real'"),
+        (["-a", "bbm", "--head", "stack"], "head='stack'"),
+        (["-a", "adaboost-ol-plus"], "AdaBoostOLPlus("),
+        (["-a", "defensive"], "DefensiveBoost("),
+        (["--learner", "naive-bayes", "--bins", "8"], "NaiveBayes(bins=8)"),
+        (["--learner", "perceptron"], "Perceptron(standardize=True)"),
+        (["--bins", "8", "--cross", "f1, f2"], "Linear(bins=8, crosses=[('f1', 'f2')])"),
         (["--learning-rate", "0.1"], "learning_rate=0.1"),
-        (["--learner", "stump"], "OnlineBBM(estimator=Stump(), n_estimators=3"),
-        (["--learner", "tree", "--max-depth", "3"], "OnlineBBM(estimator=Tree(max_depth=3), n_estimators=3"),
+        (["--learner", "stump"], "SafeBoost(estimator=Stump(), n_estimators=3"),
+        (["--learner", "tree", "--max-depth", "3"], "SafeBoost(estimator=Tree(max_depth=3), n_estimators=3"),
     ],
 )
 def test_every_algorithm_can_be_trained(letters, capsys, options, expected):
@@ -258,7 +264,9 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint_with_the_same_bits(letter
     sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
     from kill_trials import trials
 
-    assert trials(letters / "all.vw", tmp_path, n=4, seed=1, options=["-n", "3", "--checkpoint-every", "700"]) >= 1
+    options = ["-n", "3", "--checkpoint-every", "700"]
+    # On a busy machine every kill may come too early or too late; one that goes on from a checkpoint will do.
+    assert any(trials(letters / "all.vw", tmp_path, n=3, seed=seed, options=options) for seed in range(8))
 
 
 # ---- predict, evaluate, inspect
@@ -268,11 +276,13 @@ def test_predictions_in_every_format(letters, model, tmp_path, capsys):
     loaded = onlineboost.load(model)
     scores = loaded.decision_function(open_stream(letters / "second.csv", like=loaded))
     labels = loaded.predict(open_stream(letters / "second.csv", like=loaded)).tolist()
-    expected = [{"label": label, "score": score} for label, score in zip(labels, scores.tolist(), strict=True)]
+    chances = loaded.predict_proba(open_stream(letters / "second.csv", like=loaded))[:, 1].tolist()
+    names = ("label", "score", "probability")
+    expected = [dict(zip(names, row, strict=True)) for row in zip(labels, scores.tolist(), chances, strict=True)]
     out, _ = run(capsys, "predict", model, letters / "second.csv")
     rows = [line.split(",") for line in out.splitlines()]
-    assert rows[0] == ["label", "score"]
-    assert [{"label": label, "score": float(score)} for label, score in rows[1:]] == expected
+    assert rows[0] == ["label", "score", "probability"]
+    assert [dict(zip(names, (label, float(s), float(p)), strict=True)) for label, s, p in rows[1:]] == expected
     for name in ("p.csv", "p.jsonl", "p.parquet"):
         run(capsys, "predict", model, letters / "second.csv", "-o", tmp_path / name)
     assert (tmp_path / "p.csv").read_text() == out
@@ -310,7 +320,10 @@ def test_evaluation(letters, model, tmp_path, capsys):
     assert result["auc"] == pytest.approx(roc_auc_score(y, scores))
     assert result["confusion"] == confusion_matrix(y > 0, scores >= 0).tolist()
     assert result["error"] == pytest.approx(((scores >= 0) != (y > 0)).mean())
-    assert result["log_loss"] is None
+    chances = loaded.predict_proba(open_stream(letters / "second.csv", like=loaded))[:, 1]
+    assert result["log_loss"] == pytest.approx(-np.log(np.where(y > 0, chances, 1 - chances)).mean())
+    assert result["brier"] == pytest.approx(np.mean((chances - (y > 0)) ** 2))
+    assert result["calibration_error"] < 0.1 and sum(weight for _, _, weight in result["reliability"]) == len(y)
     out, _ = run(capsys, "evaluate", model, letters / "second.csv")
     assert f"error:               {result['error']:.4f}" in out
     assert re.search(r"label / answer +[AN]-[MZ] +[AN]-[MZ]\n[AN]-[MZ] +\d+ +\d+\n[AN]-[MZ] +\d+ +\d+\n", out)
@@ -318,14 +331,14 @@ def test_evaluation(letters, model, tmp_path, capsys):
 
 def test_inspection_names_the_strongest_features(letters, model, capsys):
     facts = json.loads(run(capsys, "inspect", model, "--json", "--top", 3)[0])
-    assert facts["algorithm"] == "OnlineBBM"
+    assert facts["algorithm"] == "SafeBoost"
     assert facts["examples"] == 4000
     assert facts["edges"] == onlineboost.load(model).edges_.tolist()
     names = [feature["feature"] for feature in facts["strongest"]]
     assert len(names) == 3
     assert set(names) < {f"f{j}" for j in range(16)}
     out, _ = run(capsys, "inspect", model)
-    assert "OnlineBBM, 4,000 examples learnt" in out
+    assert "SafeBoost, 4,000 examples learnt" in out
     assert "edge of each weak learner" in out
 
 
@@ -406,7 +419,13 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (["train", "first.csv"], 1, "which column is the label? Name it (--label NAME)"),
         (["train", "empty.vw"], 1, "no examples, nothing was learnt"),
         (["train", "bad.vw", "--gamma", "0.7"], 2, "gamma=0.7: expected"),
-        (["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"], 2, "adaboost-ol finds the edges by itself"),
+        (
+            ["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"],
+            2,
+            "--gamma=0.1: expected nothing: adaboost-ol has no such choice",
+        ),
+        (["train", "bad.vw", "--cross", "a"], 2, "--cross='a': expected two columns"),
+        (["train", "bad.vw", "--learner", "tree", "--loss", "logistic"], 2, "--loss='logistic': expected nothing"),
         (["train", "bad.vw", "--learning-rate", "0"], 2, "learning_rate=0.0: expected"),
         (["train", "bad.vw", "--max-depth", "3"], 2, "nothing with --learner linear"),
         (["train", "bad.vw", "--learner", "tree", "--loss", "squared"], 2, "nothing with --learner tree"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
 from onlineboost.evaluate import metrics
-from onlineboost.evaluate.metrics import Confusion, Curve, LogLoss, Ranking
+from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Ranking
 
 examples = st.lists(
     st.tuples(
@@ -26,15 +26,19 @@ def parts(rows: list, cuts: list[int]):
 
 @given(examples, st.lists(st.integers(0, 1000), max_size=4))
 def test_figures_do_not_depend_on_batches_and_equal_those_of_scikit_learn(rows, cuts):
-    ranking, confusion, loss = Ranking(), Confusion(), LogLoss()
+    ranking, confusion, calibration = Ranking(), Confusion(), Calibration()
     for scores, y, weight in parts(rows, cuts):
         ranking.update(scores, y, weight)
         confusion.update(scores, y, weight)
-        loss.update(1 / (1 + np.exp(-scores)), y, weight)
+        calibration.update(1 / (1 + np.exp(-scores)), y, weight)
     scores, y, weight = np.array(rows).T
     assert confusion.error == pytest.approx(np.average((scores >= 0) != (y > 0), weights=weight))
     probability = 1 / (1 + np.exp(-scores))
-    assert loss.mean == pytest.approx(log_loss(y, probability, sample_weight=weight, labels=[-1, 1]))
+    assert calibration.log_loss == pytest.approx(log_loss(y, probability, sample_weight=weight, labels=[-1, 1]))
+    assert calibration.brier == pytest.approx(np.average((probability - (y > 0)) ** 2, weights=weight))
+    at = np.minimum((probability * 15).astype(int), 14)
+    gaps = [np.abs(np.sum((weight * (probability - (y > 0)))[at == k])) for k in range(15)]
+    assert calibration.error == pytest.approx(sum(gaps) / weight.sum())
     if len(set(y)) == 2:
         assert ranking.auc == pytest.approx(roc_auc_score(y, scores, sample_weight=weight))
     else:

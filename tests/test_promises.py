@@ -19,8 +19,10 @@ from sklearn.linear_model import SGDClassifier
 import onlineboost
 from onlineboost import (
     AdaBoostOL,
+    AdaBoostOLPlus,
     Copies,
     DataError,
+    DefensiveBoost,
     Linear,
     NaiveBayes,
     OnlineBBM,
@@ -28,12 +30,17 @@ from onlineboost import (
     OSBoostOCP,
     Perceptron,
     PotentialBoost,
+    SafeBoost,
     Stump,
     Tree,
 )
 
 BOOSTERS = {
     "bbm": OnlineBBM,
+    "bbm-stack": lambda *a, **k: OnlineBBM(*a, head="stack", **k),
+    "plus": AdaBoostOLPlus,
+    "safe": lambda learner, n, **k: SafeBoost(learner, 3 * n, **k),  # groups of more than one or two
+    "defensive": DefensiveBoost,
     "potential": lambda *a, **k: PotentialBoost(*a, terminal="logistic", **k),
     "adaboost": AdaBoostOL,
     "adaboost-random": lambda *a, **k: AdaBoostOL(*a, expert="random", **k),
@@ -68,7 +75,7 @@ def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
     machine = model._machine
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    states = [machine.committee, machine.booster, machine.record, *machine.views]
+    states = [machine.committee, machine.booster, machine.head, machine.record, *machine.views]
     while states:
         state = states.pop()
         if isinstance(state, tuple) and hasattr(state, "_fields"):

@@ -14,11 +14,14 @@ from typing import Any as _Any
 from onlineboost import persist as _persist
 from onlineboost.binner import Binner
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
+from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
 from onlineboost.boosters.base import Booster
+from onlineboost.boosters.defensive import DefensiveBoost
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
+from onlineboost.boosters.safe import SafeBoost
 from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
@@ -39,10 +42,12 @@ def load(path: str | _Path) -> _Any:
 
 __all__ = [
     "AdaBoostOL",
+    "AdaBoostOLPlus",
     "Binner",
     "Booster",
     "Copies",
     "DataError",
+    "DefensiveBoost",
     "Learner",
     "Linear",
     "ModelFileError",
@@ -55,6 +60,7 @@ __all__ = [
     "ParameterError",
     "Perceptron",
     "PotentialBoost",
+    "SafeBoost",
     "Stump",
     "Tree",
     "load",

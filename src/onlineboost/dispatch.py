@@ -75,3 +75,13 @@ def vote(booster: Any, *arguments: Any) -> Any:
 @generic
 def round(booster: Any, *arguments: Any) -> None:
     """``round(booster, h, y, p)``: phase 2. Write the weight for each learner into p, and learn from (h, y)."""
+
+
+@generic
+def answer(head: Any, *arguments: Any) -> Any:
+    """``answer(head, score, h)``: what is answered, if ``vote`` says ``score`` and the learners' real votes are h."""
+
+
+@generic
+def correct(head: Any, *arguments: Any) -> None:
+    """``correct(head, answer, h, y, weight)``: the head learns how its answer should have been."""

@@ -20,6 +20,7 @@ from onlineboost.batch import Batch, Floats, Floats32, Ints
 
 _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
 _vote, _round = dispatch.vote, dispatch.round
+_answer, _correct = dispatch.answer, dispatch.correct
 _count = draws.count
 
 VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
@@ -40,11 +41,14 @@ class Record(NamedTuple):
     clock: Ints  # [1] examples learnt so far
     edges: Floats  # [n_learners] sum of weight, label and vote: how much better than guessing each learner was
     weights: Floats  # [n_learners] sum of weights
-    totals: Floats  # [2] sum of the examples' own weights; of those whose score had the wrong sign or none
+    totals: (
+        Floats  # [5] weights of examples: all; margin at or below zero; right, the first learner wrong; the reverse;
+    )
+    # and the squares of those of the last two
 
 
 def new_record(n_learners: int) -> Record:
-    return Record(np.zeros(1, np.int64), np.zeros(n_learners), np.zeros(n_learners), np.zeros(2))
+    return Record(np.zeros(1, np.int64), np.zeros(n_learners), np.zeros(n_learners), np.zeros(5))
 
 
 # Not in the disk cache by itself: there it would name the classes of boosters from outside this package, which other
@@ -52,8 +56,23 @@ def new_record(n_learners: int) -> Record:
 _part_of_run = partial(njit, hot=True, cache=False)
 
 
+@_part_of_run
+def _compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
+    totals[0] += weight
+    totals[1] += weight if y * score <= 0 else 0.0
+    right, first_right = (answer >= 0) == (y > 0), (first >= 0) == (y > 0)
+    if right != first_right:
+        totals[2 if right else 3] += weight
+        totals[4] += weight * weight
+
+
+_compared = njit(_compare.py_func)  # type: ignore[attr-defined]
+
+
 @njit
-def run(committee: Any, booster: Any, settings: Settings, batch: Batch, record: Record, learning: bool) -> Floats:
+def run(
+    committee: Any, booster: Any, head: Any, settings: Settings, batch: Batch, record: Record, learning: bool
+) -> Floats:
     """Score every row of the batch before its label is used; learn from it if asked."""
     longest = 0
     for r in range(batch.y.size):
@@ -64,7 +83,7 @@ def run(committee: Any, booster: Any, settings: Settings, batch: Batch, record: 
     h = np.zeros(room, np.float32)
     p = np.zeros(room)[:n]
     scores = np.empty(batch.y.size)
-    _rounds(committee, booster, settings, batch, record, learning, work, h, np.empty(n), p, scores)
+    _rounds(committee, booster, head, settings, batch, record, learning, work, h, np.empty(n), p, scores)
     return scores
 
 
@@ -72,6 +91,7 @@ def run(committee: Any, booster: Any, settings: Settings, batch: Batch, record: 
 def _rounds(
     committee: Any,
     booster: Any,
+    head: Any,
     settings: Settings,
     batch: Batch,
     record: Record,
@@ -86,12 +106,12 @@ def _rounds(
         _predict(committee, work, batch, r, h)
         for i in range(p.size):
             votes[i] = h[i] if not settings.hard else (1.0 if h[i] >= 0 else -1.0)
-        scores[r] = _vote(booster, votes)
+        score = _vote(booster, votes)
+        scores[r] = _answer(head, score, h)
         if learning and batch.weight[r] > 0:
             y = batch.y[r]
             _round(booster, votes, y, p)
-            record.totals[0] += batch.weight[r]
-            record.totals[1] += batch.weight[r] if y * scores[r] <= 0 else 0.0
+            _compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
             for i in range(p.size):
                 p[i] *= batch.weight[r]
                 vote = 1.0 if votes[i] > 1 else votes[i]  # not min and max, whose rules for NaN forbid vector code
@@ -100,6 +120,7 @@ def _rounds(
             if settings.sample:
                 for i in range(p.size):
                     p[i] = _count(settings.seed, record.clock[0], i, p[i])
+            _correct(head, scores[r], h, y, batch.weight[r])
             _learn(committee, work, batch, r, h, y, p)
             record.clock[0] += 1
 
@@ -109,14 +130,24 @@ _run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
 
 
 def run_compiled(
-    committee: Any, booster: Any, settings: Settings, batch: Batch, record: Record, learning: bool
+    committee: Any, booster: Any, head: Any, settings: Settings, batch: Batch, record: Record, learning: bool
 ) -> Floats:
     """``run``, from the disk cache if all that it is made of is this package's own."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     try:
-        return (run if ours else _run_uncached)(committee, booster, settings, batch, record, learning)
+        return (run if ours else _run_uncached)(committee, booster, head, settings, batch, record, learning)
     except (EOFError, UnpicklingError) as problem:
         raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
+
+
+@njit
+def _asked(head: Any, score: float, h: Floats32) -> float:
+    return _answer(head, score, h)  # type: ignore[no-any-return]
+
+
+@njit
+def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) -> None:
+    _correct(head, score, h, y, weight)
 
 
 class ObjectCommittee(Protocol):
@@ -130,6 +161,7 @@ class ObjectCommittee(Protocol):
 def run_objects(
     committee: ObjectCommittee,
     booster: Any,
+    head: Any,
     kernels: tuple[Callable[..., float], Callable[..., None]],
     settings: Settings,
     rows: Iterable[tuple[Any, float, float]],
@@ -142,16 +174,19 @@ def run_objects(
     scores = []
     for x, y, weight in rows:
         votes = committee.predict(x, settings.hard)
-        scores.append(vote(booster, votes))
+        score = vote(booster, votes)
+        h = votes.astype(np.float32)
+        scores.append(_asked(head, score, h))
         if learning and weight > 0:
             round(booster, votes, y, p)
             p *= weight
-            record.totals[:] += weight, weight * (y * scores[-1] <= 0)
+            _compared(record.totals, score, scores[-1], float(h[0]), y, weight)
             record.edges[:] += p * y * np.clip(votes, -1, 1)
             record.weights[:] += p
             if settings.sample:
                 for i in range(p.size):
                     p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
+            _corrected(head, scores[-1], h, y, weight)
             committee.learn(x, y, p)
             record.clock[0] += 1
     return np.array(scores)

@@ -29,6 +29,7 @@ from onlineboost.batch import (
 from onlineboost.columns import Columns, Recipe
 from onlineboost.engine import Record, Settings
 from onlineboost.errors import DataError, NotFittedError, ParameterError
+from onlineboost.heads import Head, probabilities
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
 from onlineboost.views import View, grown, pieces, seen
@@ -42,6 +43,7 @@ class Machine:
     committee: Any  # a state of arrays, or N Python objects
     booster: Any
     kernels: tuple[Callable[..., float], Callable[..., None]]
+    head: Head
     record: Record
     compiled: bool
     derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
@@ -53,11 +55,13 @@ class Machine:
         for part in pieces(batch, self.views):
             for view in self.views:
                 part = seen(view, part, learning)
-            scores.append(engine.run_compiled(self.committee, self.booster, self.settings, part, self.record, learning))
+            scores.append(
+                engine.run_compiled(self.committee, self.booster, self.head, self.settings, part, self.record, learning)
+            )
         return np.concatenate(scores) if len(scores) != 1 else scores[0]
 
     def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:
-        parts = self.committee, self.booster, self.kernels, self.settings
+        parts = self.committee, self.booster, self.head, self.kernels, self.settings
         return engine.run_objects(*parts, rows, self.record, learning)
 
 
@@ -102,7 +106,7 @@ class OnlineClassifier(Parameters, ABC):
 
     # ---- learning from arrays
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, verbose: int = 0) -> Self:
         """Forget everything, then learn the rows in order, once.
 
         Parameters
@@ -110,9 +114,16 @@ class OnlineClassifier(Parameters, ABC):
         X : array or SciPy sparse matrix, (rows, features); or a stream of ``onlineboost.readers.open_stream``
         y : any two labels; sorted, the larger is the positive one. A stream holds its own
         sample_weight : weights of at least 0, one per row; a row of weight 0 is passed over
+        verbose : 1 prints what became of it
         """
         self._learn(X, y, None, sample_weight, fresh=True)
+        if verbose:
+            print(f"{self!r} learnt {self.n_seen_:,} examples. {self.verdict()}".rstrip())
         return self
+
+    def verdict(self) -> str:
+        """What is to be said about the learning so far; nothing about a learner alone."""
+        return ""
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning. The first batch must contain both labels, or ``classes`` must name them."""
@@ -262,6 +273,23 @@ class OnlineClassifier(Parameters, ABC):
         answers: NDArray[Any] = np.where(scores >= 0, positive, negative)
         return answers
 
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each of the two labels, in the order of ``classes_``, for each row."""
+        positive = self.probabilities(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Of the positive label, by scores of ``decision_function``."""
+        head = self._check_fitted().head
+        if not self.gives_probabilities:
+            raise NotFittedError("this model comes from a file that kept no probabilities: train it anew")
+        return probabilities(head, scores)
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether there are any: files of older formats did not keep what makes them."""
+        return not any(np.isnan(array).any() for array in self._check_fitted().head)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the rows (of their weight) whose label is predicted."""
         scores, y = self.decision_function(X), np.asarray(y)
@@ -308,6 +336,13 @@ class OnlineClassifier(Parameters, ABC):
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The label for one dict of features; None before anything was learnt."""
         return None if self._machine is None else self._labels.decode(self.decision_one(x))
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """The probability of each label for one dict of features; empty before anything was learnt."""
+        if self._machine is None:
+            return {}
+        positive = float(self.probabilities(np.array([self.decision_one(x)]))[0])
+        return {self._labels.decode(-1.0): 1 - positive, self._labels.decode(1.0): positive}
 
     def decision_one(self, x: Mapping[Any, Any]) -> float:
         """The score for one dict of features."""

@@ -22,7 +22,7 @@ from onlineboost.parameters import Parameters
 
 FORMAT = 3
 _READABLE = (1, 2, 3)
-_SINCE = {"record.edges": 2, "record.weights": 2, "record.totals": 3}  # formats that keep them
+_SINCE = {"record.edges": 2, "record.weights": 2, "record.totals": 3, "head.platt": 3, "head.inverse": 3}  # formats
 _ROWS, _COMPANION = ":rows", "companion:"
 
 
@@ -174,7 +174,7 @@ def _recipe(facts: dict[str, Any]) -> Recipe:
 def state_arrays(machine: Any) -> dict[str, NDArray[Any]]:
     """What a file must hold: every array of the state that cannot be worked out again from the parameters."""
     arrays: dict[str, NDArray[Any]] = {}
-    parts = {"record": machine.record, "committee": machine.committee, "booster": machine.booster}
+    parts = {"record": machine.record, "committee": machine.committee, "booster": machine.booster, "head": machine.head}
     parts |= {f"view{number or ''}": view for number, view in enumerate(machine.views)}
     for part, state in parts.items():
         for name, value in zip(state._fields, state, strict=True):

@@ -23,6 +23,7 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.draws import uniform
+from onlineboost.heads import HeadName
 from onlineboost.parameters import check_one_of
 
 Expert = Literal["vote", "random", "last"]
@@ -103,6 +104,7 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     expert : how the N prefixes of the committee become one answer: their Hedge-weighted "vote", one drawn at "random"
         by those weights (the paper), or the "last", which is the whole committee (Vowpal Wabbit's ``logistic``)
     votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit)
+    head : "vote" (the algorithm's own answer) or "stack" (a logistic regression on the votes, learnt on the way)
     random_state : seed of the sampling and of the random expert
 
     Examples
@@ -121,6 +123,7 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     delivery: Delivery = "auto"
     expert: Expert = "vote"
     votes: Votes = "hard"
+    head: HeadName = "vote"
     random_state: Any = None
 
     @property

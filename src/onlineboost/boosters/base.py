@@ -12,8 +12,10 @@ from onlineboost import dispatch
 from onlineboost.batch import Ints
 from onlineboost.boosters.certificate import Certificate
 from onlineboost.boosters.report import Report
+from onlineboost.boosters.verdict import verdict
 from onlineboost.engine import Settings, new_record
 from onlineboost.errors import ParameterError
+from onlineboost.heads import HEADS, HeadName, new_head
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
@@ -37,6 +39,7 @@ class Booster(OnlineClassifier):
     delivery: Delivery
     random_state: Any
     votes: Votes = "hard"
+    head: HeadName = "vote"
 
     derived: ClassVar[tuple[str, ...]] = ()
     """Fields of the state that follow from the parameters, so that a model file need not hold them."""
@@ -57,12 +60,21 @@ class Booster(OnlineClassifier):
         """Where the mistakes come from, learner by learner; an identity that Online BBM alone has."""
         raise ParameterError("booster", self, "OnlineBBM, whose mistakes the identity of Lemma 3 explains")
 
+    def verdict(self) -> str:
+        """Whether boosting paid, by a paired test on the stream; empty where nobody knows."""
+        machine = self._check_fitted()
+        return verdict(machine.record.totals, self.edges_, machine.maker._member())
+
     def report(self) -> Report:
         """What each learner contributed, as a table (``print``) and as a picture (``.plot(path)``)."""
         machine = self._check_fitted()
         known = machine.settings.hard and not np.isnan(machine.record.totals).any()
         certificate = self.certificate() if known and type(self).certificate is not Booster.certificate else None
-        return Report(type(self).__name__, self.n_seen_, self.edges_, self.weight_sums_, certificate, self._experts())
+        parts = self.edges_, self.weight_sums_, certificate, self._experts(), self.verdict()
+        return Report(type(self).__name__, self.n_seen_, *parts)
+
+    def _new_head(self, n_learners: int) -> Any:
+        return new_head(self.head, n_learners)
 
     def _experts(self) -> Ints | None:
         """The mistakes of the booster's experts, if it has any."""
@@ -78,6 +90,7 @@ class Booster(OnlineClassifier):
         check_count("n_estimators", self.n_estimators)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
+        check_one_of("head", self.head, HEADS)
         member, n = self._member(), int(self.n_estimators)
         sampled = (member.prefers if self.delivery == "auto" else self.delivery) == "sample"
         seed = _seed(self.random_state) if seed is None else seed
@@ -90,7 +103,8 @@ class Booster(OnlineClassifier):
             else member.committee(n, settings.hard, settings.sample)
         )
         views = member.views(n_features) if isinstance(member, Learner) else ()
-        return Machine(settings, committee, booster, self._kernels, new_record(n), compiled, self.derived, views=views)
+        parts = settings, committee, booster, self._kernels, self._new_head(n), new_record(n)
+        return Machine(*parts, compiled, self.derived, views=views)
 
 
 def _seed(random_state: Any) -> int:

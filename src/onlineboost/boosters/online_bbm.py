@@ -18,13 +18,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import njit
+from onlineboost._jit import hot, njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.boosters.certificate import Certificate
 from onlineboost.boosters.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.majority import likeliest, phi0, reachable, weight_norms
 from onlineboost.errors import NotFittedError, ParameterError
+from onlineboost.heads import HeadName
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
@@ -47,13 +48,20 @@ def vote(state: OnlineBBMState, h: Floats) -> float:
 
 @njit
 def round(state: OnlineBBMState, h: Floats, y: float, p: Floats) -> None:
-    N = p.size
+    round_of_group(state, h, y, p, 0, p.size)
+
+
+@hot
+def round_of_group(state: Any, h: Floats, y: float, p: Floats, first: int, last: int) -> None:
+    """A round of the learners from ``first`` to ``last``, as if there were no others."""
+    N = last - first
     s = 0.0  # line 4
     for i in range(1, N + 1):  # line 5
+        at = first + i - 1
         k = int(math.floor((N - i - s + 1) / 2))  # line 7
-        inside = state.low[i - 1] <= k <= state.high[i - 1]
-        p[i - 1] = state.table[state.start[i - 1] + k] if inside else 0.0  # lines 8 and 9
-        s += y * h[i - 1]  # line 6, for the next learner
+        inside = state.low[at] <= k <= state.high[at]
+        p[at] = state.table[state.start[at] + k] if inside else 0.0  # lines 8 and 9
+        s += y * h[at]  # line 6, for the next learner
 
 
 def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> OnlineBBMState:
@@ -112,6 +120,7 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
     coin : probability of heads; "auto" is 1/2 + gamma with weights and 1/2 + gamma/2 with sampling
     normalizer : what weights are divided by: the largest "reachable" one (1 for the first learner, always), the
         largest binomial probability ("mode"), its bound ("lemma"), or nothing ("none")
+    head : "vote" (the algorithm's own answer) or "stack" (a logistic regression on the votes, learnt on the way)
     random_state : seed of the sampling
 
     Examples
@@ -134,6 +143,7 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
     votes: Votes = "hard"
     coin: Coin = "auto"
     normalizer: Normalizer = "reachable"
+    head: HeadName = "vote"
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:

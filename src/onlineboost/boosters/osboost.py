@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from onlineboost._jit import njit
 from onlineboost.batch import Floats
 from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.heads import HeadName
 from onlineboost.parameters import check_between
 
 
@@ -59,7 +60,7 @@ class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
     Parameters
     ----------
     gamma : edge of the weak learners, in (0, 1/2)
-    estimator, n_estimators, delivery, votes, random_state : as for ``OnlineBBM``
+    estimator, n_estimators, delivery, votes, head, random_state : as for ``OnlineBBM``
 
     Examples
     --------
@@ -77,6 +78,7 @@ class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
     _: KW_ONLY
     delivery: Delivery = "auto"
     votes: Votes = "hard"
+    head: HeadName = "vote"
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostState:

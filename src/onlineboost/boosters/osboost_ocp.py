@@ -21,6 +21,7 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
+from onlineboost.heads import HeadName
 
 
 class OSBoostOCPState(NamedTuple):
@@ -69,7 +70,7 @@ class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     Parameters
     ----------
     gamma : edge of the weak learners, in (0, 1/2)
-    estimator, n_estimators, delivery, votes, random_state : as for ``OnlineBBM``
+    estimator, n_estimators, delivery, votes, head, random_state : as for ``OnlineBBM``
 
     Examples
     --------
@@ -87,6 +88,7 @@ class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     _: KW_ONLY
     delivery: Delivery = "auto"
     votes: Votes = "hard"
+    head: HeadName = "vote"
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostOCPState:

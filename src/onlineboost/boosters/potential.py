@@ -24,6 +24,7 @@ from onlineboost.boosters.base import Booster, Delivery
 from onlineboost.boosters.coin import NOTHING, Coin, bias
 from onlineboost.boosters.online_bbm import OnlineBBMState, check_table, round, vote
 from onlineboost.errors import ParameterError
+from onlineboost.heads import HeadName
 
 Named = Literal["zero-one", "fair-ties", "logistic", "hinge", "exponential"]
 Terminal = Named | Callable[[Floats], Floats] | Floats
@@ -44,7 +45,7 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
     ----------
     terminal : the cost Phi_N of a final margin: "zero-one" (then this is Online BBM), "fair-ties" (a tie costs half),
         "logistic", "hinge", "exponential", a function of an array of margins, or its N + 1 values at -N, -N + 2, ..., N
-    estimator, n_estimators, gamma, delivery, coin, random_state : as for ``OnlineBBM``
+    estimator, n_estimators, gamma, delivery, coin, head, random_state : as for ``OnlineBBM``
 
     Examples
     --------
@@ -65,6 +66,7 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
     terminal: Terminal = "zero-one"
     delivery: Delivery = "auto"
     coin: Coin = "auto"
+    head: HeadName = "vote"
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:

@@ -24,6 +24,7 @@ class Report:
     weights: Floats
     certificate: Certificate | None  # of Online BBM with hard votes
     experts: Ints | None  # mistakes of AdaBoost.OL's experts
+    verdict: str  # whether boosting paid
 
     def columns(self) -> dict[str, tuple[Floats | Ints, str]]:
         """What there is to tell about each learner, and how it is written."""
@@ -48,6 +49,8 @@ class Report:
             lines.append(f"{i + 1:>7}{cells}  {'#' * bar}".rstrip())
         if self.certificate is not None:
             lines += ["", str(self.certificate)]
+        if self.verdict:
+            lines += ["", self.verdict]
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> None:

@@ -45,7 +45,7 @@ def evaluate(
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(Picture(title, *curves, loaded.model.edges_), plot)
+        draw(Picture(title, *curves, loaded.model.edges_, result["reliability"]), plot)
         result["plot"] = str(plot)
     print_json(result) if json_output else _print(result)
 
@@ -57,10 +57,10 @@ def measure(
     from onlineboost.cli.load import check_known
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.errors import DataError
-    from onlineboost.evaluate.metrics import Confusion, Curve, LogLoss, Ranking
+    from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Ranking
     from onlineboost.readers import open_stream
 
-    curve, base_curve, confusion, ranking, log_loss = Curve(), Curve(), Confusion(), Ranking(), LogLoss()
+    curve, base_curve, confusion, ranking, calibration = Curve(), Curve(), Confusion(), Ranking(), Calibration()
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for batch in stream:
             if not curve.examples:
@@ -69,9 +69,8 @@ def measure(
             curve.update((scores >= 0) != (batch.y > 0), batch.weight)
             confusion.update(scores, batch.y, batch.weight)
             ranking.update(scores, batch.y, batch.weight)
-            probability = probabilities(model, scores)
-            if probability is not None:
-                log_loss.update(probability, batch.y, batch.weight)
+            if model.gives_probabilities:
+                calibration.update(model.probabilities(scores), batch.y, batch.weight)
             if base is not None:
                 base_curve.update((base.decision_function(batch) >= 0) != (batch.y > 0), batch.weight)
             progress.update(stream, batch.y.size, f", error {curve.error:.4f}")
@@ -83,21 +82,15 @@ def measure(
         "error": curve.error,
         "base_error": base_curve.error if base is not None else None,
         "auc": ranking.auc,
-        "log_loss": log_loss.mean if log_loss.weight else None,
+        "log_loss": calibration.log_loss if calibration.weight else None,
+        "brier": calibration.brier if calibration.weight else None,
+        "calibration_error": calibration.error if calibration.weight else None,
+        "reliability": calibration.line(),
         "labels": model.classes_.tolist(),
         "confusion": confusion.table.tolist(),
         "skipped": stream.skipped,
     }
     return figures, (curve.line(), base_curve.line())
-
-
-def probabilities(model: OnlineClassifier, scores: Any) -> Any:
-    """The chance of the positive label, where the model gives one: a linear learner with logistic loss."""
-    import numpy as np
-
-    from onlineboost import Linear
-
-    return 1 / (1 + np.exp(-scores)) if isinstance(model, Linear) and model.loss == "logistic" else None
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -106,6 +99,8 @@ def _print(result: dict[str, Any]) -> None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     if result["log_loss"] is not None:
         lines.append(("log loss", f"{result['log_loss']:.4f}"))
+        lines.append(("Brier score", f"{result['brier']:.4f}"))
+        lines.append(("calibration error", f"{result['calibration_error']:.4f}"))
     lines.append(("AUC", "needs both labels" if result["auc"] is None else f"{result['auc']:.4f}"))
     if "plot" in result:
         lines.append(("plot", result["plot"]))

@@ -225,3 +225,5 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
         print(f"{name + ':':<20} {value}")
+    if result.get("verdict"):
+        print(f"\n{result['verdict']}")

@@ -54,15 +54,18 @@ def predict(
         for batch in stream:
             if not examples:
                 check_known(loaded.model, batch)
-            scores = loaded.model.decision_function(batch).tolist()
-            write([positive if score >= 0 else negative for score in scores], scores)
+            scores = loaded.model.decision_function(batch)
+            columns = {"label": [positive if score >= 0 else negative for score in scores], "score": scores.tolist()}
+            if loaded.model.gives_probabilities:
+                columns["probability"] = loaded.model.probabilities(scores).tolist()
+            write(columns)
             examples += batch.y.size
             progress.update(stream, batch.y.size)
     if output != "-" and not quiet:
         print(f"{examples:,} answers: {output}", file=sys.stderr)
 
 
-Write = Callable[[list[Any], list[float]], None]
+Write = Callable[[dict[str, list[Any]]], None]
 
 
 @contextmanager
@@ -89,16 +92,21 @@ def _lines(file: TextIO, as_json: bool) -> Write:
     import csv
     import json
 
-    if as_json:
-
-        def write(labels: list[Any], scores: list[float]) -> None:
-            pairs = zip(labels, scores, strict=True)
-            file.writelines(f"{json.dumps({'label': label, 'score': score})}\n" for label, score in pairs)
-
-        return write
     table = csv.writer(file, lineterminator="\n")
-    table.writerow(["label", "score"])
-    return lambda labels, scores: table.writerows(zip(labels, scores, strict=True))
+    begun = False
+
+    def write(columns: dict[str, list[Any]]) -> None:
+        nonlocal begun
+        rows = zip(*columns.values(), strict=True)
+        if as_json:
+            file.writelines(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows)
+            return
+        if not begun:
+            table.writerow(columns)
+            begun = True
+        table.writerows(rows)
+
+    return write
 
 
 @contextmanager
@@ -108,8 +116,8 @@ def _parquet(path: Path) -> Iterator[Write]:
 
     parts: list[Any] = []  # of the writer, which needs the type of the first labels
 
-    def write(labels: list[Any], scores: list[float]) -> None:
-        table = pa.table({"label": labels, "score": scores})
+    def write(columns: dict[str, list[Any]]) -> None:
+        table = pa.table(columns)
         if not parts:
             parts.append(pq.ParquetWriter(path, table.schema))
         parts[0].write_table(table)

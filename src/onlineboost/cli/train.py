@@ -27,6 +27,9 @@ class Algorithm(StrEnum):
     ADABOOST_OL_S = "adaboost-ol-s"
     OSBOOST = "osboost"
     OSBOOST_OCP = "osboost-ocp"
+    ADABOOST_OL_PLUS = "adaboost-ol-plus"
+    DEFENSIVE = "defensive"
+    SAFE = "safe"
     NONE = "none"
 
 
@@ -39,6 +42,11 @@ class Delivery(StrEnum):
 class Votes(StrEnum):
     HARD = "hard"
     REAL = "real"
+
+
+class Head(StrEnum):
+    VOTE = "vote"
+    STACK = "stack"
 
 
 class LearnerKind(StrEnum):
@@ -72,13 +80,19 @@ def train(
     header: o.Header = None,
     separator: o.Separator = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
-    algorithm: Annotated[Algorithm, _in(BOOSTING, "--algorithm", "-a", help="How to boost.")] = Algorithm.BBM,
-    n: Annotated[int, _in(BOOSTING, "--learners", "-n", help="Number of weak learners.", min=1, max=10_000)] = 21,
+    algorithm: Annotated[Algorithm, _in(BOOSTING, "--algorithm", "-a", help="How to boost.")] = Algorithm.SAFE,
+    n: Annotated[
+        int | None,
+        _in(BOOSTING, "--learners", "-n", help="Number of weak learners. (default: 21; safe: 63)", min=1, max=10_000),
+    ] = None,
     gamma: Annotated[float | None, _in(BOOSTING, "--gamma", help="Their edge over guessing. (default: 0.1)")] = None,
     delivery: Annotated[
         Delivery, _in(BOOSTING, "--delivery", help="Weights as importance, or as chances.")
     ] = Delivery.AUTO,
     votes: Annotated[Votes, _in(BOOSTING, "--votes", help="Votes of -1 and +1, or real ones.")] = Votes.HARD,
+    head: Annotated[
+        Head, _in(BOOSTING, "--head", help="Answer by the algorithm's vote, or by a stack on it.")
+    ] = Head.VOTE,
     seed: Annotated[int, _in(BOOSTING, "--seed", help="Of everything random.", min=0)] = 0,
     learner: Annotated[LearnerKind, _in(LEARNER, "--learner", help="What is boosted.")] = LearnerKind.LINEAR,
     learning_rate: Annotated[float, _in(LEARNER, "--learning-rate", help="Size of a step.")] = 0.5,
@@ -137,13 +151,22 @@ def train(
         from onlineboost.evaluate.training import Training
 
         base = _learner(learner, chosen, context.params)
-        settings = {"n": n, "gamma": gamma, "delivery": delivery.value, "votes": votes.value, "seed": seed}
+        settings = {
+            "n": n,
+            "gamma": gamma,
+            "delivery": delivery.value,
+            "votes": votes.value,
+            "head": head.value,
+            "seed": seed,
+        }
         model = _booster(algorithm, base, settings, chosen)
         training = Training(model, base.clone() if baseline and algorithm != Algorithm.NONE else None)
         unfinished = None
         recipe = o.recipe_options(label, weight, drop, categorical, positive, bits)
     job.run(training, files, reading, recipe, unfinished)
     result = job.summary(training)
+    if algorithm != Algorithm.NONE or resume is not None:
+        result["verdict"] = training.model.verdict()
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
         print(f"onlineboost: only one label was met ({known}): there is nothing to tell apart", file=sys.stderr)
@@ -252,31 +275,42 @@ def _pair(text: str) -> tuple[str, str]:
     return first, second
 
 
-def _booster(
-    algorithm: Algorithm, base: OnlineClassifier, settings: dict[str, Any], chosen: set[str]
-) -> OnlineClassifier:
-    from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP
+def _booster(algorithm: Algorithm, base: OnlineClassifier, given: dict[str, Any], chosen: set[str]) -> OnlineClassifier:
+    from onlineboost import (
+        AdaBoostOL,
+        AdaBoostOLPlus,
+        DefensiveBoost,
+        OnlineBBM,
+        OSBoost,
+        OSBoostOCP,
+        SafeBoost,
+    )
 
     if algorithm == Algorithm.NONE:
-        for name in sorted({"n", "gamma", "delivery", "votes"} & chosen):
-            raise ParameterError(*_typed(name, settings[name]), "nothing with --algorithm none, which does not boost")
+        for name in sorted({"n", "gamma", "delivery", "votes", "head"} & chosen):
+            raise ParameterError(*_typed(name, given[name]), "nothing with --algorithm none, which does not boost")
         base._assemble(1)
         return base
-    kinds: dict[str, Any] = {"bbm": OnlineBBM, "osboost": OSBoost, "osboost-ocp": OSBoostOCP}
-    kind = kinds.get(algorithm.value, AdaBoostOL)
-    options: dict[str, Any] = {"delivery": settings["delivery"], "random_state": settings["seed"]}
+    kinds: dict[Algorithm, Any] = {
+        Algorithm.BBM: OnlineBBM,
+        Algorithm.OSBOOST: OSBoost,
+        Algorithm.OSBOOST_OCP: OSBoostOCP,
+        Algorithm.ADABOOST_OL_PLUS: AdaBoostOLPlus,
+        Algorithm.DEFENSIVE: DefensiveBoost,
+        Algorithm.SAFE: SafeBoost,
+    }
+    kind = kinds.get(algorithm, AdaBoostOL)
+    options: dict[str, Any] = {"random_state": given["seed"]}
     if algorithm == Algorithm.ADABOOST_OL_S:
-        if settings["delivery"] == "weight":
+        if given["delivery"] == Delivery.WEIGHT:
             raise ParameterError("--delivery", "weight", "sample, which is what adaboost-ol-s means")
         options["delivery"] = "sample"
-    if settings["gamma"] is not None:
-        if kind is AdaBoostOL:
-            raise ParameterError("--gamma", settings["gamma"], f"nothing: {algorithm.value} finds the edges by itself")
-        options["gamma"] = settings["gamma"]
-    if "votes" in kind._defaults():
-        options["votes"] = settings["votes"]
-    elif "votes" in chosen:
-        raise ParameterError("--votes", settings["votes"], f"nothing: {algorithm.value} has hard votes only")
-    booster: OnlineClassifier = kind(base, settings["n"], **options)
+    for name in sorted({"gamma", "votes", "head", "delivery"} & chosen):
+        option, value = _typed(name, given[name])
+        if name not in kind._defaults():
+            raise ParameterError(option, value, f"nothing: {algorithm.value} has no such choice")
+        options[name] = value
+    n = given["n"] or kind._defaults()["n_estimators"]
+    booster: OnlineClassifier = kind(base, n, **options)
     booster._assemble(1)  # settings are checked before files are opened
     return booster

@@ -127,17 +127,51 @@ class Confusion:
 
 
 @dataclass
-class LogLoss:
-    """Mean of -log of the probability that was given to what happened."""
+class Calibration:
+    """How good probabilities are: log loss, Brier score, and how often what was given p came true.
 
-    total: float = 0.0
-    weight: float = 0.0
+    >>> calibration = Calibration()
+    >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, -1, -1]), np.ones(4))
+    >>> round(calibration.log_loss, 3), round(calibration.brier, 4), round(calibration.error, 4)
+    (0.603, 0.2025, 0.175)
+    >>> calibration.line()  # mean probability, share that came true, weight
+    [(0.3, 0.0, 1.0), (0.8, 0.6667, 3.0)]
+    """
+
+    BINS = 15
+    loss: float = 0.0
+    squares: float = 0.0
+    bins: Floats = field(default_factory=lambda: np.zeros((Calibration.BINS, 3)))  # weight, probability, came true
 
     def update(self, probability: Floats, y: Floats, weight: Floats) -> None:
-        p = np.clip(np.where(y > 0, probability, 1 - probability), 1e-15, 1.0)
-        self.total -= float((weight * np.log(p)).sum())
-        self.weight += float(weight.sum())
+        happened = y > 0
+        p = np.clip(np.where(happened, probability, 1 - probability), 1e-15, 1.0)
+        self.loss -= float((weight * np.log(p)).sum())
+        self.squares += float((weight * (1 - p) ** 2).sum())
+        at = np.minimum((probability * self.BINS).astype(np.int64), self.BINS - 1)
+        for column, values in enumerate((weight, weight * probability, weight * happened)):
+            self.bins[:, column] += np.bincount(at, values, self.BINS)
 
     @property
-    def mean(self) -> float:
-        return self.total / self.weight if self.weight else float("nan")
+    def weight(self) -> float:
+        return float(self.bins[:, 0].sum())
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of -log of the probability that was given to what happened."""
+        return self.loss / self.weight if self.weight else float("nan")
+
+    @property
+    def brier(self) -> float:
+        """Mean of the squared probability that was given to what did not happen."""
+        return self.squares / self.weight if self.weight else float("nan")
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: mean distance of probability and share, over bins of equal width."""
+        return float(np.abs(self.bins[:, 1] - self.bins[:, 2]).sum() / self.weight) if self.weight else float("nan")
+
+    def line(self) -> list[tuple[float, float, float]]:
+        """The reliability curve: for each bin in use, mean probability, share that came true, and weight."""
+        used = self.bins[self.bins[:, 0] > 0]
+        return [(round(p / w, 4), round(t / w, 4), float(w)) for w, p, t in used.tolist()]

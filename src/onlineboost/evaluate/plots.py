@@ -21,6 +21,7 @@ class Picture(NamedTuple):
     curve: list[tuple[int, float]]  # examples, error of the booster
     base_curve: list[tuple[int, float]]
     edges: Floats
+    reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (probability, share that came true, weight)
 
 
 def check_plot(path: Path) -> None:
@@ -50,8 +51,9 @@ def draw(picture: Picture, path: Path) -> None:
 def _figure(picture: Picture) -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    panels = 3 if picture.reliability else 2
+    figure = Figure(figsize=(5 * panels, 4.2), layout="constrained")
+    left, right, *third = figure.subplots(1, panels)
     figure.suptitle(picture.title)
     for curve, name, colour in ((picture.curve, "boosted", _BLUE), (picture.base_curve, "base learner alone", _GREY)):
         if curve:
@@ -64,7 +66,13 @@ def _figure(picture: Picture) -> Any:
     right.bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
     right.axhline(0, color="black", linewidth=0.8)
     right.set(xlabel="weak learner", ylabel="edge over guessing, by its own weights")
-    for axes in (left, right):
+    if picture.reliability:
+        given, true, weight = zip(*picture.reliability, strict=True)
+        third[0].plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)
+        third[0].plot(given, true, color=_BLUE)
+        third[0].scatter(given, true, [5 + 200 * w / max(weight) for w in weight], color=_BLUE)
+        third[0].set(xlabel="probability given", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
+    for axes in (left, right, *third):
         axes.spines[["top", "right"]].set_visible(False)
     return figure
 

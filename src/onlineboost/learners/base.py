@@ -10,6 +10,7 @@ from onlineboost import dispatch
 from onlineboost._jit import njit
 from onlineboost.batch import Floats
 from onlineboost.engine import Settings, new_record
+from onlineboost.heads import new_head
 from onlineboost.model import Machine, OnlineClassifier
 from onlineboost.views import View
 
@@ -93,7 +94,8 @@ class Learner(OnlineClassifier):
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
         committee = self.committee(1, n_features)
         kernels = (vote, round)
-        return Machine(settings, committee, AloneState(1), kernels, new_record(1), True, views=self.views(n_features))
+        parts = settings, committee, AloneState(1), kernels, new_head("vote", 1), new_record(1)
+        return Machine(*parts, compiled=True, views=self.views(n_features))
 
     def _member(self) -> Learner:
         return self

@@ -104,7 +104,7 @@ def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
     shape, size = (rows * slots, bins, 2), rows * slots * bins * 8
     if slots * bins * 8 <= 1 << 15 or not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return np.zeros(shape, np.float32)
-    memory = mmap.mmap(-1, size)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # not shared with a fork
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, np.float32).reshape(shape)
 

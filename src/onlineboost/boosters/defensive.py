@@ -1,0 +1,98 @@
+"""DefensiveBoost: one learner, probabilities by design, an unknown edge (Noarov and Roth, 2026).
+
+| paper | here | meaning |
+| --- | --- | --- |
+| h-hat | mean of ``h`` | what the oracle says, in [-1, 1] |
+| theta, lambda | ``scalars`` | how far to trust the own prediction, and the oracle |
+| mu | ``vote`` | the prediction in [-1, 1]: the root of F, or the end that F points to |
+| F(mu) = (1 + lambda) / 2 h-hat + (1 - lambda) / 2 theta mu | | |
+| r = y - mu | | what is left; the oracle is given the example with weight abs(r) / 2, since its sign is y |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost._jit import njit
+from onlineboost.batch import Floats
+from onlineboost.boosters.base import Booster, Delivery
+from onlineboost.heads import HeadName
+
+_THETA, _LAMBDA = 0, 1
+
+
+class DefensiveState(NamedTuple):
+    scalars: Floats  # [2] theta and lambda, in [-1, 1]
+    squares: Floats  # [2] sums of their squared gradients, from 4 on
+
+
+@njit
+def vote(state: DefensiveState, h: Floats) -> float:
+    theta, trust = state.scalars[_THETA], state.scalars[_LAMBDA]
+    constant, slope = (1 + trust) / 2 * _oracle(h), (1 - trust) / 2 * theta
+    if slope != 0 and abs(constant) <= abs(slope):
+        return float(-constant / slope)
+    return 1.0 if constant >= 0 else -1.0
+
+
+@njit
+def round(state: DefensiveState, h: Floats, y: float, p: Floats) -> None:
+    mu = vote(state, h)
+    r = y - mu
+    theta = state.scalars[_THETA]
+    _step(state, _LAMBDA, (_oracle(h) * r - theta * mu * r) / 2)
+    _step(state, _THETA, mu * r)
+    for i in range(p.size):
+        p[i] = abs(r) / 2
+
+
+@njit
+def _oracle(h: Floats) -> float:
+    total = 0.0
+    for i in range(h.size):
+        total += min(max(h[i], -1.0), 1.0)
+    return total / h.size
+
+
+@njit
+def _step(state: DefensiveState, k: int, gradient: float) -> None:
+    moved = state.scalars[k] + gradient / math.sqrt(state.squares[k])
+    state.scalars[k] = min(max(moved, -1.0), 1.0)
+    state.squares[k] += gradient * gradient
+
+
+@dataclass(eq=False, repr=False)
+class DefensiveBoost(Booster, state=DefensiveState, vote=vote, round=round):
+    """One learner, taught what is left of each label: probabilities by design, and no edge to know.
+
+    Parameters
+    ----------
+    estimator : the weak learner, which should give real votes in [-1, 1]; None is ``Linear()``
+    n_estimators : more than one are averaged
+    delivery, head, random_state : as for ``OnlineBBM``
+
+    Examples
+    --------
+    >>> from onlineboost import DefensiveBoost, Tree
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter()
+    >>> scores = DefensiveBoost(Tree(5)).progressive_fit(X, y)
+    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    0.194
+    """
+
+    votes = "real"
+
+    estimator: Any = None
+    n_estimators: int = 1
+    _: KW_ONLY
+    delivery: Delivery = "weight"
+    head: HeadName = "vote"
+    random_state: Any = None
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> DefensiveState:
+        return DefensiveState(np.zeros(2), np.full(2, 4.0))

@@ -1,0 +1,45 @@
+"""AdaNormalHedge (Luo and Schapire, 2015): experts weighed by their regret, with nothing to tune.
+
+| paper | here | meaning |
+| --- | --- | --- |
+| R | ``regret`` | sum of r, the expected loss of the weighted experts less that of this one |
+| C | ``size`` | sum of abs(r) |
+| Phi(R, C) | exp(max(R, 0)^2 / (3 C)) | potential |
+| w(R, C) | (Phi(R + 1, C + 1) - Phi(R - 1, C + 1)) / 2 | weight |
+"""
+
+from __future__ import annotations
+
+import math
+
+from onlineboost._jit import hot
+from onlineboost.batch import Floats
+
+
+@hot
+def exponent(regret: float, size: float) -> float:
+    """The logarithm of Phi."""
+    positive = regret if regret > 0 else 0.0
+    return positive * positive / (3 * size)
+
+
+@hot
+def largest(regret: Floats, size: Floats) -> float:
+    """The largest exponent of all, by which weights are scaled: they may be beyond any number."""
+    top = 0.0
+    for k in range(regret.size):
+        top = max(top, exponent(regret[k] + 1, size[k] + 1))
+    return top
+
+
+@hot
+def weight(regret: float, size: float, top: float) -> float:
+    """The weight of an expert, times exp(-top)."""
+    return math.exp(exponent(regret + 1, size + 1) - top) - math.exp(exponent(regret - 1, size + 1) - top)
+
+
+@hot
+def learn(regret: Floats, size: Floats, k: int, expected: float, loss: float) -> None:
+    """What an expert is charged, and what was expected."""
+    regret[k] += expected - loss
+    size[k] += abs(expected - loss)
