@@ -25,6 +25,7 @@ PAGE = Path("docs/probabilities.md")
 VW = [sys.executable, "-m", "vowpalwabbit", "--quiet"]
 MODELS: dict[str, OnlineClassifier] = {
     "BBM, linear, stack": OnlineBBM(Linear(standardize=True), head="stack"),
+    "BBM, logistic, real votes, stack": OnlineBBM(Linear("logistic", standardize=True), head="stack", votes="real"),
     "BBM, linear, vote": OnlineBBM(Linear(standardize=True)),
     "SafeBoost, linear": SafeBoost(Linear(standardize=True)),
     "BBM, trees, stack": OnlineBBM(Tree(5), head="stack", random_state=0),

@@ -697,19 +697,34 @@ class DefensiveBoost:
 
 
 class Stacked:
-    """A booster whose answer is a logistic regression on the votes, by AdaGrad."""
+    """A booster whose answer is a logistic regression on the votes, by AdaGrad, calibrated by bins."""
 
     def __init__(self, booster: object, N: int) -> None:
         self.booster = booster
         self.weights, self.squares = [1 / math.sqrt(N)] * N + [0.0], [0.0] * (N + 1)
+        self.bins: dict[int, list[tuple[float, float]]] = {}  # probabilities given, and what became of them
 
-    def score(self, h: list[float]) -> float:
+    def log_odds(self, h: list[float]) -> float:
         return sum(w * x for w, x in zip(self.weights, [*h, 1.0], strict=True))
 
+    def chance(self, h: list[float]) -> float:
+        return min(max(logistic(self.log_odds(h)), 1e-9), 1 - 1e-9)
+
+    def score(self, h: list[float]) -> float:
+        p = self.chance(h)
+        points = []
+        for _, seen in sorted(self.bins.items()):
+            mean, true = sum(q for q, _ in seen) / len(seen), sum(t for _, t in seen)
+            odds = (true + 20 * mean) / (len(seen) - true + 20 * (1 - mean))
+            points.append((mean, math.log(odds) - math.log(mean / (1 - mean))))
+        shift = np.interp(p, [x for x, _ in points], [d for _, d in points]) if points else 0.0
+        return self.log_odds(h) + float(shift)
+
     def learn(self, h: list[float], y: float) -> None:
-        slope = float(y > 0) - logistic(self.score(h))
+        p, true = self.chance(h), float(y > 0)
+        self.bins.setdefault(min(int(p * 16), 15), []).append((p, true))
         for i, x in enumerate([*h, 1.0]):
-            g = slope * x
+            g = (true - p) * x
             self.squares[i] += g * g
             self.weights[i] += 0.05 * g / math.sqrt(self.squares[i]) if self.squares[i] > 0 else 0.0
 

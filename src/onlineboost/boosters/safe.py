@@ -60,6 +60,7 @@ def round(state: SafeState, h: Floats, y: float, p: Floats) -> None:
 class SafeHead(NamedTuple):
     weights: Floats  # of the stack, as those of StackHead
     squares: Floats
+    bins: Floats
     alpha: Floats  # [n_learners] of AdaBoost.OL
     alpha_squares: Floats
     regret: Floats  # [experts]
@@ -69,63 +70,55 @@ class SafeHead(NamedTuple):
 
 @hot
 def answer(head: SafeHead, score: float, h: Floats32) -> float:
-    log_odds = stack_answer(StackHead(head.weights, head.squares), score, h)
-    said = _weighed(head, log_odds, h)
+    log_odds = stack_answer(StackHead(head.weights, head.squares, head.bins), score, h)
+    said = _weighed(head, _opinions(head, log_odds, h))
     if said * log_odds > 0:
         return log_odds
     return _NEXT_TO_NOTHING if said >= 0 else -_NEXT_TO_NOTHING
 
 
 @hot
-def _weighed(head: SafeHead, log_odds: float, h: Floats32) -> float:
+def _opinions(head: SafeHead, log_odds: float, h: Floats32) -> int:
+    """What the experts say: bit k is set if expert k says +1."""
+    groups = head.bounds.size - 1
+    opinions = 1 if h[0] >= 0 else 0
+    total = majorities = alphas = 0.0
+    for g in range(groups):
+        s = 0.0
+        for i in range(head.bounds[g], head.bounds[g + 1]):
+            vote = 1.0 if h[i] >= 0 else -1.0
+            s += vote
+            alphas += head.alpha[i] * vote
+        total += s
+        majorities += 1.0 if s >= 0 else -1.0
+        opinions |= (1 if s >= 0 else 0) << (g + 1)
+    opinions |= (1 if total >= 0 else 0) << (groups + 1)
+    opinions |= (1 if majorities >= 0 else 0) << (groups + 2)
+    opinions |= (1 if log_odds >= 0 else 0) << (groups + 3)
+    return opinions | (1 if alphas >= 0 else 0) << (groups + 4)
+
+
+@hot
+def _weighed(head: SafeHead, opinions: int) -> float:
     """The experts' weighted vote, from -1 to 1."""
     top = hedge.largest(head.regret, head.size)
     total = score = 0.0
     for k in range(head.regret.size):
         w = hedge.weight(head.regret[k], head.size[k], top)
         total += w
-        score += w * _expert(head, k, log_odds, h)
+        score += w if opinions >> k & 1 else -w
     return score / total
 
 
 @hot
-def _expert(head: SafeHead, k: int, log_odds: float, h: Floats32) -> float:
-    groups = head.bounds.size - 1
-    s = 0.0
-    if k == 0:
-        s = float(h[0])
-    elif k <= groups:
-        s = _sum(h, head.bounds[k - 1], head.bounds[k])
-    elif k == groups + 1:
-        s = _sum(h, 0, head.alpha.size)
-    elif k == groups + 2:
-        for g in range(groups):
-            s += 1.0 if _sum(h, head.bounds[g], head.bounds[g + 1]) >= 0 else -1.0
-    elif k == groups + 3:
-        s = log_odds
-    else:
-        for i in range(head.alpha.size):
-            s += head.alpha[i] if h[i] >= 0 else -head.alpha[i]
-    return 1.0 if s >= 0 else -1.0
-
-
-@hot
-def _sum(h: Floats32, first: int, last: int) -> float:
-    """Of hard votes."""
-    s = 0.0
-    for i in range(first, last):
-        s += 1.0 if h[i] >= 0 else -1.0
-    return s
-
-
-@hot
 def correct(head: SafeHead, said: float, h: Floats32, y: float, weight: float) -> None:
-    stack = StackHead(head.weights, head.squares)
-    log_odds = stack_answer(stack, 0.0, h)
-    expected = (1 - y * _weighed(head, log_odds, h)) / 2
+    stack = StackHead(head.weights, head.squares, head.bins)
+    opinions = _opinions(head, stack_answer(stack, 0.0, h), h)
+    expected = (1 - y * _weighed(head, opinions)) / 2
     for k in range(head.regret.size):
-        hedge.learn(head.regret, head.size, k, expected, 0.0 if _expert(head, k, log_odds, h) == y else 1.0)
-    stack_correct(stack, log_odds, h, y, weight)
+        right = (opinions >> k & 1) == (1 if y > 0 else 0)
+        hedge.learn(head.regret, head.size, k, expected, 0.0 if right else 1.0)
+    stack_correct(stack, 0.0, h, y, weight)
     s = 0.0
     for i in range(head.alpha.size):
         z = y if h[i] >= 0 else -y
@@ -182,8 +175,10 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
 
     def _bounds(self, n_learners: int) -> Ints:
         groups = len(self.gammas)
-        if not 1 <= groups <= n_learners:
-            raise ParameterError("n_estimators", n_learners, f"at least {groups}, one for each of the gammas")
+        if not 1 <= groups <= min(n_learners, 50):
+            raise ParameterError(
+                "n_estimators", n_learners, f"at least {groups}, one for each of the gammas, which are 1 to 50"
+            )
         return np.round(np.linspace(0, n_learners, groups + 1)).astype(np.int64)
 
     def _new_head(self, n_learners: int) -> Any:
