@@ -112,10 +112,14 @@ def _rounds(
             y = batch.y[r]
             _round(booster, votes, y, p)
             _compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
+            if batch.weight[r] != 1:
+                for i in range(p.size):
+                    p[i] *= batch.weight[r]
+            # Two short loops, without min and max, whose rules for NaN forbid vector code.
             for i in range(p.size):
-                p[i] *= batch.weight[r]
-                vote = 1.0 if votes[i] > 1 else votes[i]  # not min and max, whose rules for NaN forbid vector code
+                vote = 1.0 if votes[i] > 1 else votes[i]
                 record.edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+            for i in range(p.size):
                 record.weights[i] += p[i]
             if settings.sample:
                 for i in range(p.size):

@@ -151,7 +151,7 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
     >>> X, y = load_letter()
     >>> scores = SafeBoost(Tree(3), random_state=0).progressive_fit(X, y)
     >>> float(((scores >= 0) != (y > 0)).mean().round(3))
-    0.101
+    0.102
     """
 
     estimator: Any = None
