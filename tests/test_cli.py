@@ -342,6 +342,15 @@ def test_inspection_names_the_strongest_features(letters, model, capsys):
     assert "edge of each weak learner" in out
 
 
+def test_inspection_of_trees_says_what_splits_gained(letters, tmp_path, capsys):
+    options = ["--label", "half", "-n", 3, "--learner", "tree", "-q", "-o", tmp_path / "m"]
+    run(capsys, "train", letters / "first.csv", *options)
+    facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json", "--top", 99)[0])
+    assert sum(feature["strength"] for feature in facts["strongest"]) == pytest.approx(1)
+    assert facts["strongest"][0]["feature"].startswith("f")
+    assert "share of what all splits gained" in run(capsys, "inspect", tmp_path / "m")[0]
+
+
 def test_inspection_of_models_made_in_python(tmp_path, capsys):
     model = onlineboost.OnlineBBM(n_estimators=3)
     for k in range(50):

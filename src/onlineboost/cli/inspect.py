@@ -44,6 +44,7 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
         "features": {"bits": columns.recipe.bits} if columns.recipe else {"columns": columns.n},
         "edges": model.edges_.tolist(),
         "strongest": _strongest(model, top),
+        "strength": getattr(model._machine.maker._member(), "strength", ""),
     }
     if columns.recipe:
         facts["reading"] = {name: value for name, value in columns.recipe._asdict().items() if value not in (None, ())}
@@ -106,6 +107,6 @@ def _print(facts: dict[str, Any]) -> None:
     for i, edge in enumerate(facts["edges"], 1):
         print(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
     if facts["strongest"]:
-        print("\nstrongest features: mean weight times largest magnitude")
+        print(f"\nstrongest features: {facts['strength']}")
         for feature in facts["strongest"]:
             print(f"{feature['strength']:>+12.4f}  {feature['feature']}")

@@ -44,6 +44,9 @@ class Learner(OnlineClassifier):
     prefers: ClassVar[Literal["weight", "sample"]]
     """How the learner would rather be told how much an example matters."""
 
+    strength: ClassVar[str] = "mean weight times largest magnitude"
+    """What the numbers of ``strengths`` are."""
+
     def __init_subclass__(
         cls,
         *,

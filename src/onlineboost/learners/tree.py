@@ -53,6 +53,8 @@ class Tree(Binned, Learner, state=TreeState, workspace=workspace, predict=predic
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
 
+    strength: ClassVar[str] = "share of what all splits gained"
+
     max_depth: int = 5
     _: KW_ONLY
     bins: int = 16
