@@ -44,7 +44,7 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
         "features": {"bits": columns.recipe.bits} if columns.recipe else {"columns": columns.n},
         "edges": model.edges_.tolist(),
         "strongest": _strongest(model, top),
-        "strength": getattr(model._machine.maker._member(), "strength", ""),
+        "strength": getattr(model._check_fitted().maker._member(), "strength", ""),
     }
     if columns.recipe:
         facts["reading"] = {name: value for name, value in columns.recipe._asdict().items() if value not in (None, ())}
