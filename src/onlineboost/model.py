@@ -321,9 +321,8 @@ class OnlineClassifier(Parameters, ABC):
             elif machine.compiled:
                 batch = columns.row(x, learning=True, y=sign, weight=float(w))
                 self._grow(machine, columns.n)
-                self._name_features(
-                    machine, {j: str(name) for name, j in islice(reversed(columns.names.items()), len(x))}
-                )
+                newest = islice(reversed(columns.names.items()), len(x)) if machine.views else ()
+                self._name_features(machine, {j: str(name) for name, j in newest})
                 machine.run(batch, True)
             else:
                 row = machine.committee.row(x, columns, labels, True)

@@ -23,7 +23,7 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.draws import uniform
-from onlineboost.heads import HeadName
+from onlineboost.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
 
 Expert = Literal["vote", "random", "last"]
@@ -77,19 +77,10 @@ def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats) -> None:
         p[i] = w  # line 14
         z = y * h[i]  # line 11
         s += state.alpha[i] * z  # line 12
-        w = _logistic(-s)
+        w = logistic(-s)
         state.alpha[i] = min(2.0, max(-2.0, state.alpha[i] + eta * z * w))  # line 13
         advice = y * s  # the vote itself, whose sign is expert i's advice
         state.mistakes[i] += (advice >= 0) != (y > 0)  # line 15
-
-
-@njit
-def _logistic(s: float) -> float:
-    """1 / (1 + exp(-s)), without overflow."""
-    if s >= 0:
-        return 1 / (1 + math.exp(-s))
-    e = math.exp(s)
-    return e / (1 + e)
 
 
 @dataclass(eq=False, repr=False)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import njit
+from onlineboost._jit import hot, njit
 from onlineboost.batch import Floats
 from onlineboost.boosters import hedge
 from onlineboost.boosters.base import Booster, Delivery, Votes
@@ -53,12 +53,17 @@ def round(state: AdaBoostOLPlusState, h: Floats, y: float, p: Floats) -> None:
         z = y * h[i]
         s += state.alpha[i] * z
         w = logistic(-s)
-        g = z * w
-        state.squares[i] += g * g
-        alpha = state.alpha[i] + g / (2 * math.sqrt(1 + state.squares[i]))
-        state.alpha[i] = min(2.0, max(-2.0, alpha))
+        move(state.alpha, state.squares, i, z * w)
         advice = 1.0 if y * s >= 0 else -1.0
         hedge.learn(state.regret, state.size, i, expected, 0.0 if advice == y else 1.0)
+
+
+@hot
+def move(alpha: Floats, squares: Floats, i: int, g: float) -> None:
+    """A step along the gradient g, within [-2, 2]."""
+    squares[i] += g * g
+    moved = alpha[i] + g / (2 * math.sqrt(1 + squares[i]))
+    alpha[i] = 2.0 if moved > 2 else -2.0 if moved < -2 else moved
 
 
 @dataclass(eq=False, repr=False)

@@ -18,7 +18,6 @@ probability.
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from onlineboost import dispatch
 from onlineboost._jit import hot, njit
 from onlineboost.batch import Floats, Floats32, Ints
 from onlineboost.boosters import hedge
+from onlineboost.boosters.adaboost_ol_plus import move
 from onlineboost.boosters.base import Booster, Delivery
 from onlineboost.boosters.coin import bias
 from onlineboost.boosters.online_bbm import round_of_group, weight_table
@@ -123,10 +123,7 @@ def correct(head: SafeHead, said: float, h: Floats32, y: float, weight: float) -
     for i in range(head.alpha.size):
         z = y if h[i] >= 0 else -y
         s += head.alpha[i] * z
-        g = z * logistic(-s)
-        head.alpha_squares[i] += g * g
-        moved = head.alpha[i] + g / (2 * math.sqrt(1 + head.alpha_squares[i]))
-        head.alpha[i] = 2.0 if moved > 2 else -2.0 if moved < -2 else moved
+        move(head.alpha, head.alpha_squares, i, z * logistic(-s))
 
 
 dispatch.register(dispatch.answer, SafeHead, answer)

@@ -90,8 +90,8 @@ class Job:
             self._save(training)
 
     def _pass(self, training: Training, names: list[str], number: int, skip: int, options: dict[str, Any]) -> None:
+        from onlineboost.batch import cut
         from onlineboost.cli.show import Progress, say_skipped
-        from onlineboost.evaluate.training import rows_of
         from onlineboost.readers import open_stream
 
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
@@ -108,7 +108,7 @@ class Job:
                 start = min(max(skip - done, 0), size)
                 while start < size and not self.interrupted:
                     stop = size if self.every is None else min(size, start + self.every - (done + start) % self.every)
-                    training.learn(batch if (start, stop) == (0, size) else rows_of(batch, start, stop), stream)
+                    training.learn(batch if (start, stop) == (0, size) else cut(batch, start, stop), stream)
                     start = stop
                     where = [os.path.realpath(name) if name != "-" else name for name in names]
                     self.place = {"files": where, "pass": number, "rows": done + start, "passes": self.passes}

@@ -50,9 +50,3 @@ class Training:
     def n_features(self) -> int | None:
         """How many different features the model has met."""
         return self.model.n_features_seen()
-
-
-def rows_of(batch: Batch, start: int, stop: int) -> Batch:
-    """Some rows of a batch."""
-    part = slice(start, stop)
-    return batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[part], weight=batch.weight[part])
