@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -639,15 +640,19 @@ class AdaNormalHedge:
     def __init__(self, n: int) -> None:
         self.regret, self.size = [0.0] * n, [0.0] * n
 
-    def weights(self) -> list[float]:
+    def raw_weights(self) -> list[float]:
         def phi(R: float, C: float) -> float:
             return math.exp(max(R, 0) ** 2 / (3 * C))
 
-        w = [(phi(R + 1, C + 1) - phi(R - 1, C + 1)) / 2 for R, C in zip(self.regret, self.size, strict=True)]
+        return [(phi(R + 1, C + 1) - phi(R - 1, C + 1)) / 2 for R, C in zip(self.regret, self.size, strict=True)]
+
+    def weights(self) -> list[float]:
+        w = self.raw_weights()
         return [x / sum(w) for x in w]
 
-    def learn(self, losses: list[float]) -> None:
-        expected = sum(w * loss for w, loss in zip(self.weights(), losses, strict=True))
+    def learn(self, losses: list[float], expected: float | None = None) -> None:
+        if expected is None:
+            expected = sum(w * loss for w, loss in zip(self.weights(), losses, strict=True))
         self.regret = [R + expected - loss for R, loss in zip(self.regret, losses, strict=True)]
         self.size = [C + abs(expected - loss) for C, loss in zip(self.size, losses, strict=True)]
 
@@ -756,3 +761,90 @@ class SafeBoost:
         self.stack.learn(h, y)
         self.adaboost.round(h, y)
         return [p for part, group in zip(self.parts, self.groups, strict=True) for p in group.round(h[part], y)]
+
+
+# ---- streams that change
+
+
+class Adwin:
+    """Bifet and Gavaldà (2007), figure 1, over blocks of 32 examples; buckets: (examples, mistakes), oldest first."""
+
+    def __init__(self, delta: float) -> None:
+        self.delta, self.block, self.buckets = delta, [], []
+
+    def rose(self, mistake: bool) -> bool:
+        self.block.append(mistake)
+        if len(self.block) < 32:
+            return False
+        self.buckets.append((32, sum(self.block)))
+        self.block = []
+        for size in (32 << k for k in range(40)):
+            same = [b for b in self.buckets if b[0] == size]
+            if len(same) > 5:
+                at = self.buckets.index(same[0])
+                self.buckets[at : at + 2] = [(2 * size, same[0][1] + same[1][1])]
+        rose = False
+        while (change := self.change()) != 0:
+            rose |= change > 0
+            del self.buckets[0]
+        return rose
+
+    def change(self) -> float:
+        n, mistakes = (sum(column) for column in zip(*self.buckets, strict=True))
+        v = mistakes / n * (1 - mistakes / n)
+        d = math.log(2 * math.log(n) / self.delta)
+        for cut in range(1, len(self.buckets)):
+            n0, e0 = (sum(column) for column in zip(*self.buckets[:cut], strict=True))
+            n1, e1 = n - n0, mistakes - e0
+            m = 1 / (1 / n0 + 1 / n1)
+            if abs(e1 / n1 - e0 / n0) > math.sqrt(2 * v * d / m) + 2 * d / (3 * m):
+                return e1 / n1 - e0 / n0
+        return 0.0
+
+
+class Platt:
+    """Newton's steps on the logistic loss of one example after the other, with the whole curvature so far."""
+
+    def __init__(self) -> None:
+        self.w, self.curvature = np.zeros(2), np.eye(2)
+
+    def chance(self, score: float) -> float:
+        return logistic(float(self.w @ [score, 1.0]))
+
+    def learn(self, score: float, y: float) -> None:
+        x, p = np.array([score, 1.0]), self.chance(score)
+        self.curvature += p * (1 - p) * np.outer(x, x)
+        self.w += np.linalg.solve(self.curvature, (float(y > 0) - p) * x)
+
+
+class Adaptive:
+    """Any two models, the first of which is made anew at an alarm; rows one at a time."""
+
+    def __init__(self, new_model: Callable[[], Any], fast: Any, delta: float) -> None:
+        self.new_model, self.fast, self.delta = new_model, fast, delta
+        self.model, self.adwin, self.platts = new_model(), Adwin(delta), [Platt(), Platt()]
+        self.lengths = [math.inf, 250, 1000, 4000, 16000]
+        self.hedges = [AdaNormalHedge(2) for _ in self.lengths]
+        self.t, self.alarms = 0, []
+
+    def progressive(self, x: np.ndarray, y: float) -> float:
+        row = x[None, :], np.array([y])
+        scores = [float(m.progressive_fit(*row, classes=[-1, 1])[0]) for m in (self.model, self.fast)]
+        raw = [hedge.raw_weights() for hedge in self.hedges]
+        w = np.array([0.9, 0.1]) * np.sum(raw, axis=0)
+        w /= w.sum()
+        said = sum(share * sign(s) for share, s in zip(w, scores, strict=True))
+        p = sum(share * platt.chance(s) for share, platt, s in zip(w, self.platts, scores, strict=True))
+        odds = math.log(p / (1 - p))
+        for hedge in self.hedges:
+            hedge.learn([float(sign(s) != y) for s in scores], (1 - y * said) / 2)
+        for platt, s in zip(self.platts, scores, strict=True):
+            platt.learn(s, y)
+        self.t += 1
+        self.hedges = [
+            AdaNormalHedge(2) if self.t % n == 0 else h for n, h in zip(self.lengths, self.hedges, strict=True)
+        ]
+        if self.adwin.rose(sign(scores[0]) != y):
+            self.alarms.append(self.t)
+            self.model, self.adwin, self.platts[0] = self.new_model(), Adwin(self.delta), Platt()
+        return odds if odds * said > 0 else 1e-6 * sign(said)

@@ -20,6 +20,7 @@ import onlineboost
 from onlineboost import (
     AdaBoostOL,
     AdaBoostOLPlus,
+    Adaptive,
     Copies,
     DataError,
     DefensiveBoost,
@@ -46,6 +47,8 @@ BOOSTERS = {
     "adaboost-random": lambda *a, **k: AdaBoostOL(*a, expert="random", **k),
     "osboost": OSBoost,
     "ocp": OSBoostOCP,
+    "adaptive": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), delta=0.9),
+    "adaptive-learners": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), reset="learners", delta=0.9),
 }
 COMPILED = {
     "linear": Linear,
@@ -75,7 +78,9 @@ def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
     machine = model._machine
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    states = [machine.committee, machine.booster, machine.head, machine.record, *machine.views]
+    states = [machine.state, machine.windows] if isinstance(model, Adaptive) else []
+    for one in (machine.model, machine.fast) if isinstance(model, Adaptive) else (machine,):
+        states += [one.committee, one.booster, one.head, one.record, one.watch, *one.views]
     while states:
         state = states.pop()
         if isinstance(state, tuple) and hasattr(state, "_fields"):

@@ -15,6 +15,7 @@ from onlineboost import persist as _persist
 from onlineboost.binner import Binner
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
+from onlineboost.boosters.adaptive import Adaptive, Alarm
 from onlineboost.boosters.base import Booster
 from onlineboost.boosters.defensive import DefensiveBoost
 from onlineboost.boosters.online_bbm import OnlineBBM
@@ -43,6 +44,8 @@ def load(path: str | _Path) -> _Any:
 __all__ = [
     "AdaBoostOL",
     "AdaBoostOLPlus",
+    "Adaptive",
+    "Alarm",
     "Binner",
     "Booster",
     "Copies",

@@ -68,6 +68,16 @@ def learn(committee: Any, *arguments: Any) -> None:
 
 
 @generic
+def forget(committee: Any, *arguments: Any) -> None:
+    """``forget(committee, i)``: learner i has learnt nothing."""
+
+
+@generic
+def watch(watch: Any, *arguments: Any) -> None:
+    """``watch(watch, committee, votes, answer, y, example)``: look at votes and answer; learners may have to forget."""
+
+
+@generic
 def vote(booster: Any, *arguments: Any) -> Any:
     """``vote(booster, h)``: the score of the whole committee; the answer is its sign."""
 

@@ -21,6 +21,7 @@ from onlineboost.batch import Batch, Floats, Floats32, Ints
 _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
 _vote, _round = dispatch.vote, dispatch.round
 _answer, _correct = dispatch.answer, dispatch.correct
+_watch = dispatch.watch
 _count = draws.count
 
 VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
@@ -71,7 +72,14 @@ _compared = njit(_compare.py_func)  # type: ignore[attr-defined]
 
 @njit
 def run(
-    committee: Any, booster: Any, head: Any, settings: Settings, batch: Batch, record: Record, learning: bool
+    committee: Any,
+    booster: Any,
+    head: Any,
+    watch: Any,
+    settings: Settings,
+    batch: Batch,
+    record: Record,
+    learning: bool,
 ) -> Floats:
     """Score every row of the batch before its label is used; learn from it if asked."""
     longest = 0
@@ -83,7 +91,7 @@ def run(
     h = np.zeros(room, np.float32)
     p = np.zeros(room)[:n]
     scores = np.empty(batch.y.size)
-    _rounds(committee, booster, head, settings, batch, record, learning, work, h, np.empty(n), p, scores)
+    _rounds(committee, booster, head, watch, settings, batch, record, learning, work, h, np.empty(n), p, scores)
     return scores
 
 
@@ -92,6 +100,7 @@ def _rounds(
     committee: Any,
     booster: Any,
     head: Any,
+    watch: Any,
     settings: Settings,
     batch: Batch,
     record: Record,
@@ -127,6 +136,7 @@ def _rounds(
             _correct(head, scores[r], h, y, batch.weight[r])
             _learn(committee, work, batch, r, h, y, p)
             record.clock[0] += 1
+            _watch(watch, committee, votes, scores[r], y, record.clock[0])
 
 
 # A booster or learner from outside this package may change without our sources changing: it is compiled afresh.
@@ -134,12 +144,19 @@ _run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
 
 
 def run_compiled(
-    committee: Any, booster: Any, head: Any, settings: Settings, batch: Batch, record: Record, learning: bool
+    committee: Any,
+    booster: Any,
+    head: Any,
+    watch: Any,
+    settings: Settings,
+    batch: Batch,
+    record: Record,
+    learning: bool,
 ) -> Floats:
     """``run``, from the disk cache if all that it is made of is this package's own."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     try:
-        return (run if ours else _run_uncached)(committee, booster, head, settings, batch, record, learning)
+        return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)
     except (EOFError, UnpicklingError) as problem:
         raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
 

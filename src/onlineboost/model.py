@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost import engine, persist
+from onlineboost import persist
 from onlineboost.batch import (
     LARGEST,
     Batch,
@@ -27,42 +26,10 @@ from onlineboost.batch import (
     longest_row,
 )
 from onlineboost.columns import Columns, Recipe
-from onlineboost.engine import Record, Settings
 from onlineboost.errors import DataError, NotFittedError, ParameterError
-from onlineboost.heads import Head, probabilities
 from onlineboost.labels import Labels
+from onlineboost.machine import Machine
 from onlineboost.parameters import Parameters
-from onlineboost.views import View, grown, pieces, seen
-
-
-@dataclass
-class Machine:
-    """The working parts of a model: everything that affects the next update."""
-
-    settings: Settings
-    committee: Any  # a state of arrays, or N Python objects
-    booster: Any
-    kernels: tuple[Callable[..., float], Callable[..., None]]
-    head: Head
-    record: Record
-    compiled: bool
-    derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
-    maker: Any = None  # a copy of the model with the parameters that it was made by
-    views: tuple[View, ...] = ()  # what rows pass before the committee sees them
-
-    def run(self, batch: Batch, learning: bool) -> Floats:
-        scores = []
-        for part in pieces(batch, self.views):
-            for view in self.views:
-                part = seen(view, part, learning)
-            scores.append(
-                engine.run_compiled(self.committee, self.booster, self.head, self.settings, part, self.record, learning)
-            )
-        return np.concatenate(scores) if len(scores) != 1 else scores[0]
-
-    def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:
-        parts = self.committee, self.booster, self.head, self.kernels, self.settings
-        return engine.run_objects(*parts, rows, self.record, learning)
 
 
 class OnlineClassifier(Parameters, ABC):
@@ -88,16 +55,6 @@ class OnlineClassifier(Parameters, ABC):
     @abstractmethod
     def _member(self) -> Any:
         """The weak learner, as something that can form a committee."""
-
-    def _grow(self, machine: Machine, n_features: int) -> None:
-        """Room for more features."""
-        if machine.compiled:
-            machine.committee = machine.maker._member().grow(machine.committee, n_features)
-        machine.views = tuple(grown(view, n_features) for view in machine.views)
-
-    def _name_features(self, machine: Machine, names: Mapping[int, str]) -> None:
-        if machine.views:
-            machine.maker._member().name_features(machine.views, names)
 
     def _new_machine(self, n_features: int, seed: int | None = None) -> Machine:
         machine = self._assemble(n_features, seed)
@@ -159,7 +116,7 @@ class OnlineClassifier(Parameters, ABC):
         machine = self._machine if known else self._new_machine(source.n_features)
         assert machine is not None
         if not known:
-            self._name_features(machine, dict(enumerate(source.names or ())))
+            machine.name_features(dict(enumerate(source.names or ())))
             _check_met(machine)
         self._machine, self._labels, self._columns = machine, labels, columns
         return self._run(source, signs, weight, learning=True)
@@ -205,7 +162,7 @@ class OnlineClassifier(Parameters, ABC):
         if stream is not None:
             new = stream.new_names()
             columns.hashed = new | columns.hashed  # of two names the first met is kept
-            self._name_features(machine, new)
+            machine.name_features(new)
         return self._run_batch(batch, learning=True)
 
     def _recipe(self) -> Recipe | None:
@@ -280,15 +237,15 @@ class OnlineClassifier(Parameters, ABC):
 
     def probabilities(self, scores: Floats) -> Floats:
         """Of the positive label, by scores of ``decision_function``."""
-        head = self._check_fitted().head
-        if not self.gives_probabilities:
+        machine = self._check_fitted()
+        if not machine.gives_probabilities:
             raise NotFittedError("this model comes from a file that kept no probabilities: train it anew")
-        return probabilities(head, scores)
+        return machine.probabilities(scores)
 
     @property
     def gives_probabilities(self) -> bool:
         """Whether there are any: files of older formats did not keep what makes them."""
-        return not any(np.isnan(array).any() for array in self._check_fitted().head)
+        return self._check_fitted().gives_probabilities
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the rows (of their weight) whose label is predicted."""
@@ -320,9 +277,9 @@ class OnlineClassifier(Parameters, ABC):
                 self._run_batch(batch._replace(y=np.array([sign]), weight=np.array([float(w)])), True)
             elif machine.compiled:
                 batch = columns.row(x, learning=True, y=sign, weight=float(w))
-                self._grow(machine, columns.n)
-                newest = islice(reversed(columns.names.items()), len(x)) if machine.views else ()
-                self._name_features(machine, {j: str(name) for name, j in newest})
+                machine.grow(columns.n)
+                newest = islice(reversed(columns.names.items()), len(x)) if machine.asks_names else ()
+                machine.name_features({j: str(name) for name, j in newest})
                 machine.run(batch, True)
             else:
                 row = machine.committee.row(x, columns, labels, True)
@@ -358,9 +315,9 @@ class OnlineClassifier(Parameters, ABC):
 
         machine, recipe = self._check_fitted(), self._columns.recipe
         assert recipe is not None
-        named = named and bool(machine.views)
+        named = named and machine.asks_names
         batch, names = row_batch(x, recipe, named)
-        self._name_features(machine, names)
+        machine.name_features(names)
         return batch
 
     def _check_rows(self, longest: Callable[[], int], known: bool) -> None:
@@ -411,15 +368,11 @@ class OnlineClassifier(Parameters, ABC):
 
     def n_features_seen(self) -> int | None:
         """How many different features have been met; None if the learners do not know."""
-        machine = self._check_fitted()
-        found: int | None = machine.maker._member().n_seen(machine.committee) if machine.compiled else None
-        return found
+        return self._check_fitted().n_features_seen
 
     def columns_not_met(self) -> list[str]:
         """Columns that parameters name (``crosses``) and of which no feature is known."""
-        machine = self._check_fitted()
-        names: list[str] = machine.maker._member().not_met(machine.views) if machine.compiled else []
-        return names
+        return self._check_fitted().columns_not_met()
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._machine is not None
@@ -442,7 +395,7 @@ class OnlineClassifier(Parameters, ABC):
 
 def _check_met(machine: Machine) -> None:
     """Arrays have all their columns from the start: those that parameters name must be among them."""
-    for name in machine.maker._member().not_met(machine.views) if machine.compiled else ():
+    for name in machine.columns_not_met():
         raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
 
 

@@ -71,7 +71,7 @@ def _contents(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "names": [[index, columns.hashed[index]] for index in sorted(columns.hashed)],
     }
     arrays: dict[str, NDArray[Any]] = {}
-    for name, array in state_arrays(machine).items():
+    for name, array in machine.arrays().items():
         rows = _used_rows(array)
         if rows is None:
             arrays[name] = np.ascontiguousarray(array)
@@ -133,13 +133,13 @@ def _restore(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any],
         model._labels = Labels()
         model._labels.__setstate__(facts["labels"])
         machine = model._new_machine(model._columns.fixed or 0, int(facts["seed"]))
-        model._grow(machine, model._columns.n)
+        machine.grow(model._columns.n)
         model._machine = machine
     except KeyError as problem:
         raise ModelFileError(path, str(problem.args[0]), "missing") from problem
     except (TypeError, ValueError) as problem:
         raise ModelFileError(path, "description", str(problem)) from problem
-    for name, array in state_arrays(machine).items():
+    for name, array in machine.arrays().items():
         if name not in arrays and name in _SINCE and facts["format"] < _SINCE[name]:
             array[...] = np.nan  # nobody knows
             continue
@@ -169,18 +169,6 @@ def _fill(path: Path, name: str, array: NDArray[Any], arrays: dict[str, NDArray[
 def _recipe(facts: dict[str, Any]) -> Recipe:
     lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
     return Recipe(**{**facts, **lists})
-
-
-def state_arrays(machine: Any) -> dict[str, NDArray[Any]]:
-    """What a file must hold: every array of the state that cannot be worked out again from the parameters."""
-    arrays: dict[str, NDArray[Any]] = {}
-    parts = {"record": machine.record, "committee": machine.committee, "booster": machine.booster, "head": machine.head}
-    parts |= {f"view{number or ''}": view for number, view in enumerate(machine.views)}
-    for part, state in parts.items():
-        for name, value in zip(state._fields, state, strict=True):
-            if isinstance(value, np.ndarray) and (part != "booster" or name not in machine.derived):
-                arrays[f"{part}.{name}"] = value
-    return arrays
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -32,6 +32,13 @@ def grown(view: View, n_features: int) -> View:
     return standardize.grown(view, n_features)
 
 
+def anew(view: View, fresh: View) -> View:
+    """A fresh view in the place of one that was told which features belong to which columns."""
+    if isinstance(view, FeaturesState) and isinstance(fresh, FeaturesState):
+        fresh.column[:] = view.column
+    return fresh
+
+
 def pieces(batch: Batch, views: tuple[View, ...]) -> Iterator[Batch]:
     """The batch in parts small enough for what the views make of them."""
     rows = min((features.piece(view, batch) for view in views if isinstance(view, FeaturesState)), default=batch.y.size)

@@ -19,7 +19,8 @@ from onlineboost.heads import HEADS, HeadName, new_head
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
-from onlineboost.model import Machine, OnlineClassifier
+from onlineboost.machine import Machine
+from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_count, check_one_of
 
 Delivery = Literal["auto", "weight", "sample"]

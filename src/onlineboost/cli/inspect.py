@@ -48,6 +48,8 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
     }
     if columns.recipe:
         facts["reading"] = {name: value for name, value in columns.recipe._asdict().items() if value not in (None, ())}
+    if hasattr(model, "alarms_"):
+        facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     if "curve" in loaded.notes and loaded.notes["curve"]["weight"]:
         facts["progressive_error"] = loaded.notes["curve"]["mistakes"] / loaded.notes["curve"]["weight"]
     if loaded.notes.get("unfinished"):
@@ -64,7 +66,7 @@ def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
 
     from onlineboost.views import names_of_shown
 
-    machine = model._machine
+    machine = getattr(model, "estimator_", model)._machine
     strengths = machine.maker._member().strengths(machine.committee, machine.settings.n_learners)
     if strengths is None:
         return []

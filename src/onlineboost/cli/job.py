@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from onlineboost._jit import compile_seconds
 from onlineboost.atomic import check_target
@@ -30,7 +30,7 @@ class Job:
         self.seconds = 0.0
         self.skipped = 0
         self.first_error: float | None = None
-        self.lines = 0
+        self.lines = self.alarms = 0
         self.place: dict[str, Any] | None = None  # where it stopped; None: at the end
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
@@ -64,7 +64,7 @@ class Job:
         from onlineboost.readers.files import expand
 
         names = expand(files)
-        self.lines = len(training.curve.marks)
+        self.lines, self.alarms = len(training.curve.marks), _n_alarms(training)
         start = _start(unfinished, names)
         self.passes = max(self.passes, start.get("passes", 1))
         began = time.perf_counter() - compile_seconds()
@@ -114,6 +114,7 @@ class Job:
                     self.place = {"files": where, "pass": number, "rows": done + start, "passes": self.passes}
                     if self.every is not None and (done + start) % self.every == 0:
                         self._save(training)
+                    self._say_alarms(training, progress)
                     self._lines(training, progress)
                 done += size
                 progress.update(stream, size, f", error {training.curve.error:.4f}")
@@ -145,6 +146,14 @@ class Job:
         }
         persist.save(training.model, self.output.expanduser(), training.base, notes)
 
+    def _say_alarms(self, training: Training, progress: Any) -> None:
+        """A line whenever the model found that the stream had changed."""
+        new, model = _n_alarms(training) - self.alarms, cast(Any, training.model)
+        for example, learner in model.alarms_[-new:] if new and not self.quiet else ():
+            who = "the model starts anew" if learner is None else f"learner {learner + 1} forgets"
+            progress.line(f"{example:>12,} more mistakes than before: {who}")
+        self.alarms += new
+
     def _lines(self, training: Training, progress: Any) -> None:
         """A line whenever the number of examples has doubled."""
         marks, base = training.curve.marks, training.base_curve.marks
@@ -175,6 +184,7 @@ class Job:
             "gain": training.gain,
             "features": training.n_features,
             "features_per_example": training.entries / max(curve.examples, 1),
+            "alarms": self.alarms,
             "seconds": self.seconds,
             "memory": peak_memory(),
             "skipped": self.skipped,
@@ -198,6 +208,12 @@ def _start(unfinished: dict[str, Any] | None, names: list[str]) -> dict[str, Any
     return unfinished if same else {"pass": 1, "rows": 0}
 
 
+def _n_alarms(training: Training) -> int:
+    """Of a model that is adaptive and has begun."""
+    model: Any = training.model
+    return model.n_alarms_ if hasattr(model, "on_drift") and model.__sklearn_is_fitted__() else 0
+
+
 def print_summary(result: dict[str, Any]) -> None:
     if result["interrupted"]:
         kept = f"what was learnt is kept in {result['output']}" if result["output"] else "nothing was kept: -o MODEL"
@@ -218,6 +234,8 @@ def print_summary(result: dict[str, Any]) -> None:
         base = result["holdout"].get("base_error")
         alone = f" (base learner alone: {base:.4f})" if base is not None else ""
         lines.append(("error on holdout", f"{result['holdout']['error']:.4f}{alone}"))
+    if result["alarms"]:
+        lines.append(("alarms", f"{result['alarms']:,}"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
     lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
     lines.append(("model", result["output"] or "not kept: -o MODEL"))

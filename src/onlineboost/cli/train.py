@@ -93,6 +93,9 @@ def train(
     head: Annotated[
         Head, _in(BOOSTING, "--head", help="Answer by the algorithm's vote, or by a stack on it.")
     ] = Head.VOTE,
+    adaptive: Annotated[
+        bool, _in(BOOSTING, "--adaptive", help="For streams that change: start anew when the error rises.")
+    ] = False,
     seed: Annotated[int, _in(BOOSTING, "--seed", help="Of everything random.", min=0)] = 0,
     learner: Annotated[LearnerKind, _in(LEARNER, "--learner", help="What is boosted.")] = LearnerKind.LINEAR,
     learning_rate: Annotated[float, _in(LEARNER, "--learning-rate", help="Size of a step.")] = 0.5,
@@ -160,12 +163,16 @@ def train(
             "seed": seed,
         }
         model = _booster(algorithm, base, settings, chosen)
+        if adaptive:
+            from onlineboost import Adaptive
+
+            model = Adaptive(model)
         training = Training(model, base.clone() if baseline and algorithm != Algorithm.NONE else None)
         unfinished = None
         recipe = o.recipe_options(label, weight, drop, categorical, positive, bits)
     job.run(training, files, reading, recipe, unfinished)
     result = job.summary(training)
-    if algorithm != Algorithm.NONE or resume is not None:
+    if algorithm != Algorithm.NONE or adaptive or resume is not None:
         result["verdict"] = training.model.verdict()
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
@@ -199,6 +206,8 @@ def _refuse_with_resume(chosen: set[str], values: dict[str, Any]) -> None:
     fixed = {"label", "weight", "drop", "categorical", "positive", "bits", "algorithm", "n", "gamma", "delivery"}
     fixed |= {
         "votes",
+        "head",
+        "adaptive",
         "seed",
         "learner",
         "learning_rate",
@@ -308,7 +317,8 @@ def _booster(algorithm: Algorithm, base: OnlineClassifier, given: dict[str, Any]
     for name in sorted({"gamma", "votes", "head", "delivery"} & chosen):
         option, value = _typed(name, given[name])
         if name not in kind._defaults():
-            raise ParameterError(option, value, f"nothing: {algorithm.value} has no such choice")
+            others = ", such as -a bbm" if name in OnlineBBM._defaults() else ""
+            raise ParameterError(option, value, f"nothing: {algorithm.value} has no such choice; others have{others}")
         options[name] = value
     n = given["n"] or kind._defaults()["n_estimators"]
     booster: OnlineClassifier = kind(base, n, **options)

@@ -11,7 +11,8 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats
 from onlineboost.engine import Settings, new_record
 from onlineboost.heads import new_head
-from onlineboost.model import Machine, OnlineClassifier
+from onlineboost.machine import Machine
+from onlineboost.model import OnlineClassifier
 from onlineboost.views import View
 
 
@@ -39,6 +40,8 @@ class Learner(OnlineClassifier):
     """A compiled weak learner. A subclass names its state class and its three compiled functions:
 
     ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
+
+    A fourth, ``forget=forget``, is needed if single learners shall forget when the stream changes (``Adaptive``).
     """
 
     prefers: ClassVar[Literal["weight", "sample"]]
@@ -54,12 +57,15 @@ class Learner(OnlineClassifier):
         workspace: Callable[..., Any],
         predict: Callable[..., None],
         learn: Callable[..., None],
+        forget: Callable[..., None] | None = None,
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
         dispatch.register(dispatch.workspace, state, workspace)
         dispatch.register(dispatch.predict, state, predict)
         dispatch.register(dispatch.learn, state, learn)
+        if forget is not None:
+            dispatch.register(dispatch.forget, state, forget)
 
     @abstractmethod
     def committee(self, n_learners: int, n_features: int) -> Any:

@@ -14,7 +14,8 @@ from onlineboost.batch import Batch, Dense, Floats, Sparse
 from onlineboost.columns import Columns
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.labels import Labels
-from onlineboost.model import Machine, OnlineClassifier
+from onlineboost.machine import Machine
+from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
 
 
@@ -225,7 +226,7 @@ class _Ours:
 
     def _machine(self, member: OnlineClassifier, x: Batch) -> Machine:
         machine = member._machine = member._machine or member._new_machine(0)
-        member._grow(machine, int(x.indices.max()) + 1 if x.indices.size else 0)
+        machine.grow(int(x.indices.max()) + 1 if x.indices.size else 0)
         return machine
 
 

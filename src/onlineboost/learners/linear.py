@@ -28,14 +28,14 @@ from onlineboost.features import (
     new_features,
 )
 from onlineboost.learners.base import Learner
-from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, learn, predict, workspace
+from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.standardize import new_state
 from onlineboost.views import View
 
 
 @dataclass(eq=False, repr=False)
-class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, learn=learn):
+class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, learn=learn, forget=forget):
     """A linear classifier, the default weak learner: Vowpal Wabbit's, to the last digit.
 
     Parameters

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import hot, njit
+from onlineboost._jit import hot, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.engine import VECTOR
 from onlineboost.learners.losses import squared_gradient, step
@@ -136,6 +136,15 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
                 length2 = _rates_by_power(state, work, indices, lane)
             _steps(state, work, lane, length2, h, target, zeros(state.block))
             _move(state, work, indices, values, lane, zeros(state.block))
+
+
+@lean
+def forget(state: LinearState, i: int) -> None:
+    """All but the scales of the features, which the learners share."""
+    for j in range(state.weights.shape[0]):
+        if state.scale[j] > 0:
+            state.weights[j, 0, i] = state.weights[j, 1, i] = f32(0)
+    state.norm_sum[i] = state.weight_sum[i] = 0.0
 
 
 @hot

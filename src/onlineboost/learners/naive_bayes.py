@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, njit
+from onlineboost._jit import f32, hot, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.bins import check_bins
 from onlineboost.learners.base import Learner
@@ -91,8 +91,20 @@ def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h:
             state.present[slot, c, i] += p[i]
 
 
+@lean
+def forget(state: NaiveBayesState, i: int) -> None:
+    for c in range(2):
+        state.totals[c, i] = 0.0
+        for row in range(state.counts.shape[0]):
+            state.counts[row, c, i] = 0.0
+        for slot in range(state.met[0]):
+            state.present[slot, c, i] = 0.0
+
+
 @dataclass(eq=False, repr=False)
-class NaiveBayes(Binned, Learner, state=NaiveBayesState, workspace=workspace, predict=predict, learn=learn):
+class NaiveBayes(
+    Binned, Learner, state=NaiveBayesState, workspace=workspace, predict=predict, learn=learn, forget=forget
+):
     """How often each label came with each value, multiplied as if features were independent.
 
     Parameters

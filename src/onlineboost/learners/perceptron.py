@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, njit
+from onlineboost._jit import f32, hot, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -56,6 +56,12 @@ def learn(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h:
             state.weights[row, i] = _within(state.weights[row, i] + work.step[i] * x)
 
 
+@lean
+def forget(state: PerceptronState, i: int) -> None:
+    for row in range(state.weights.shape[0]):
+        state.weights[row, i] = f32(0)
+
+
 @hot
 def _within(x: float) -> np.float32:
     """The nearest float32 that is not too large."""
@@ -64,7 +70,7 @@ def _within(x: float) -> np.float32:
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=predict, learn=learn):
+class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=predict, learn=learn, forget=forget):
     """A linear classifier that moves by the example if it was wrong: nothing to tune, and the cheapest there is.
 
     It does not feel the scale of weights: under Online BBM and AdaBoost.OL copies differ by what they are given to see.

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, hot, njit
+from onlineboost._jit import f32, hot, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32
 from onlineboost.draws import uniform
 from onlineboost.errors import ParameterError
@@ -60,8 +60,13 @@ def learn(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: F
     pass
 
 
+@lean
+def forget(state: SimulatedState, i: int) -> None:
+    """It has learnt nothing anyway."""
+
+
 @dataclass(eq=False, repr=False)
-class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=predict, learn=learn):
+class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=predict, learn=learn, forget=forget):
     """Learners that are right with a given probability, each by itself, whatever they are taught.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, hot, njit
+from onlineboost._jit import f32, hot, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.bins import check_bins
 from onlineboost.learners.base import Learner
@@ -78,6 +78,19 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
             _choose(state, i)
 
 
+@lean
+def forget(state: StumpState, i: int) -> None:
+    state.choice[i, 0] = state.choice[i, 1] = -1
+    for c in range(2):
+        state.sides[i, 0, c] = state.sides[i, 1, c] = 0.0
+    for k in range(3):
+        state.totals[i, k] = 0.0
+    for slot in range(state.met[0]):
+        for code in range(state.histograms.shape[1]):
+            state.histograms[i * state.low.size + slot, code, 0] = 0.0
+            state.histograms[i * state.low.size + slot, code, 1] = 0.0
+
+
 @hot
 def _choose(state: StumpState, i: int) -> None:
     """The best split of all that was seen; its sides vote by what they would have seen."""
@@ -90,7 +103,7 @@ def _choose(state: StumpState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class Stump(Binned, Learner, state=StumpState, workspace=workspace, predict=predict, learn=learn):
+class Stump(Binned, Learner, state=StumpState, workspace=workspace, predict=predict, learn=learn, forget=forget):
     """One split, by the feature and the threshold that are best so far; looked for again every few examples.
 
     Parameters

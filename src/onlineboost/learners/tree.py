@@ -15,14 +15,14 @@ from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import new_histograms, some_slots
-from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, learn, predict, workspace
+from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
 
 _MOST_NODES = (1 << 16) - 1
 
 
 @dataclass(eq=False, repr=False)
-class Tree(Binned, Learner, state=TreeState, workspace=workspace, predict=predict, learn=learn):
+class Tree(Binned, Learner, state=TreeState, workspace=workspace, predict=predict, learn=learn, forget=forget):
     """A decision tree that splits as soon as the stream justifies it: the weak learner that gains most from boosting.
 
     Parameters

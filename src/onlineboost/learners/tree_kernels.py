@@ -117,6 +117,21 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
             _learn(state, work, i, work.leaf[i], 1 if y > 0 else 0, p[i])
 
 
+@lean
+def forget(state: TreeState, i: int) -> None:
+    """Back to one leaf. What splits have gained before stays."""
+    for node in range(state.used[i, 0]):
+        if state.nodes[i, node, ROW] >= 0:
+            _release(state, i, node)
+        state.nodes[i, node, SLOT] = -1
+        state.nodes[i, node, CODE] = state.nodes[i, node, CHILD] = state.nodes[i, node, DEPTH] = 0
+        for c in range(2):
+            state.weight[i, node, c] = state.wrong[i, node, c] = 0.0
+        for k in range(4):
+            state.since[i, node, k] = 0.0
+    state.used[i, 0] = 1
+
+
 @hot
 def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float) -> None:
     if state.adaptive and state.nodes[i, node, ROW] >= 0:

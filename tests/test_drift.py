@@ -1,0 +1,317 @@
+"""Streams that change: ADWIN, learners that forget, and the model beside a fast learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import reference
+from numba import njit
+
+import onlineboost
+from onlineboost import (
+    AdaBoostOL,
+    Adaptive,
+    Alarm,
+    Booster,
+    Copies,
+    Linear,
+    NaiveBayes,
+    OnlineBBM,
+    ParameterError,
+    Perceptron,
+    SafeBoost,
+    Stump,
+    Tree,
+    dispatch,
+    drift,
+)
+from onlineboost.datasets import load_letter
+
+LEARNERS = [
+    Linear(),
+    Linear("logistic", standardize=True, power_t=0.4),
+    Linear(bins=8, crosses=True, bits=10),
+    Perceptron(),
+    NaiveBayes(),
+    Stump(),
+    Tree(4, grace=8),
+    Tree(6, max_mb=1, max_slots=256, bins=64),
+]
+
+
+def changing(n: int = 3000, every: int = 700, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A linear rule that becomes its opposite time and again."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    y = np.where(X @ np.arange(1, 6) > 0, 1, -1) * np.where(np.arange(n) // every % 2, -1, 1)
+    return X, y
+
+
+def watched(mistakes: np.ndarray, delta: float) -> list[int]:
+    """The examples of the compiled ADWIN's alarms."""
+    windows = drift.new_windows(1)
+    scores, ones, start, found = np.where(mistakes, -1.0, 1.0), np.ones(len(mistakes)), 0, []
+    while (n := drift.until_alarm(windows, scores[start:], ones[start:], ones[start:], delta, start)) >= 0:
+        start += n
+        found.append(start)
+    assert [example for example, _ in drift.alarms(windows)] == found[-drift.LOG :]
+    return found
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.1, 0.002])
+def test_adwin_is_that_of_the_paper(delta):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rates = np.repeat(rng.choice([0.05, 0.1, 0.3, 0.5], size=12), rng.integers(50, 900, size=12))
+        mistakes = rng.random(len(rates)) < rates
+        slow, expected = reference.Adwin(delta), []
+        for t, mistake in enumerate(mistakes, 1):
+            if slow.rose(bool(mistake)):
+                expected.append(t)
+                slow = reference.Adwin(delta)
+        assert watched(mistakes, delta) == expected
+        assert expected
+
+
+def test_adwin_says_nothing_of_improvement_or_chance():
+    rng = np.random.default_rng(0)
+    falling = rng.random(20_000) < np.linspace(0.5, 0.01, 20_000)
+    assert watched(falling, 0.002) == []
+    assert sum(len(watched(rng.random(20_000) < 0.2, 0.002)) for _ in range(20)) <= 1
+
+
+def test_adwin_sees_a_rise_soon():
+    rng = np.random.default_rng(1)
+    found = watched(rng.random(20_000) < np.where(np.arange(20_000) < 10_000, 0.1, 0.3), 0.002)
+    assert 10_000 < found[0] < 10_400
+
+
+class OneState(NamedTuple):
+    muted: np.ndarray
+
+
+def vote(state, h):
+    return h[1]
+
+
+def round(state, h, y, p):
+    p[:] = 1.0
+    p[1] = 1.0 - state.muted[0]
+
+
+@dataclass(eq=False, repr=False)
+class One(Booster, state=OneState, vote=vote, round=round):
+    """The answer is that of the learner in the middle, which may be kept from learning."""
+
+    estimator: Any = None
+    n_estimators: int = 3
+    delivery: str = "weight"
+    votes: str = "real"
+    muted: float = 0.0
+
+    random_state = 0
+
+    def initial_state(self, n_learners, sampled, seed):
+        return OneState(np.array([self.muted]))
+
+
+@njit
+def forget(committee, i):
+    dispatch.forget(committee, i)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_learner_that_forgot_is_a_new_one(learner):
+    """It goes on as one that was kept from learning till then. Scales and bins come from the others."""
+    X, y = changing(900, every=10_000)
+    forgetful, kept = One(learner), One(learner, muted=1.0)
+    for model in (forgetful, kept):
+        model.partial_fit(X[:600], y[:600])
+    assert not np.array_equal(forgetful.decision_function(X[:600]), kept.decision_function(X[:600]))
+    forget(forgetful._machine.committee, 1)
+    kept._machine.booster.muted[0] = 0
+    scores = forgetful.progressive_fit(X[600:], y[600:])
+    assert np.array_equal(scores, kept.progressive_fit(X[600:], y[600:]))
+    assert len(set(scores.tolist())) > 1  # it learns
+
+
+class ForgottenState(NamedTuple):
+    counts: np.ndarray
+
+
+def count(state, i):
+    state.counts[i] += 1
+
+
+dispatch.register(dispatch.forget, ForgottenState, count)
+
+
+@njit
+def watch(state, committee, votes, answers, y):
+    for t in range(len(y)):
+        dispatch.watch(state, committee, votes[t], answers[t], y[t], t + 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_learners_forget_when_answers_became_worse_too(seed):
+    rng = np.random.default_rng(seed)
+    n, T, delta = 3, 12_000, 0.05
+
+    def rises() -> np.ndarray:
+        """Chances of a mistake that change some times."""
+        return np.repeat(rng.choice([0.1, 0.2, 0.4], size=6), T // 6)
+
+    answers_rise = np.repeat([0.1, 0.4, 0.2, 0.2, 0.4, 0.1], T // 6)
+    chances = np.stack([answers_rise, rises(), np.maximum(answers_rise, rises()), answers_rise], axis=1)
+    votes = np.where(rng.random(chances.shape) < chances, -1.0, 1.0)  # y is 1
+    windows, last = [reference.Adwin(delta / (n + 1)) for _ in range(n + 1)], [0] * (n + 1)
+    expected, lonely = [], 0
+    for t in range(1, T + 1):
+        for k in range(n + 1):
+            if windows[k].rose(bool(votes[t - 1, k] < 0)):
+                last[k] = t
+        for i in range(n):
+            if t % 32 == 0 and last[i] and last[n] and abs(last[i] - last[n]) <= 1024:
+                expected.append((t, i))
+                windows[i], last[i] = reference.Adwin(delta / (n + 1)), 0
+            lonely += last[i] == t
+    state, committee = drift.new_watch(n, delta), ForgottenState(np.zeros(n, np.int64))
+    watch(state, committee, np.ascontiguousarray(votes[:, :n]), votes[:, n].copy(), np.ones(T))
+    assert drift.alarms(state) == expected
+    assert committee.counts.tolist() == [sum(i == k for _, i in expected) for k in range(n)]
+    assert expected
+    assert lonely
+
+
+def test_each_learner_is_watched_by_itself():
+    X, y = changing(4000, every=2000)
+    model = Adaptive(OnlineBBM(Tree(3), 5, delivery="weight"), reset="learners").fit(X, y)
+    assert {alarm.learner for alarm in model.alarms_} == set(range(5))
+    assert all(2000 < alarm.example < 2400 and alarm.example % drift.BLOCK == 0 for alarm in model.alarms_[:5])
+    assert [alarm.example for alarm in model.alarms_] == sorted(alarm.example for alarm in model.alarms_)
+
+
+@pytest.mark.parametrize(
+    "model", [OnlineBBM(Tree(3, grace=8), 5, random_state=1), SafeBoost(Linear(), 6), NaiveBayes()], ids=repr
+)
+def test_adaptive_is_its_slow_twin(model):
+    X, y = changing()
+    events: list[Alarm] = []
+    adaptive = Adaptive(model, delta=0.1, on_drift=events.append)
+    slow = reference.Adaptive(model.clone, Linear(standardize=True, learning_rate=32.0), delta=0.1)
+    expected = [slow.progressive(x, label) for x, label in zip(X, y, strict=True)]
+    np.testing.assert_allclose(adaptive.progressive_fit(X, y), expected, rtol=1e-6, atol=1e-9)
+    assert [Alarm(t, None) for t in slow.alarms] == events == adaptive.alarms_
+    assert len(events) >= 3
+    assert adaptive.n_seen_ == 3000
+
+
+@pytest.mark.parametrize("reset", ["all", "learners"])
+@pytest.mark.parametrize("rows", [1, 100, 1024, 1500])
+def test_batches_and_files_do_not_matter_where_there_are_alarms(reset, rows, tmp_path):
+    """Promises 1 and 2, with a model that starts anew in the midst of a batch."""
+    X, y = changing()
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.5], size=len(y))
+
+    def new(events: list[Alarm]) -> Adaptive:
+        return Adaptive(AdaBoostOL(Tree(3), 5, random_state=2), reset=reset, delta=0.05, on_drift=events.append)
+
+    events: list[Alarm] = []
+    whole, parts = new(events), new([])
+    scores = whole.progressive_fit(X, y, weight)
+    pieces = []
+    for start in range(0, len(y), rows):
+        pieces.append(
+            parts.progressive_fit(
+                X[start : start + rows], y[start : start + rows], weight[start : start + rows], classes=[-1, 1]
+            )
+        )
+        if start == 1500 // rows * rows:
+            parts.decision_function(X[:50])  # changes nothing
+            parts.save(tmp_path / "model")
+            parts = onlineboost.load(tmp_path / "model")
+    assert np.array_equal(np.concatenate(pieces), scores)
+    assert parts.alarms_ == whole.alarms_ == events
+    assert events
+    for file, model in (("whole", whole), ("parts", parts)):
+        model.save(tmp_path / file)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
+
+
+def test_dicts_with_new_features_and_alarms():
+    """A model that starts anew knows all features that were ever met."""
+    X, y = changing(2000)
+    model, columns = Adaptive(OnlineBBM(Linear(), 5), delta=0.1), Adaptive(OnlineBBM(Linear(), 5), delta=0.1)
+    for t, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        model.learn_one({"c": x[0], f"new{t % 40}": 1.0, "a": x[1], "b": x[2]}, label)
+    assert model.n_alarms_ >= 1
+    assert model.n_features_in_ == 43
+    scores = columns.progressive_fit(X, y)
+    assert columns.n_alarms_ and np.isfinite(scores).all()
+
+
+def test_named_crosses_survive_an_alarm():
+    pd = pytest.importorskip("pandas")
+    X, y = changing(2000)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = Adaptive(OnlineBBM(Linear(crosses=[("a", "b")], bits=8), 5), delta=0.1)
+    model.fit(frame, y)
+    assert model.n_alarms_ >= 1
+    assert model.columns_not_met() == []
+    assert (model._machine.model.views[0].column > 0).sum() == 2
+
+
+def test_it_follows_changes_and_costs_next_to_nothing_without():
+    X, y = load_letter()
+
+    def error(model, labels) -> float:
+        return float(((model.progressive_fit(X, labels) >= 0) != (labels > 0)).mean())
+
+    turned = np.where(np.arange(len(y)) < 10_000, y, -y)
+    for reset in ("all", "learners"):
+        model = OnlineBBM(Tree(5), random_state=0)
+        assert error(Adaptive(model, reset=reset), turned) < 0.6 * error(model.clone(), turned)
+        assert error(Adaptive(model, reset=reset), y) < error(model.clone(), y) + 0.001
+
+
+def test_probabilities_of_an_adaptive_model():
+    X, y = changing(every=1000)
+    model = Adaptive(OnlineBBM(Tree(3), 5, random_state=0)).fit(X, y)
+    chances = model.predict_proba(X[-500:])[:, 1]
+    assert np.array_equal(chances >= 0.5, model.predict(X[-500:]) > 0)
+    loss = -np.log(np.where(y[-500:] > 0, chances, 1 - chances)).mean()
+    assert loss < 0.45
+
+
+def test_what_is_inside_can_be_asked():
+    X, y = changing()
+    model = Adaptive(OnlineBBM(Tree(3), 5, random_state=0), delta=0.05).fit(X, y)
+    assert model.n_alarms_ > 1
+    assert f"{model.n_alarms_} alarms: the stream changed." in model.verdict()
+    assert "Boosting" in model.verdict()
+    inside = model.estimator_
+    assert inside.n_seen_ == 3000 - model.alarms_[-1].example
+    assert str(model.report()) == str(inside.report())
+    assert model.n_features_seen() == 5
+    assert "did not change" in Adaptive(OnlineBBM(n_estimators=5)).fit(*load_letter()).verdict()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"reset": "some"}, "reset"),
+        ({"delta": 0}, "delta"),
+        ({"on_drift": 3}, "on_drift"),
+        ({"fast": OnlineBBM()}, "fast"),
+        ({"estimator": "tree"}, "estimator"),
+        ({"estimator": Adaptive()}, "not adaptive already"),
+        ({"estimator": OnlineBBM(Copies(Linear()))}, "compiled learners"),
+        ({"estimator": OnlineBBM(gamma=3.0)}, "gamma"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        Adaptive(**parameters).fit([[0.0], [1.0]], [0, 1])
