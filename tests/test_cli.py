@@ -157,6 +157,28 @@ def test_standard_input(letters, tmp_path):
 # ---- resume, checkpoints, interruption
 
 
+def test_an_adaptive_model_says_when_the_stream_changed(letters, tmp_path, capsys):
+    lines = (letters / "first.csv").read_text().splitlines()
+    turned = [line.replace("A-M", "x").replace("N-Z", "A-M").replace("x", "N-Z") for line in lines[2001:]]
+    (tmp_path / "first.csv").write_text("\n".join(lines[:2001]) + "\n")
+    (tmp_path / "turned.csv").write_text("\n".join([lines[0], *turned]) + "\n")
+    options = ("--label", "half", "-n", 5, "-a", "bbm", "--learner", "tree", "--adaptive")
+    both = tmp_path / "first.csv", tmp_path / "turned.csv"
+    out, err = run(capsys, "train", *both, *options, "-o", tmp_path / "m")
+    said = re.findall(r"([\d,]+) more mistakes than before: the model starts anew", err)
+    assert said and all(2000 < int(number.replace(",", "")) < 2500 for number in said[:1])
+    assert f"alarms: {'':>12} {len(said)}" in out
+    assert "the stream changed" in out
+    facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
+    assert [f"{alarm['example']:,}" for alarm in facts["alarms"]] == said
+    assert run(capsys, "inspect", tmp_path / "m")[0].startswith("Adaptive, 4,000 examples learnt")
+    # The same in two steps: alarms of the first step are not said again.
+    run(capsys, "train", both[0], *options, "-o", tmp_path / "half")
+    _, err = run(capsys, "train", both[1], "--resume", tmp_path / "half")
+    assert re.findall(r"([\d,]+) more mistakes", err) == said
+    assert (tmp_path / "half").read_bytes() == (tmp_path / "m").read_bytes()
+
+
 def test_resuming_with_other_files_is_training_on_both(letters, tmp_path, capsys):
     both = [letters / "first.csv", letters / "second.csv"]
     run(capsys, "train", *both, "--label", "half", "-n", 3, "-q", "-o", tmp_path / "whole")

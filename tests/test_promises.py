@@ -189,7 +189,7 @@ def test_same_seed_same_run(booster, learner, stream):
     """Promise 3; and another seed draws otherwise."""
     X, y = stream
     first, second, other = (make(booster, learner, "sample") for _ in range(3))
-    other.set_params(random_state=4)
+    other.set_params(**{"estimator__random_state" if booster.startswith("adaptive") else "random_state": 4})
     assert np.array_equal(first.progressive_fit(X, y), second.progressive_fit(X, y))
     assert everything(first) == everything(second)
     other.fit(X, y)

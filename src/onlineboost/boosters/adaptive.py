@@ -295,7 +295,13 @@ class Adaptive(OnlineClassifier):
         return machine
 
     def _model(self) -> Any:
-        return SafeBoost() if self.estimator is None else self.estimator.clone()
+        if self.estimator is None:
+            return SafeBoost()
+        if not isinstance(self.estimator, OnlineClassifier):
+            raise ParameterError("estimator", self.estimator, "a booster or a learner of onlineboost")
+        if isinstance(self.estimator, Adaptive):
+            raise ParameterError("estimator", self.estimator, "a model that is not adaptive already")
+        return self.estimator.clone()
 
     def _member(self) -> Any:
         return self._model()._member()
@@ -308,10 +314,6 @@ class Adaptive(OnlineClassifier):
         check_between("delta", self.delta, 0, 1)
         if self.on_drift is not None and not callable(self.on_drift):
             raise ParameterError("on_drift", self.on_drift, "a function of an Alarm, or None")
-        if self.estimator is not None and not isinstance(self.estimator, OnlineClassifier):
-            raise ParameterError("estimator", self.estimator, "a booster or a learner of onlineboost")
-        if isinstance(self.estimator, Adaptive):
-            raise ParameterError("estimator", self.estimator, "a model that is not adaptive already")
         member = self._member()
         if isinstance(member, Copies):
             raise ParameterError("estimator", self.estimator, "a booster of compiled learners, such as Linear or Tree")
