@@ -181,16 +181,23 @@ class OSBoost:
         p, z, w = [], 0.0, 1.0
         for i in range(self.N):
             p.append(w)
-            z = z + y * h[i] - self.theta
-            w = min((1 - self.gamma) ** (z / 2), 1)
+            z = self.carried(z) + y * h[i] - self.theta
+            w = (1 - self.gamma) ** (z / 2) if z > 0 else 1
         return p
+
+    def carried(self, z: float) -> float:
+        return z
 
 
 class OSBoostOCP(OSBoost):
-    def __init__(self, N: int, gamma: float) -> None:
+    def __init__(self, N: int, gamma: float, as_authors: bool = False) -> None:
         super().__init__(N, gamma)
         self.alpha = [1 / N] * N
         self.t = 0
+        self.as_authors = as_authors
+
+    def carried(self, z: float) -> float:
+        return z + z if self.as_authors else z  # their z += z + ...
 
     def score(self, h: list[float]) -> float:
         return sum(a * x for a, x in zip(self.alpha, h, strict=True))
@@ -199,7 +206,7 @@ class OSBoostOCP(OSBoost):
         p = super().round(h, y)
         self.t += 1
         if y * self.score(h) < self.theta:
-            eta = math.sqrt(2) / math.sqrt(self.N * self.t)
+            eta = (1 if self.as_authors else math.sqrt(2)) / math.sqrt(self.N * self.t)
             self.alpha = nearest_on_simplex([a + eta * y * x for a, x in zip(self.alpha, h, strict=True)])
         return p
 

@@ -88,6 +88,11 @@ ALGORITHMS = {
         lambda n, g, d: reference.OSBoostOCP(n, g),
         False,
     ),
+    "ocp-authors": (
+        lambda n, g, d: OSBoostOCP(Scripted(), n, g, delivery=d, as_authors=True, random_state=5),
+        lambda n, g, d: reference.OSBoostOCP(n, g, as_authors=True),
+        False,
+    ),
 }
 
 

@@ -33,18 +33,18 @@ def vote(state: OSBoostState, h: Floats) -> float:
 
 
 @njit
-def smooth_weights(theta: float, log_base: float, h: Floats, y: float, p: Floats) -> None:
+def smooth_weights(theta: float, log_base: float, carry: float, h: Floats, y: float, p: Floats) -> None:
     z = 0.0
     w = 1.0
     for i in range(h.size):
         p[i] = w
-        z += y * h[i] - theta
+        z = carry * z + (y * h[i] - theta)
         w = min(math.exp(log_base * z), 1.0)
 
 
 @njit
 def round(state: OSBoostState, h: Floats, y: float, p: Floats) -> None:
-    smooth_weights(state.theta, state.log_base, h, y, p)
+    smooth_weights(state.theta, state.log_base, 1.0, h, y, p)
 
 
 def smooth_constants(gamma: float) -> tuple[float, float]:

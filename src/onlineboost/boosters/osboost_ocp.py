@@ -6,7 +6,8 @@
 | theta - y alpha.h, if positive | | the hinge loss whose gradient is followed |
 | eta_t = sqrt(2) / sqrt(N t) | ``eta`` | diameter of the simplex over the largest gradient, over sqrt(t) |
 
-The weights of the examples are OSBoost's.
+The weights of the examples are OSBoost's. The authors' code for Vowpal Wabbit, never merged, had ``z += z + y h - theta``,
+which doubles what was before, and steps without the sqrt(2): probably the paper's table was made by it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from onlineboost._jit import njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
+from onlineboost.errors import ParameterError
 from onlineboost.heads import HeadName
 
 
@@ -29,6 +31,8 @@ class OSBoostOCPState(NamedTuple):
     t: Ints  # [1] rounds so far
     theta: float
     log_base: float
+    carry: float  # of z from learner to learner; 2 is the mistake
+    rate: float  # of the steps, sqrt(2)
 
 
 @njit
@@ -41,10 +45,10 @@ def vote(state: OSBoostOCPState, h: Floats) -> float:
 
 @njit
 def round(state: OSBoostOCPState, h: Floats, y: float, p: Floats) -> None:
-    smooth_weights(state.theta, state.log_base, h, y, p)
+    smooth_weights(state.theta, state.log_base, state.carry, h, y, p)
     state.t[0] += 1
     if y * vote(state, h) < state.theta:
-        eta = math.sqrt(2.0) / math.sqrt(h.size * state.t[0])
+        eta = state.rate / math.sqrt(h.size * state.t[0])
         for i in range(h.size):
             state.alpha[i] += eta * y * h[i]
         project_to_simplex(state.alpha)
@@ -70,6 +74,7 @@ class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     Parameters
     ----------
     gamma : edge of the weak learners, in (0, 1/2)
+    as_authors : whether to do as the authors' code for Vowpal Wabbit did, with its mistake
     estimator, n_estimators, delivery, votes, head, random_state : as for ``OnlineBBM``
 
     Examples
@@ -88,9 +93,13 @@ class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     _: KW_ONLY
     delivery: Delivery = "auto"
     votes: Votes = "hard"
+    as_authors: bool = False
     head: HeadName = "vote"
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostOCPState:
         alpha = np.full(n_learners, 1 / n_learners)
-        return OSBoostOCPState(alpha, np.zeros(1, np.int64), *smooth_constants(self.gamma))
+        if not isinstance(self.as_authors, bool | np.bool_):
+            raise ParameterError("as_authors", self.as_authors, "True or False")
+        variant = (2.0, 1.0) if self.as_authors else (1.0, math.sqrt(2.0))
+        return OSBoostOCPState(alpha, np.zeros(1, np.int64), *smooth_constants(self.gamma), *variant)
