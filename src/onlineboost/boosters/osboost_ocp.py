@@ -6,8 +6,9 @@
 | theta - y alpha.h, if positive | | the hinge loss whose gradient is followed |
 | eta_t = sqrt(2) / sqrt(N t) | ``eta`` | diameter of the simplex over the largest gradient, over sqrt(t) |
 
-The weights of the examples are OSBoost's. The authors' code for Vowpal Wabbit, never merged, had ``z += z + y h - theta``,
-which doubles what was before, and steps without the sqrt(2): probably the paper's table was made by it.
+The weights of the examples are OSBoost's. The authors' code for Vowpal Wabbit, never merged, had
+``z += z + y h - theta``, which doubles what was before, and steps without the sqrt(2). It probably made the paper's
+table.
 """
 
 from __future__ import annotations
