@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from onlineboost.cli.convert import convert
+from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
@@ -50,6 +51,7 @@ def about(
 
 for command in (train, predict, evaluate, inspect, convert):
     app.command(no_args_is_help=True)(command)
+app.command()(datasets)
 
 
 @app.command()

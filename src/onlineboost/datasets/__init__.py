@@ -1,5 +1,8 @@
-"""Real data to try things on."""
+"""Real data to try things on: the sets of the paper, where they come from, and what the paper found on them."""
 
+from onlineboost.datasets.dataset import Dataset
 from onlineboost.datasets.letter import load_letter
+from onlineboost.datasets.places import download, find, get, load
+from onlineboost.datasets.sets import SETS
 
-__all__ = ["load_letter"]
+__all__ = ["SETS", "Dataset", "download", "find", "get", "load", "load_letter"]

