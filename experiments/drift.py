@@ -47,7 +47,8 @@ def changing(stream: Batch) -> tuple[list[str], dict[str, Floats], list[int]]:
     lines.append("| --- |" + " ---: |" * 6)
     shown, alarms = {}, []
     for name, model in MODELS.items():
-        found = {key: run(variant, stream) for key, variant in (made := variants(model)).items()}
+        made = variants(model)
+        found = {key: run(variant, stream) for key, variant in made.items()}
         whole = made["all"]
         assert isinstance(whole, Adaptive)
         if not shown:
@@ -68,7 +69,9 @@ def stationary(streams: dict[str, Batch], progress: Progress) -> list[str]:
             errors = {key: run(variant, stream)[0].mean() for key, variant in variants(MODELS[kind]).items()}
             costs = {reset: errors[reset] - errors["alone"] for reset in RESETS}
             worst = {reset: max(worst[reset], costs[reset]) for reset in RESETS}
-            lines.append(f"| {name} | {kind} | {errors['alone']:.4f} | " + " | ".join(f"{c:+.4f}" for c in costs.values()) + " |")
+            lines.append(
+                f"| {name} | {kind} | {errors['alone']:.4f} | " + " | ".join(f"{c:+.4f}" for c in costs.values()) + " |"
+            )
         progress.advance(task)
     return [*lines, "| **worst** | | | " + " | ".join(f"**{cost:+.4f}**" for cost in worst.values()) + " |"]
 
@@ -96,7 +99,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rows", type=int, default=100_000)
     options = parser.parse_args()
-    elec = joined(list(open_stream(datasets.find("elec"))))
+    elec = joined(list(open_stream(datasets.find("elec", options.data))))
     with Progress(transient=True) as progress:
         task = progress.add_task("elec", total=None)
         table, mistakes, alarms = changing(elec)
@@ -104,16 +107,16 @@ def main() -> None:
         sets = {name: shuffled(whole, options.rows, seed=0) for name, whole in load_all(options.data).items()}
         costs = stationary(sets, progress)
     draw(mistakes, alarms, PICTURE)
-    text = "\n".join([*INTRODUCTION, *table, "", *FROM_THEN_ON, *costs, ""])
-    PAGE.write_text(text.replace("ROWS", f"{options.rows:,}"))
+    text = "\n".join([INTRODUCTION, *table, THEN.replace("ROWS", f"{options.rows:,}"), *costs, ""])
+    PAGE.write_text(text)
     print(text)
 
 
 INTRODUCTION = """# Streams that change
 
-Made by `python experiments/drift.py`. `Adaptive(model)` puts a fast learner beside a model, follows whoever was better
-of late, and lets the model start anew (`reset="all"`) or single weak learners forget (`reset="learners"`) when ADWIN
-finds that mistakes have become more:
+Made by `python experiments/drift.py`. `Adaptive(model)` puts a fast learner beside a model, follows whoever was
+better of late, and lets the model start anew (`reset="all"`) or single weak learners forget (`reset="learners"`) when
+ADWIN finds that mistakes have become more:
 
 ```python
 from onlineboost import Adaptive, SafeBoost, Tree
@@ -127,17 +130,17 @@ On the command line: `onlineboost train stream.csv --label up --adaptive`, which
 
 elec: 45,312 half hours of an electricity market, in the order of time; whether the price goes up, from six numbers,
 without labels of the past. Progressive 0-1 error:
-""".split("\n")
+"""
 
-FROM_THEN_ON = """Most of the gain is the fast learner's: prices go up or down for hours, and who learns with steps of 32 follows.
-With `fast=Linear()` and the like there is less of it.
+THEN = """
+Most of the gain is the fast learner's: prices go up or down for hours, and who learns with steps of 32 follows.
 
 ![error over time](drift.svg)
 
 ## Streams that do not
 
 The sets of the paper, shuffled, at most ROWS rows. Error alone, and what adapting adds to it:
-""".split("\n")
+"""
 
 
 if __name__ == "__main__":

