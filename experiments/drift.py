@@ -2,7 +2,7 @@
 
 Progressive 0-1 error in one pass; docs/drift.md and docs/drift.svg hold what is found.
 
-    python experiments/drift.py [--data ../shared/data] [--rows 100000]
+    python experiments/drift.py [--data ../shared/data] [--rows 50000]
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def draw(mistakes: dict[str, Floats], alarms: list[int], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, default=50_000)
     options = parser.parse_args()
     elec = joined(list(open_stream(datasets.find("elec", options.data))))
     with Progress(transient=True) as progress:
