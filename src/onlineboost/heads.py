@@ -159,10 +159,12 @@ def chance(log_odds: float) -> float:
 @hot
 def shift(head: StackHead, p: float) -> float:
     """How far the log odds are to be moved: what the bins on both sides of p say, by how near they are."""
-    low = high = int(p * BINS)
-    while low >= 0 and (head.bins[low, 0] == 0 or head.curve[low, 0] > p):
+    low = int(p * BINS)
+    low -= 1 if head.curve[low, 0] > p else 0
+    high = low + 1
+    while low >= 0 and head.bins[low, 0] == 0:
         low -= 1
-    while high < BINS and (head.bins[high, 0] == 0 or head.curve[high, 0] <= p):
+    while high < BINS and head.bins[high, 0] == 0:
         high += 1
     if low < 0 or high == BINS:
         at = high if low < 0 else low

@@ -56,5 +56,6 @@ def share(regret: Floats, size: Floats, shares: Floats) -> None:
         heard = regret[k] > -1 and exponent(regret[k] + 1, size[k] + 1) > top - _NEXT_TO_NOTHING
         shares[k] = weight(regret[k], size[k], top) if heard else 0.0
         total += shares[k]
+    scale = 1 / total
     for k in range(regret.size):
-        shares[k] /= total
+        shares[k] *= scale
