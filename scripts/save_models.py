@@ -24,6 +24,9 @@ MODELS = {
     "stump": ob.OnlineBBM(ob.Stump(), 5, random_state=1),
     "bayes": ob.OnlineBBM(ob.NaiveBayes(), 5),
     "binned": ob.OnlineBBM(ob.Linear(bins=8, crosses=[(0, 1)], bits=6), 5),
+    "stack": ob.OnlineBBM(n_estimators=5, head="stack"),
+    "safe": ob.SafeBoost(n_estimators=9, random_state=1),
+    "defensive": ob.DefensiveBoost(),
 }
 
 STREAMED = {"stream": ob.AdaBoostOL(ob.Linear(standardize=True), 5, random_state=1)}

@@ -750,13 +750,17 @@ class SafeBoost:
         ends = [round(N * k / len(coins)) for k in range(len(coins) + 1)]
         self.parts = [slice(a, b) for a, b in pairwise(ends)]
         self.groups = [OnlineBBM(part.stop - part.start, b) for part, b in zip(self.parts, coins, strict=True)]
-        self.stack, self.adaboost = Stacked(None, N), AdaBoostOLPlus(N)
+        self.stack, self.adaboost = Stacked(None, N), AdaBoostOLPlus(1 + len(coins))
         self.hedge = AdaNormalHedge(len(coins) + 5)
 
+    def boosted(self, h: list[float]) -> list[float]:
+        """The votes that AdaBoost.OL weighs: the base learner's and the groups'."""
+        return [sign(h[0]), *(sign(sum(h[part])) for part in self.parts)]
+
     def experts(self, h: list[float]) -> list[float]:
-        majorities = [sign(sum(h[part])) for part in self.parts]
-        alphas = sum(a * v for a, v in zip(self.adaboost.alpha, h, strict=True))
-        return [sign(h[0]), *majorities, *map(sign, (sum(h), sum(majorities), self.stack.score(h), alphas))]
+        votes = self.boosted(h)
+        alphas = sum(a * v for a, v in zip(self.adaboost.alpha, votes, strict=True))
+        return [*votes, *map(sign, (sum(h), sum(votes[1:]), self.stack.score(h), alphas))]
 
     def score(self, h: list[float]) -> float:
         said = sum(w * e for w, e in zip(self.hedge.weights(), self.experts(h), strict=True))
@@ -766,7 +770,7 @@ class SafeBoost:
     def round(self, h: list[float], y: float) -> list[float]:
         self.hedge.learn([float(e != y) for e in self.experts(h)])
         self.stack.learn(h, y)
-        self.adaboost.round(h, y)
+        self.adaboost.round(self.boosted(h), y)
         return [p for part, group in zip(self.parts, self.groups, strict=True) for p in group.round(h[part], y)]
 
 

@@ -19,6 +19,7 @@ from onlineboost import (
     NotFittedError,
     OnlineBBM,
     PotentialBoost,
+    SafeBoost,
 )
 
 SAVED = Path(__file__).parent / "saved"
@@ -137,7 +138,7 @@ def rewrite(path: Path, target: Path, change) -> None:
 @pytest.mark.parametrize(
     ("field", "change", "message"),
     [
-        ("format", lambda f: f.update(format=99), "format: is 99, expected at most 3: upgrade onlineboost"),
+        ("format", lambda f: f.update(format=99), "format: is 99, expected at most 4: upgrade onlineboost"),
         ("class", lambda f: f.update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: f.pop("class"), "class: missing"),
         ("params", lambda f: f["params"].update(n_estimators=0), "n_estimators=0: expected a whole number"),
@@ -159,6 +160,13 @@ def test_a_description_that_makes_no_sense(saved, tmp_path, field, change, messa
     rewrite(saved, tmp_path / "m", change)
     with pytest.raises(ModelFileError, match=message):
         onlineboost.load(tmp_path / "m")
+
+
+def test_safe_boosting_of_older_formats_is_to_be_trained_anew(stream, tmp_path):
+    SafeBoost(n_estimators=3).fit(*stream).save(tmp_path / "m")
+    rewrite(tmp_path / "m", tmp_path / "old", lambda facts: facts.update(format=3))
+    with pytest.raises(ModelFileError, match="format: is 3, and SafeBoost has changed since: train it anew"):
+        onlineboost.load(tmp_path / "old")
 
 
 def test_folders(saved, tmp_path):

@@ -12,19 +12,22 @@ the probability: what came true in a bin shifts the log odds there.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from onlineboost import dispatch
-from onlineboost._jit import hot
+from onlineboost._jit import hot, njit
 from onlineboost.batch import Floats, Floats32
+from onlineboost.simd import load, splat, sqrt, store, total, widen, within, zeros
 
 HeadName = Literal["vote", "stack"]
 HEADS: tuple[HeadName, ...] = ("vote", "stack")
 RATE, LARGEST_VOTE = 0.05, 8.0
 _TINY = 1e-300  # where no gradient was yet there is nothing to divide by
 BINS, DOUBT, MOST = 16, 20.0, 1e5  # a bin's own opinion counts as so many examples; beyond so many it forgets half
+
+_BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for what is left over
 
 
 class VoteHead(NamedTuple):
@@ -36,6 +39,7 @@ class StackHead(NamedTuple):
     weights: Floats  # [n_learners + 1] the last is the offset
     squares: Floats  # of their gradients
     bins: Floats  # [BINS, 3] of the probabilities given: weight, sum of probabilities, weight of what came true
+    curve: Floats  # [BINS, 2] mean probability, and how far the log odds move there; follows from the bins
 
 
 Head: TypeAlias = VoteHead | StackHead
@@ -48,16 +52,14 @@ def new_head(name: HeadName, n_learners: int) -> Head:
 def new_stack(n_learners: int) -> StackHead:
     weights = np.full(n_learners + 1, 1 / math.sqrt(n_learners))
     weights[-1] = 0
-    return StackHead(weights, np.zeros(n_learners + 1), np.zeros((BINS, 3)))
+    return StackHead(weights, np.zeros(n_learners + 1), np.zeros((BINS, 3)), np.zeros((BINS, 2)))
 
 
 @hot
 def logistic(s: float) -> float:
     """1 / (1 + exp(-s)), without overflow."""
-    if s >= 0:
-        return 1 / (1 + math.exp(-s))
-    e = math.exp(s)
-    return e / (1 + e)
+    e = math.exp(-abs(s))
+    return (1.0 if s >= 0 else e) / (1 + e)
 
 
 @hot
@@ -81,76 +83,118 @@ def vote_correct(head: VoteHead, score: float, h: Floats32, y: float, weight: fl
 
 @hot
 def stack_answer(head: StackHead, score: float, h: Floats32) -> float:
-    log_odds = _log_odds(head, h)
-    return log_odds + _shift(head.bins, _chance(log_odds))
+    raw = log_odds(head, h)
+    return raw + shift(head, chance(raw))
 
 
 @hot
 def stack_correct(head: StackHead, score: float, h: Floats32, y: float, weight: float) -> None:
+    learn_stack(head, chance(log_odds(head, h)), h, y, weight)
+
+
+@hot
+def learn_stack(head: StackHead, p: float, h: Floats32, y: float, weight: float) -> None:
+    """The stack learns what came true, and its calibrator too, where it had said p."""
     n = head.weights.size - 1
-    p = _chance(_log_odds(head, h))
     true = 1.0 if y > 0 else 0.0
-    k = min(int(p * BINS), BINS - 1)
+    k = int(p * BINS)
     if head.bins[k, 0] > MOST:
         for j in range(3):
             head.bins[k, j] /= 2
     head.bins[k, 0] += weight
     head.bins[k, 1] += weight * p
     head.bins[k, 2] += weight * true
+    _bend(head.bins, head.curve, k)
     slope = weight * (true - p)
-    for i in range(n):  # without a branch, so that it becomes vector code
-        gradient = slope * _bounded(h[i])
-        head.squares[i] += gradient * gradient
-        head.weights[i] += RATE * gradient / math.sqrt(head.squares[i] + _TINY)
+    whole = n // len(_HALF) * len(_HALF)
+    _step(head, slope, h, 0, whole, _HALF)
+    _step(head, slope, h, whole, n, _ALONE)
     head.squares[n] += slope * slope
     head.weights[n] += RATE * slope / math.sqrt(head.squares[n] + _TINY)
 
 
 @hot
-def _log_odds(head: StackHead, h: Floats32) -> float:
-    n = head.weights.size - 1
-    total = head.weights[n]
-    for i in range(n):
-        total += head.weights[i] * _bounded(h[i])
-    return float(total)
+def _step(head: StackHead, slope: float, h: Floats32, first: int, last: int, block: Any) -> None:
+    """AdaGrad for the weights from ``first`` to ``last``."""
+    zero = widen(zeros(block))
+    for i in range(first, last, len(block)):
+        gradient = splat(slope, zero) * _votes(h, i, zeros(block))
+        squares = load(head.squares, i, zero) + gradient * gradient
+        change = splat(RATE, zero) * gradient / sqrt(squares + splat(_TINY, zero))
+        store(head.squares, i, squares)
+        store(head.weights, i, load(head.weights, i, zero) + change)
 
 
 @hot
-def _chance(log_odds: float) -> float:
+def log_odds(head: StackHead, h: Floats32) -> float:
+    """The stack's own opinion."""
+    n = head.weights.size - 1
+    whole = n // len(_BLOCK) * len(_BLOCK)
+    by_blocks = _weighed(head.weights, h, 0, whole, _BLOCK)
+    return float(head.weights[n] + (by_blocks + _weighed(head.weights, h, whole, n, _ALONE)))
+
+
+@hot
+def _weighed(weights: Floats, h: Floats32, first: int, last: int, block: Any) -> float:
+    sums = widen(zeros(block))
+    for i in range(first, last, len(block)):
+        sums += load(weights, i, sums) * _votes(h, i, zeros(block))
+    return float(total(sums))
+
+
+@hot
+def _votes(h: Floats32, i: int, zero: Any) -> Any:
+    """As many votes as ``zero`` has lanes."""
+    return widen(within(load(h, i, zero), splat(LARGEST_VOTE, zero)))
+
+
+@hot
+def chance(log_odds: float) -> float:
     """The probability, away from 0 and 1."""
     p = logistic(log_odds)
-    p = 1e-9 if p < 1e-9 else p
-    return 1 - 1e-9 if p > 1 - 1e-9 else p
+    p = p if p > 1e-9 else 1e-9  # also where there is no number: p chooses a bin
+    return p if p < 1 - 1e-9 else 1 - 1e-9
 
 
 @hot
-def _shift(bins: Floats, p: float) -> float:
+def shift(head: StackHead, p: float) -> float:
     """How far the log odds are to be moved: what the bins on both sides of p say, by how near they are."""
-    low = high = -1
+    low = int(p * BINS)
+    low -= 1 if head.curve[low, 0] > p else 0
+    high = low + 1
+    while low >= 0 and head.bins[low, 0] == 0:
+        low -= 1
+    while high < BINS and head.bins[high, 0] == 0:
+        high += 1
+    if low < 0 or high == BINS:
+        at = high if low < 0 else low
+        return float(head.curve[at, 1]) if at < BINS else 0.0
+    a, b = head.curve[low, 0], head.curve[high, 0]
+    near = (p - a) / (b - a)
+    return float((1 - near) * head.curve[low, 1] + near * head.curve[high, 1])
+
+
+def curve_of(bins: Floats) -> Floats:
+    """The whole curve."""
+    curve = np.zeros((BINS, 2))
+    _bend_all(bins, curve)
+    return curve
+
+
+@njit
+def _bend_all(bins: Floats, curve: Floats) -> None:
     for k in range(BINS):
         if bins[k, 0] > 0:
-            if bins[k, 1] <= p * bins[k, 0]:
-                low = k
-            elif high < 0:
-                high = k
-    if low < 0 or high < 0:
-        return _shift_of(bins, max(low, high)) if low >= 0 or high >= 0 else 0.0
-    a, b = bins[low, 1] / bins[low, 0], bins[high, 1] / bins[high, 0]
-    near = (p - a) / (b - a)
-    return float((1 - near) * _shift_of(bins, low) + near * _shift_of(bins, high))
+            _bend(bins, curve, k)
 
 
 @hot
-def _shift_of(bins: Floats, k: int) -> float:
+def _bend(bins: Floats, curve: Floats, k: int) -> None:
+    """The point of the curve that bin k gives."""
     weight, true = bins[k, 0], bins[k, 2]
     p = bins[k, 1] / weight
-    return math.log((true + DOUBT * p) / (weight - true + DOUBT * (1 - p))) - math.log(p / (1 - p))
-
-
-@hot
-def _bounded(h: float) -> float:
-    h = LARGEST_VOTE if h > LARGEST_VOTE else h
-    return -LARGEST_VOTE if h < -LARGEST_VOTE else h
+    curve[k, 0] = p
+    curve[k, 1] = math.log((true + DOUBT * p) * (1 - p) / ((weight - true + DOUBT * (1 - p)) * p))
 
 
 dispatch.register(dispatch.answer, VoteHead, vote_answer)

@@ -17,12 +17,15 @@ from onlineboost._jit import njit
 from onlineboost.atomic import replacing
 from onlineboost.columns import Columns, Recipe
 from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from onlineboost.heads import curve_of
 from onlineboost.labels import Labels
 from onlineboost.parameters import Parameters
 
-FORMAT = 3
-_READABLE = (1, 2, 3)
+FORMAT = 4
+_READABLE = (1, 2, 3, 4)
 _SINCE = {"record.edges": 2, "record.weights": 2, "record.totals": 3, "head.platt": 3, "head.inverse": 3}  # formats
+_SINCE |= {"head.curve": 4}
+_ANEW = {"SafeBoost": 4}  # what such a class had learnt in older formats is not what it learns now
 _ROWS, _COMPANION = ":rows", "companion:"
 
 
@@ -123,6 +126,9 @@ def load_all(path: str | Path, kinds: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def _restore(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any], kinds: dict[str, Any]) -> Any:
+    format, kind = facts["format"], facts.get("class", "")
+    if format < _ANEW.get(kind, 0):
+        raise ModelFileError(path, "format", f"is {format}, and {kind} has changed since: train it anew")
     try:
         model = _build({"class": facts["class"], "params": facts["params"]}, kinds)
         fixed, names, headings = facts["columns"]
@@ -140,8 +146,8 @@ def _restore(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any],
     except (TypeError, ValueError) as problem:
         raise ModelFileError(path, "description", str(problem)) from problem
     for name, array in machine.arrays().items():
-        if name not in arrays and name in _SINCE and facts["format"] < _SINCE[name]:
-            array[...] = np.nan  # nobody knows
+        if name not in arrays and name in _SINCE and format < _SINCE[name]:
+            array[...] = curve_of(arrays["head.bins"]) if name == "head.curve" else np.nan  # nobody knows
             continue
         _fill(path, name, array, arrays)
     return model

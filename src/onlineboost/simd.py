@@ -137,6 +137,34 @@ def larger(typing: Any, first: Any, second: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def within(typing: Any, lanes: Any, limit: Any) -> Any:
+    """The lanes, none farther from zero than ``limit`` has them."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x, most = args
+        least = builder.fneg(most)
+        x = builder.select(builder.fcmp_ordered(">", x, most), most, x)
+        return builder.select(builder.fcmp_ordered("<", x, least), least, x)
+
+    return lanes(lanes, limit), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def total(typing: Any, lanes: Any) -> Any:
+    """The sum of a power of two of lanes: of the two halves, of the halves of that, and so on."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        (x,), width = args, lanes.width
+        while width > 1:
+            width //= 2
+            halves = (ir.Constant(ir.VectorType(_I32, width), list(range(k, k + width))) for k in (0, width))
+            x = builder.fadd(*(builder.shuffle_vector(x, x, half) for half in halves))
+        return builder.extract_element(x, ir.Constant(_I32, 0))
+
+    return _KINDS[lanes.bits][1](lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def any_positive(typing: Any, lanes: Any) -> Any:
     """Whether a lane is above zero."""
 
@@ -148,6 +176,23 @@ def any_positive(typing: Any, lanes: Any) -> Any:
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [test])
 
     return types.boolean(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def signs(typing: Any, lanes: Any) -> Any:
+    """A whole number in which bit i is set if lane i is not below zero."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        test = builder.fcmp_ordered(">=", args[0], ir.Constant(lanes.vector, None))
+        return builder.zext(builder.bitcast(test, ir.IntType(lanes.width)), ir.IntType(64))
+
+    return types.uint64(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def count_ones(typing: Any, number: Any) -> Any:
+    """How many bits are set."""
+    return types.int64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
 @intrinsic  # type: ignore[untyped-decorator]

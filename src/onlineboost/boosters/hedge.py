@@ -15,6 +15,8 @@ import math
 from onlineboost._jit import hot
 from onlineboost.batch import Floats
 
+_NEXT_TO_NOTHING = 40.0  # exp(-40) is beyond the digits of a sum in which there is a 1
+
 
 @hot
 def exponent(regret: float, size: float) -> float:
@@ -43,3 +45,17 @@ def learn(regret: Floats, size: Floats, k: int, expected: float, loss: float) ->
     """What an expert is charged, and what was expected."""
     regret[k] += expected - loss
     size[k] += abs(expected - loss)
+
+
+@hot
+def share(regret: Floats, size: Floats, shares: Floats) -> None:
+    """The experts' weights, divided by their sum. Those next to nothing are nothing: most, and an exponential each."""
+    top = largest(regret, size)
+    total = 0.0
+    for k in range(regret.size):
+        heard = regret[k] > -1 and exponent(regret[k] + 1, size[k] + 1) > top - _NEXT_TO_NOTHING
+        shares[k] = weight(regret[k], size[k], top) if heard else 0.0
+        total += shares[k]
+    scale = 1 / total
+    for k in range(regret.size):
+        shares[k] *= scale

@@ -9,7 +9,7 @@ weighed by AdaNormalHedge:
 | each group | its majority |
 | the sum, the majority | of all learners; of the groups |
 | the stack | a logistic regression on all real votes (``heads.py``) |
-| AdaBoost.OL | the vote of all learners, weighed by alphas that gradient descent finds |
+| AdaBoost.OL | the vote of the base learner and the groups, weighed by alphas that gradient descent finds |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
 The score is the stack's log odds where the answer has their sign, else next to nothing: logistic(score) is a
@@ -24,25 +24,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost import dispatch
-from onlineboost._jit import hot, njit
+from onlineboost._jit import hot, njit, u64
 from onlineboost.batch import Floats, Floats32, Ints
 from onlineboost.boosters import hedge
 from onlineboost.boosters.adaboost_ol_plus import move
 from onlineboost.boosters.base import Booster, Delivery
 from onlineboost.boosters.coin import bias
-from onlineboost.boosters.online_bbm import round_of_group, weight_table
+from onlineboost.boosters.online_bbm import OnlineBBMState, weight_table
 from onlineboost.errors import ParameterError
-from onlineboost.heads import StackHead, logistic, new_stack, stack_answer, stack_correct
+from onlineboost.heads import StackHead, chance, learn_stack, log_odds, logistic, new_stack, shift, stack_answer
 from onlineboost.parameters import check_between
+from onlineboost.simd import count_ones, load, signs, zeros
 
 _NEXT_TO_NOTHING = 1e-6
+_EVERY_BIT = u64(0xFFFFFFFFFFFFFFFF)
+_BLOCK, _ALONE = (0,) * 8, (0,)
 
 
 class SafeState(NamedTuple):
-    table: Floats  # as those of OnlineBBMState, one group after the other
-    start: Ints
-    low: Ints
-    high: Ints
+    table: Floats  # the weights of Online BBM for each learner by how many before it in its group were right
     bounds: Ints  # [groups + 1] the first learner of each group
 
 
@@ -53,24 +53,38 @@ def vote(state: SafeState, h: Floats) -> float:
 
 @njit
 def round(state: SafeState, h: Floats, y: float, p: Floats) -> None:
+    _round(state, h, y, p)
+
+
+@hot
+def _round(state: SafeState, h: Floats, y: float, p: Floats) -> None:
+    at = u64(0)
     for g in range(state.bounds.size - 1):
-        round_of_group(state, h, y, p, state.bounds[g], state.bounds[g + 1])
+        first, last = state.bounds[g], state.bounds[g + 1]
+        votes, weights = h[first:last], p[first:last]
+        right = u64(0)
+        for i in range(last - first):
+            weights[i] = state.table[at + right]
+            right += u64(1) if y * votes[i] > 0 else u64(0)
+            at += u64(i + 1)
 
 
 class SafeHead(NamedTuple):
     weights: Floats  # of the stack, as those of StackHead
     squares: Floats
     bins: Floats
-    alpha: Floats  # [n_learners] of AdaBoost.OL
+    curve: Floats
+    alpha: Floats  # [1 + groups] of AdaBoost.OL
     alpha_squares: Floats
     regret: Floats  # [experts]
     size: Floats
+    shares: Floats  # what each expert's vote counts; follows from the two before
     bounds: Ints
 
 
 @hot
 def answer(head: SafeHead, score: float, h: Floats32) -> float:
-    log_odds = stack_answer(StackHead(head.weights, head.squares, head.bins), score, h)
+    log_odds = stack_answer(_stack(head), score, h)
     said = _weighed(head, _opinions(head, log_odds, h))
     if said * log_odds > 0:
         return log_odds
@@ -78,56 +92,90 @@ def answer(head: SafeHead, score: float, h: Floats32) -> float:
 
 
 @hot
+def _stack(head: SafeHead) -> StackHead:
+    return StackHead(head.weights, head.squares, head.bins, head.curve)
+
+
+@hot
 def _opinions(head: SafeHead, log_odds: float, h: Floats32) -> int:
     """What the experts say: bit k is set if expert k says +1."""
-    groups = head.bounds.size - 1
+    groups, n = head.bounds.size - 1, head.bounds[head.bounds.size - 1]
     opinions = 1 if h[0] >= 0 else 0
-    total = majorities = alphas = 0.0
-    for g in range(groups):
-        s = 0.0
-        for i in range(head.bounds[g], head.bounds[g + 1]):
-            vote = 1.0 if h[i] >= 0 else -1.0
-            s += vote
-            alphas += head.alpha[i] * vote
-        total += s
-        majorities += 1.0 if s >= 0 else -1.0
-        opinions |= (1 if s >= 0 else 0) << (g + 1)
-    opinions |= (1 if total >= 0 else 0) << (groups + 1)
-    opinions |= (1 if majorities >= 0 else 0) << (groups + 2)
+    g = first = votes = total = majorities = 0
+    for start in range(0, n, 64):
+        positive = _signs(h, start, min(start + 64, n))
+        while g < groups and head.bounds[g + 1] <= start + 64:  # the group ends here
+            last = head.bounds[g + 1]
+            mine = _EVERY_BIT >> u64(start + 64 - last)
+            votes += count_ones(positive & mine)
+            positive &= ~mine
+            majority = 1 if 2 * votes >= last - first else 0
+            g += 1
+            opinions |= majority << g
+            majorities += majority
+            total += votes
+            first, votes = last, 0
+        votes += count_ones(positive)
+    alphas = 0.0
+    for k in range(groups + 1):
+        alphas += head.alpha[k] if opinions >> k & 1 else -head.alpha[k]
+    opinions |= (1 if 2 * total >= n else 0) << (groups + 1)
+    opinions |= (1 if 2 * majorities >= groups else 0) << (groups + 2)
     opinions |= (1 if log_odds >= 0 else 0) << (groups + 3)
     return opinions | (1 if alphas >= 0 else 0) << (groups + 4)
 
 
 @hot
+def _signs(h: Floats32, first: int, last: int) -> Any:
+    """Bit i is set if vote ``first + i`` is not negative, for at most 64 votes."""
+    found = u64(0)
+    whole = (last - first) // len(_BLOCK) * len(_BLOCK)
+    for i in range(0, whole, len(_BLOCK)):
+        found |= signs(load(h, first + i, zeros(_BLOCK))) << u64(i)
+    for i in range(whole, last - first):
+        found |= signs(load(h, first + i, zeros(_ALONE))) << u64(i)
+    return found
+
+
+@hot
 def _weighed(head: SafeHead, opinions: int) -> float:
     """The experts' weighted vote, from -1 to 1."""
-    top = hedge.largest(head.regret, head.size)
-    total = score = 0.0
-    for k in range(head.regret.size):
-        w = hedge.weight(head.regret[k], head.size[k], top)
-        total += w
-        score += w if opinions >> k & 1 else -w
-    return score / total
+    score = 0.0
+    for k in range(head.shares.size):
+        score += head.shares[k] if opinions >> k & 1 else -head.shares[k]
+    return score
 
 
 @hot
 def correct(head: SafeHead, said: float, h: Floats32, y: float, weight: float) -> None:
-    stack = StackHead(head.weights, head.squares, head.bins)
-    opinions = _opinions(head, stack_answer(stack, 0.0, h), h)
+    stack = _stack(head)
+    raw = log_odds(stack, h)
+    p = chance(raw)
+    opinions = _opinions(head, raw + shift(stack, p), h)
     expected = (1 - y * _weighed(head, opinions)) / 2
     for k in range(head.regret.size):
         right = (opinions >> k & 1) == (1 if y > 0 else 0)
         hedge.learn(head.regret, head.size, k, expected, 0.0 if right else 1.0)
-    stack_correct(stack, 0.0, h, y, weight)
+    hedge.share(head.regret, head.size, head.shares)
+    learn_stack(stack, p, h, y, weight)
     s = 0.0
-    for i in range(head.alpha.size):
-        z = y if h[i] >= 0 else -y
-        s += head.alpha[i] * z
-        move(head.alpha, head.alpha_squares, i, z * logistic(-s))
+    for k in range(head.alpha.size):
+        z = y if opinions >> k & 1 else -y
+        s += head.alpha[k] * z
+        move(head.alpha, head.alpha_squares, k, z * logistic(-s))
 
 
 dispatch.register(dispatch.answer, SafeHead, answer)
 dispatch.register(dispatch.correct, SafeHead, correct)
+
+
+def _rows(group: OnlineBBMState) -> list[Floats]:
+    """The table of Online BBM, with the zeros outside it, by votes that were right: k is N // 2 less these."""
+    rows, N = [], group.start.size
+    for i, (start, low, high) in enumerate(zip(group.start, group.low, group.high, strict=True)):
+        k = N // 2 - np.arange(i + 1)
+        rows.append(np.where((low <= k) & (k <= high), group.table[start + np.clip(k, low, high)], 0.0))
+    return rows
 
 
 @dataclass(eq=False, repr=False)
@@ -151,6 +199,8 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
     0.102
     """
 
+    derived = SafeState._fields
+
     estimator: Any = None
     n_estimators: int = 63
     _: KW_ONLY
@@ -160,15 +210,11 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> SafeState:
         bounds = self._bounds(n_learners)
-        groups = []
+        rows: list[Floats] = []
         for gamma, size in zip(self.gammas, np.diff(bounds).tolist(), strict=True):
             check_between("gammas", gamma, 0, 0.5)
-            groups.append(weight_table(size, bias("auto", gamma, sampled), "reachable", hard=True))
-        offsets = np.cumsum([0, *(group.table.size for group in groups)])
-        starts = [group.start + offset for group, offset in zip(groups, offsets[:-1], strict=True)]
-        tables, _, lows, highs = zip(*groups, strict=True)
-        table, start, low, high = (np.concatenate(parts) for parts in (tables, starts, lows, highs))
-        return SafeState(table, start, low, high, bounds)
+            rows += _rows(weight_table(size, bias("auto", gamma, sampled), "reachable", hard=True))
+        return SafeState(np.concatenate(rows), bounds)
 
     def _bounds(self, n_learners: int) -> Ints:
         groups = len(self.gammas)
@@ -179,7 +225,8 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
         return np.round(np.linspace(0, n_learners, groups + 1)).astype(np.int64)
 
     def _new_head(self, n_learners: int) -> Any:
-        stack = new_stack(n_learners)
-        experts = len(self.gammas) + 5
-        zeros = (np.zeros(n_learners), np.zeros(n_learners), np.zeros(experts), np.zeros(experts))
-        return SafeHead(*stack, *zeros, self._bounds(n_learners))
+        groups = len(self.gammas)
+        alpha, experts = np.zeros(1 + groups), np.zeros(groups + 5)
+        shares = np.full(experts.size, 1 / experts.size)
+        parts = alpha, alpha.copy(), experts, experts.copy(), shares
+        return SafeHead(*new_stack(n_learners), *parts, bounds=self._bounds(n_learners))
