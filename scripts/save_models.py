@@ -27,6 +27,7 @@ MODELS = {
     "stack": ob.OnlineBBM(n_estimators=5, head="stack"),
     "safe": ob.SafeBoost(n_estimators=9, random_state=1),
     "defensive": ob.DefensiveBoost(),
+    "adaptive": ob.Adaptive(ob.OnlineBBM(ob.Tree(3), 5, random_state=1), reset="learners"),
 }
 
 STREAMED = {"stream": ob.AdaBoostOL(ob.Linear(standardize=True), 5, random_state=1)}
