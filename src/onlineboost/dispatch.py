@@ -85,3 +85,19 @@ def answer(head: Any, *arguments: Any) -> Any:
 @generic
 def correct(head: Any, *arguments: Any) -> None:
     """``correct(head, answer, h, y, weight)``: the head learns how its answer should have been."""
+
+
+@generic
+def first(booster: Any, *arguments: Any) -> Any:
+    """``first(booster, n)``: the state that a booster of the first n learners alone would have, sharing memory.
+
+    Only for algorithms in which a learner's weight depends on those before it alone.
+    """
+
+
+@generic
+def apart(committee: Any, *arguments: Any) -> Any:
+    """``apart(committee, batch, r, h, y, p, n)``: whether the first n learners learn row r as if they were alone.
+
+    Asked before ``learn``, with the same ``h`` and ``p``. Only for committees of which that can be said.
+    """

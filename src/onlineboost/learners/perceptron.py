@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from onlineboost import dispatch
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
@@ -61,6 +62,14 @@ def _within(x: float) -> np.float32:
     """The nearest float32 that is not too large."""
     x = MOST if x > MOST else x
     return f32(-MOST if x < -MOST else x)  # type: ignore[no-any-return]
+
+
+@hot
+def apart(state: PerceptronState, batch: Batch, r: int, h: Floats32, y: float, p: Floats, n: int) -> bool:
+    return True
+
+
+dispatch.register(dispatch.apart, PerceptronState, apart)
 
 
 @dataclass(eq=False, repr=False)
