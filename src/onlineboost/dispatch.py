@@ -89,15 +89,7 @@ def correct(head: Any, *arguments: Any) -> None:
 
 @generic
 def first(booster: Any, *arguments: Any) -> Any:
-    """``first(booster, n)``: the state that a booster of the first n learners alone would have, sharing memory.
+    """``first(booster, n)``: the state that a booster of the first n learners alone would have, in the same memory.
 
     Only for algorithms in which a learner's weight depends on those before it alone.
-    """
-
-
-@generic
-def apart(committee: Any, *arguments: Any) -> Any:
-    """``apart(committee, batch, r, h, y, p, n)``: whether the first n learners learn row r as if they were alone.
-
-    Asked before ``learn``, with the same ``h`` and ``p``. Only for committees of which that can be said.
     """

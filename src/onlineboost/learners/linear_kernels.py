@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost import dispatch
 from onlineboost._jit import hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.engine import VECTOR
@@ -137,24 +136,6 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
                 length2 = _rates_by_power(state, work, indices, lane)
             _steps(state, work, lane, length2, h, target, zeros(state.block))
             _move(state, work, indices, values, lane, zeros(state.block))
-
-
-@hot
-def apart(state: LinearState, batch: Batch, r: int, h: Floats32, y: float, p: Floats, n: int) -> bool:
-    """They share the scales: the first n feel it if only the others learn, and meet a larger magnitude."""
-    for i in range(n):
-        error = h[i] - f32(y)
-        squared = squared_gradient(h[i], f32(y)) if state.logistic else f32(4) * error * error
-        if f32(p[i]) * squared > 0:
-            return True
-    for k in range(batch.indptr[r], batch.indptr[r + 1]):
-        x = abs(batch.values[k])
-        if (x if x > _TINY else _TINY) > state.scale[np.int64(batch.indices[k]) + 1]:
-            return False
-    return True
-
-
-dispatch.register(dispatch.apart, LinearState, apart)
 
 
 @hot

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost import dispatch
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.bins import check_bins
@@ -90,14 +89,6 @@ def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h:
         for i in range(p.size):
             state.counts[row, c, i] += p[i]
             state.present[slot, c, i] += p[i]
-
-
-@hot
-def apart(state: NaiveBayesState, batch: Batch, r: int, h: Floats32, y: float, p: Floats, n: int) -> bool:
-    return True
-
-
-dispatch.register(dispatch.apart, NaiveBayesState, apart)
 
 
 @dataclass(eq=False, repr=False)

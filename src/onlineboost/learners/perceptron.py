@@ -7,7 +7,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost import dispatch
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
@@ -64,14 +63,6 @@ def _within(x: float) -> np.float32:
     return f32(-MOST if x < -MOST else x)  # type: ignore[no-any-return]
 
 
-@hot
-def apart(state: PerceptronState, batch: Batch, r: int, h: Floats32, y: float, p: Floats, n: int) -> bool:
-    return True
-
-
-dispatch.register(dispatch.apart, PerceptronState, apart)
-
-
 @dataclass(eq=False, repr=False)
 class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=predict, learn=learn):
     """A linear classifier that moves by the example if it was wrong: nothing to tune, and the cheapest there is.
@@ -108,6 +99,9 @@ class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=pr
             return committee
         more = (1 << n_features.bit_length()) - len(committee.weights)
         return PerceptronState(np.pad(committee.weights, ((0, more), (0, 0))))
+
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return True
 
     def views(self, n_features: int) -> tuple[StandardizeState, ...]:
         return (new_state(n_features),) if self.standardize else ()

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost import dispatch
 from onlineboost._jit import f32, hot, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.bins import check_bins
@@ -88,14 +87,6 @@ def _choose(state: StumpState, i: int) -> None:
         state.choice[i, 0], state.choice[i, 1] = found[2], found[3]
         state.sides[i, 0, 0], state.sides[i, 0, 1] = found[4], found[5]
         state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[4], 0.0), max(b - found[5], 0.0)
-
-
-@hot
-def apart(state: StumpState, batch: Batch, r: int, h: Floats32, y: float, p: Floats, n: int) -> bool:
-    return True
-
-
-dispatch.register(dispatch.apart, StumpState, apart)
 
 
 @dataclass(eq=False, repr=False)

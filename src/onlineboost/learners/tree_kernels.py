@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost import dispatch
 from onlineboost._jit import f32, hot, i64, lean, njit
 from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.splits import best_split, read_codes, remember
@@ -116,15 +115,6 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
     for i in range(p.size):
         if p[i] > 0:
             _learn(state, work, i, work.leaf[i], 1 if y > 0 else 0, p[i])
-
-
-@hot
-def apart(state: TreeState, batch: Batch, r: int, h: Floats32, y: float, p: Floats, n: int) -> bool:
-    """Fewer trees would have more histograms, if memory for these is scarce."""
-    return not state.scarce
-
-
-dispatch.register(dispatch.apart, TreeState, apart)
 
 
 @hot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,12 +101,12 @@ def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
         yield cut(batch, at, min(at + ROWS, stop))
 
 
-def read(X: Any, y: Any = None, sample_weight: Any = None) -> Data:
-    """A stream, batches, or arrays with their labels."""
+def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Batch], None] | None = None) -> Data:
+    """A stream, batches, or arrays with their labels; ``notice`` is called with each batch that was read."""
     if isinstance(X, Stream) or (isinstance(X, list | tuple) and X and all(isinstance(part, Batch) for part in X)):
         if y is not None or sample_weight is not None:
             raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
-        return _of_batches(X)
+        return _of_batches(X, notice)
     if y is None:
         raise DataError("y is missing: expected one label per row of X")
     source = check_features(X)
@@ -119,8 +119,12 @@ def read(X: Any, y: Any = None, sample_weight: Any = None) -> Data:
     return Data(batch, source.n_features, (rows, np.asarray(y), weight, labels))
 
 
-def _of_batches(X: Any) -> Data:
-    batches = [_alone(batch) for batch in X]
+def _of_batches(X: Any, notice: Callable[[Batch], None] | None) -> Data:
+    batches = []
+    for batch in X:
+        batches.append(_alone(batch))
+        if notice is not None:
+            notice(batch)
     if not batches:
         raise DataError("the stream has no rows: there is nothing to learn from")
     recipe = X.recipe if isinstance(X, Stream) else Recipe()

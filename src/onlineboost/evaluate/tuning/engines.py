@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from onlineboost.errors import ParameterError
 from onlineboost.evaluate.tuning.data import Data
-from onlineboost.evaluate.tuning.runs import Interrupted, Outcome, Run
+from onlineboost.evaluate.tuning.runs import Outcome, Run
 from onlineboost.parameters import check_count, check_one_of
 
 
@@ -58,8 +58,6 @@ class Threads:
     def _advance(self, run: Run, stop: int) -> list[Outcome] | Exception:
         try:
             return run.advance(self.data, stop, self.stopped.is_set)
-        except Interrupted:
-            raise
         except Exception as problem:  # of this configuration; the others go on
             return problem
 

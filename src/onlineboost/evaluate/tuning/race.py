@@ -13,13 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost import persist
 from onlineboost.boosters.base import _seed
 from onlineboost.errors import NotFittedError, ParameterError
-from onlineboost.evaluate.tuning.data import read
+from onlineboost.evaluate.tuning.data import Data, read
 from onlineboost.evaluate.tuning.engines import Engine, open_engine
 from onlineboost.evaluate.tuning.journal import Journal
-from onlineboost.evaluate.tuning.runs import Outcome, Run, runs_of
+from onlineboost.evaluate.tuning.runs import Outcome, Run, together
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
 
@@ -155,12 +154,13 @@ def tune(
     rows = [Row(_seeded(model)) for model in models]
     if not rows:
         raise ParameterError("models", models, "at least one configuration")
-    data = read(X, y, sample_weight)
+    data = X if isinstance(X, Data) else read(X, y, sample_weight)
     path = Path(journal).expanduser() if journal is not None else None
     known = Journal(path, data.fingerprint() if path is not None else "")
     workshop = open_engine(engine, data, workers, address)
     try:
-        return Race(_Track(rows, known, workshop, progress).race(_stops(data.rows, halving), halving or 1))
+        track = _Track(rows, data.n_features, known, workshop, progress)
+        return Race(track.race(_stops(data.rows, halving), halving or 1))
     finally:
         workshop.close()
 
@@ -190,8 +190,9 @@ def _stops(n: int, eta: int | None) -> list[int]:
 class _Track:
     """The course of a race."""
 
-    def __init__(self, rows: list[Row], journal: Journal, engine: Engine, progress: Any) -> None:
-        self.rows, self.journal, self.engine, self.progress = rows, journal, engine, progress
+    def __init__(self, rows: list[Row], n_features: int, journal: Journal, engine: Engine, progress: Any) -> None:
+        self.rows, self.n_features = rows, n_features
+        self.journal, self.engine, self.progress = journal, engine, progress
         self.tickets: dict[tuple[int, ...], Any] = {}  # runs that stopped on the way, by the numbers of their models
         self.done = self.all = 0
 
@@ -214,8 +215,9 @@ class _Track:
 
     def _ahead(self, numbers: Iterable[int], stop: int) -> list[int]:
         """Those that have come so far, the best first; of equals the first given."""
-        here = [number for number in numbers if self.rows[number].examples == stop and self.rows[number].error is not None]
-        return sorted(here, key=lambda number: (self.rows[number].error, number))
+        rows = self.rows
+        here = [number for number in numbers if rows[number].examples == stop and rows[number].error is not None]
+        return sorted(here, key=lambda number: (rows[number].error, number))
 
     def _leg(self, alive: list[int], stop: int, after: int) -> None:
         """Take all that are alive so far. Runs of which nobody can be among the first ``after`` are given up."""
@@ -227,7 +229,7 @@ class _Track:
             elif not any(number in group for group in self.tickets):
                 models[number] = self.rows[number].model
         groups = {group: ticket for group, ticket in self.tickets.items() if self._wanted(group, alive, stop)}
-        for fresh in runs_of(models):
+        for fresh in together(models, self.n_features):
             groups[tuple(fresh)] = Run([models[number] for number in fresh])
         self.tickets = {}
         while groups:
@@ -264,10 +266,10 @@ class _Track:
         self.tickets = {group: ticket for group, ticket in self.tickets.items() if hopeful.intersection(group)}
 
     def _note(self, number: int, outcome: Outcome) -> None:
-        error = outcome.error if math.isfinite(outcome.error) else None
-        self.rows[number] = replace(
-            self.rows[number], error=error, examples=outcome.examples, seconds=outcome.seconds
-        )
+        row = replace(self.rows[number], error=outcome.error, examples=outcome.examples, seconds=outcome.seconds)
+        if not math.isfinite(outcome.error):
+            row = replace(row, error=None, status="failed", reason="no example has a weight: there is nothing to learn")
+        self.rows[number] = row
         self._tell()
 
     def _tell(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +31,7 @@ class Ray:
         self.started = not ray.is_initialized()
         if self.started:
             local = {"num_cpus": workers} if workers and address is None else {}
-            ray.init(address, include_dashboard=False, log_to_driver=False, logging_level="error", **local)
+            ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR, **local)
         self.workers = workers
         self.data = ray.put(data)
         self.task = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=2)(_advance)
@@ -77,6 +78,6 @@ def _own(reference: Any) -> Data:
     if reference.hex() not in _mine:
         _mine.clear()
         data: Data = ray.get(reference)
-        data.batch = Batch(*(np.array(array) for array in data.batch))
+        data.batch = Batch._make(np.array(array) for array in data.batch)
         _mine[reference.hex()] = data
     return _mine[reference.hex()]

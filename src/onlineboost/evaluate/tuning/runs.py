@@ -10,13 +10,12 @@ import numpy as np
 
 from onlineboost import persist
 from onlineboost.batch import Batch, Floats
-from onlineboost.boosters.base import Booster
 from onlineboost.evaluate.tuning.data import Data, Shown, Told, pieces
 from onlineboost.evaluate.tuning.nested import can_nest, nest, run_nested
 from onlineboost.model import Machine, OnlineClassifier
 
 
-class Interrupted(Exception):
+class Interrupted(BaseException):
     """Nobody waits for the result any more."""
 
 
@@ -42,7 +41,6 @@ class Run:
         self.weight, self.seconds = 0.0, 0.0
         self.mistakes = [0.0] * len(models)
         self._machine: Machine | None = None  # of the largest model
-        self._strays: dict[int, Run] = {}  # members that turned out not to be part of it
 
     def advance(self, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Go on to the example ``stop``; what became of each model."""
@@ -56,13 +54,9 @@ class Run:
                     raise Interrupted
                 self._learn(batch, shown)
         self.examples = stop
-        outcomes = [run.advance(data, stop, stopped)[0] for run in self._strays.values()]
-        self.seconds += time.thread_time() - began - sum(outcome.seconds for outcome in outcomes)
+        self.seconds += time.thread_time() - began
         seconds = self.seconds / len(self.models)
-        found = [Outcome(stop, mistakes, self.weight, seconds) for mistakes in self.mistakes]
-        for k, outcome in zip(self._strays, outcomes, strict=True):
-            found[k] = outcome._replace(seconds=outcome.seconds + seconds)
-        return found
+        return [Outcome(stop, mistakes, self.weight, seconds) for mistakes in self.mistakes]
 
     def _learn(self, batch: Batch, shown: Shown) -> None:
         if self._machine is None:
@@ -73,8 +67,6 @@ class Run:
         largest, within = run_nested(self._machine, batch)
         learnt = batch.weight > 0
         self._count(batch._replace(y=batch.y[learnt], weight=batch.weight[learnt]), [*within.T, largest[learnt]])
-        for k in np.flatnonzero(~self._machine.committee.apart).tolist():
-            self._strays.setdefault(k, Run([self.models[k].clone()]))
 
     def _new_machine(self, n_features: int) -> Machine:
         machine = self.models[-1]._new_machine(n_features)
@@ -108,12 +100,11 @@ def _sum(start: float, values: Any) -> float:
     return float(np.cumsum(np.concatenate([[start], values]))[-1])
 
 
-def runs_of(models: dict[int, OnlineClassifier], nested: bool = True) -> list[list[int]]:
-    """The numbers of the models that go together, each by number of learners; the most work first."""
+def together(models: dict[int, OnlineClassifier], n_features: int) -> list[list[int]]:
+    """The numbers of the models that go in one run, each by number of learners; the most work first."""
     groups: dict[Any, list[int]] = {}
     for number, model in models.items():
-        kin = _kin(model) if nested else None
-        groups.setdefault(number if kin is None else kin, []).append(number)
+        groups.setdefault(_kind(model, n_features) or number, []).append(number)
     for group in groups.values():
         group.sort(key=lambda number: _size(models[number]))
     return sorted(groups.values(), key=lambda group: -_size(models[group[-1]]))
@@ -124,12 +115,10 @@ def _size(model: OnlineClassifier) -> int:
     return n if isinstance(n, int) else 1
 
 
-def _kin(model: OnlineClassifier) -> str | None:
-    """What boosters within one booster have in common; None for a model of another kind."""
-    if not isinstance(model, Booster) or not isinstance(model.n_estimators, int):
-        return None
+def _kind(model: OnlineClassifier, n_features: int) -> str | None:
+    """What boosters within one booster have in common; None for a model that is no such."""
     try:
-        if not can_nest(model._assemble(1)):
+        if not can_nest(model, n_features):
             return None
     except Exception:  # it will fail, and say why, when its turn comes
         return None
