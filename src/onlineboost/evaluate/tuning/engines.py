@@ -10,15 +10,15 @@ from typing import Any, Protocol
 
 from onlineboost.errors import ParameterError
 from onlineboost.evaluate.tuning.data import Data
-from onlineboost.evaluate.tuning.runs import Outcome, Run
+from onlineboost.evaluate.tuning.runs import Failure, Outcome, Run, attempt
 from onlineboost.parameters import check_count, check_one_of
 
 
 class Engine(Protocol):
     """Takes runs further. What a run has become is in a ticket that only the engine can read."""
 
-    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Exception, Any]]:
-        """As each is done: its place in the list, what became of its models or what went wrong, its new ticket."""
+    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
+        """As each is done: its place in the list, what became of its models or why nothing did, its new ticket."""
 
     def close(self) -> None: ...
 
@@ -49,17 +49,14 @@ class Threads:
         self.pool = ThreadPoolExecutor(workers or cores(), "onlineboost-tune")
         self.stopped = threading.Event()
 
-    def advance(self, tickets: list[Run], stop: int) -> Iterator[tuple[int, list[Outcome] | Exception, Run]]:
-        jobs = {self.pool.submit(self._advance, run, stop): place for place, run in enumerate(tickets)}
+    def advance(self, tickets: list[Run], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Run]]:
+        jobs = {
+            self.pool.submit(attempt, run, self.data, stop, self.stopped.is_set): place
+            for place, run in enumerate(tickets)
+        }
         for job in as_completed(jobs):
             place = jobs.pop(job)
             yield place, job.result(), tickets[place]
-
-    def _advance(self, run: Run, stop: int) -> list[Outcome] | Exception:
-        try:
-            return run.advance(self.data, stop, self.stopped.is_set)
-        except Exception as problem:  # of this configuration; the others go on
-            return problem
 
     def close(self) -> None:
         self.stopped.set()

@@ -18,7 +18,7 @@ from onlineboost.errors import NotFittedError, ParameterError
 from onlineboost.evaluate.tuning.data import Data, read
 from onlineboost.evaluate.tuning.engines import Engine, open_engine
 from onlineboost.evaluate.tuning.journal import Journal
-from onlineboost.evaluate.tuning.runs import Outcome, Run, together
+from onlineboost.evaluate.tuning.runs import Failure, Outcome, Run, together
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
 
@@ -41,10 +41,11 @@ class Row:
         return {"model": repr(self.model), **facts}
 
     def settings(self) -> dict[str, Any]:
-        """Parameters by name, those of the weak learner too, and the class of the model."""
+        """Parameters by name, those of the weak learner too, and the classes of both."""
         params = self.model.get_params()
         plain = {name: value for name, value in params.items() if not isinstance(value, Parameters)}
-        return {"model": type(self.model).__name__, **plain}
+        learner = {"learner": type(params["estimator"]).__name__} if params.get("estimator") is not None else {}
+        return {"model": type(self.model).__name__, **learner, **plain}
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,11 @@ class Race:
         """The best, with the parameters in which the configurations differ."""
         settings = [row.settings() for row in self.rows]
         names = list(dict.fromkeys(name for setting in settings for name in setting))
-        varied = [name for name in names if len({repr(setting.get(name)) for setting in settings}) > 1]
+        varied = [name for name in names if len({repr(s[name]) for s in settings if name in s}) > 1]
         head = ["error", *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
         lines = [head]
         for row in self.ranking[:most]:
-            values = (_short(row.settings().get(name)) for name in varied)
+            values = (_short(row.settings().get(name, "")) for name in varied)
             lines.append([f"{row.error:.4f}", *values, f"{row.examples:,}", f"{row.seconds:.2f}"])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         shown = ["  ".join(map(str.rjust, line, widths)) for line in lines]
@@ -177,7 +178,7 @@ def _seeded(model: Any) -> OnlineClassifier:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else "" if value is None else repr(value)
+    text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= 24 else f"{text[:21]}..."
 
 
@@ -237,7 +238,7 @@ class _Track:
             order = list(groups)
             for place, found, ticket in self.engine.advance([groups[group] for group in order], stop):
                 group = order[place]
-                if isinstance(found, Exception) and len(group) > 1:
+                if isinstance(found, Failure) and len(group) > 1:
                     again += group  # the largest may have been too large: each by itself
                     continue
                 self._arrive(group, found, alive)
@@ -248,13 +249,12 @@ class _Track:
     def _wanted(self, group: tuple[int, ...], alive: list[int], stop: int) -> bool:
         return any(number in alive and self.rows[number].examples != stop for number in group)
 
-    def _arrive(self, group: tuple[int, ...], found: list[Outcome] | Exception, alive: list[int]) -> None:
+    def _arrive(self, group: tuple[int, ...], found: list[Outcome] | Failure, alive: list[int]) -> None:
         for k, number in enumerate(group):
             if number not in alive:
                 continue
-            if isinstance(found, Exception):
-                reason = str(found) or type(found).__name__
-                self.rows[number] = replace(self.rows[number], status="failed", reason=reason, error=None)
+            if isinstance(found, Failure):
+                self.rows[number] = replace(self.rows[number], status="failed", reason=found.reason, error=None)
                 self._tell()
             else:
                 self.journal.add(self.rows[number].model, found[k])

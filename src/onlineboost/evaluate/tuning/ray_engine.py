@@ -12,7 +12,7 @@ import numpy as np
 from onlineboost.batch import Batch
 from onlineboost.errors import ParameterError
 from onlineboost.evaluate.tuning.data import Data
-from onlineboost.evaluate.tuning.runs import Outcome, Run
+from onlineboost.evaluate.tuning.runs import Failure, Outcome, Run, attempt
 
 _RETRIES = 1  # of a run whose worker died
 _mine: dict[str, Data] = {}  # in a worker: the examples it has
@@ -36,7 +36,7 @@ class Ray:
         self.data = ray.put(data)
         self.task = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=2)(_advance)
 
-    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Exception, Any]]:
+    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
         waiting = list(enumerate(tickets))[::-1]
         running: dict[Any, tuple[int, Any]] = {}
         while waiting or running:
@@ -49,7 +49,7 @@ class Ray:
             try:
                 outcome = self.ray.get(ready[0])
             except self.ray.exceptions.RayError as problem:
-                outcome = RuntimeError(f"the worker died: {str(problem).strip().splitlines()[0]}")
+                outcome = Failure(f"the worker died: {str(problem).strip().splitlines()[0]}")
             yield place, outcome, new
 
     def close(self) -> None:
@@ -58,16 +58,13 @@ class Ray:
             self.ray.shutdown()
 
 
-def _advance(place: list[Any], ticket: Run | bytes, stop: int) -> tuple[list[Outcome] | Exception, bytes]:
+def _advance(place: list[Any], ticket: Run | bytes, stop: int) -> tuple[list[Outcome] | Failure, bytes]:
     """In a worker. The run is returned as bytes, not as arrays, which would come back read-only."""
     from ray import cloudpickle
 
     run: Run = cloudpickle.loads(ticket) if isinstance(ticket, bytes) else ticket
-    try:
-        outcomes = run.advance(_own(place[0]), stop)
-    except Exception as problem:  # of this configuration; the others go on
-        return problem, b""
-    return outcomes, cloudpickle.dumps(run)
+    found = attempt(run, _own(place[0]), stop)
+    return found, b"" if isinstance(found, Failure) else cloudpickle.dumps(run)
 
 
 def _own(reference: Any) -> Data:

@@ -32,6 +32,12 @@ class Outcome(NamedTuple):
         return self.mistakes / self.weight if self.weight else float("inf")
 
 
+class Failure(NamedTuple):
+    """Why there is no outcome. Words, since not every exception can travel between processes."""
+
+    reason: str
+
+
 class Run:
     """Models that differ in the number of learners only, each of which is part of the largest."""
 
@@ -93,6 +99,14 @@ class Run:
         for k, answers in enumerate(scores):
             self.mistakes[k] = _sum(self.mistakes[k], ((answers >= 0) != (batch.y > 0)) * batch.weight)
         self.weight = _sum(self.weight, batch.weight)
+
+
+def attempt(run: Run, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome] | Failure:
+    """``run.advance``. What goes wrong is a matter of these configurations: others go on."""
+    try:
+        return run.advance(data, stop, stopped)
+    except Exception as problem:
+        return Failure(str(problem) or type(problem).__name__)
 
 
 def _sum(start: float, values: Any) -> float:
