@@ -6,6 +6,7 @@ into, so the cache directory is named after a digest of all our sources: another
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -38,6 +39,12 @@ def _digest(package: Path) -> str:
     return sha.hexdigest()[:16]
 
 
+@functools.cache
+def source_digest() -> str:
+    """Another one for any change of this package."""
+    return _digest(Path(__file__).parent)
+
+
 def _cache_directory() -> str:
     """Where compiled code is kept, or "" where that place cannot be written: then every process compiles anew."""
     root = os.environ.get("NUMBA_CACHE_DIR")
@@ -45,7 +52,7 @@ def _cache_directory() -> str:
         from platformdirs import user_cache_path
 
         root = str(user_cache_path("onlineboost", appauthor=False))
-    directory = Path(root) / f"onlineboost-{_digest(Path(__file__).parent)}"
+    directory = Path(root) / f"onlineboost-{source_digest()}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):

@@ -95,3 +95,11 @@ def answer(head: Any, *arguments: Any) -> Any:
 @generic
 def correct(head: Any, *arguments: Any) -> None:
     """``correct(head, answer, h, y, weight)``: the head learns how its answer should have been."""
+
+
+@generic
+def first(booster: Any, *arguments: Any) -> Any:
+    """``first(booster, n)``: the state that a booster of the first n learners alone would have, in the same memory.
+
+    Only for algorithms in which a learner's weight depends on those before it alone.
+    """

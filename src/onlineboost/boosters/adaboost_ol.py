@@ -19,7 +19,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import njit
+from onlineboost import dispatch
+from onlineboost._jit import hot, njit
 from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.draws import uniform
@@ -81,6 +82,14 @@ def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats) -> None:
         state.alpha[i] = min(2.0, max(-2.0, state.alpha[i] + eta * z * w))  # line 13
         advice = y * s  # the vote itself, whose sign is expert i's advice
         state.mistakes[i] += (advice >= 0) != (y > 0)  # line 15
+
+
+@hot
+def first(state: AdaBoostOLState, n: int) -> AdaBoostOLState:
+    return AdaBoostOLState(state.alpha[:n], state.mistakes[:n], state.t, state.expert, state.seed)
+
+
+dispatch.register(dispatch.first, AdaBoostOLState, first)
 
 
 @dataclass(eq=False, repr=False)

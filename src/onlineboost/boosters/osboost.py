@@ -15,7 +15,8 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-from onlineboost._jit import njit
+from onlineboost import dispatch
+from onlineboost._jit import hot, njit
 from onlineboost.batch import Floats
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.heads import HeadName
@@ -45,6 +46,14 @@ def smooth_weights(theta: float, log_base: float, carry: float, h: Floats, y: fl
 @njit
 def round(state: OSBoostState, h: Floats, y: float, p: Floats) -> None:
     smooth_weights(state.theta, state.log_base, 1.0, h, y, p)
+
+
+@hot
+def first(state: OSBoostState, n: int) -> OSBoostState:
+    return state
+
+
+dispatch.register(dispatch.first, OSBoostState, first)
 
 
 def smooth_constants(gamma: float) -> tuple[float, float]:

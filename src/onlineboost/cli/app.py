@@ -15,6 +15,7 @@ from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
 from onlineboost.cli.train import train
+from onlineboost.cli.tune import tune
 
 # What scripts can rely on.
 WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -49,7 +50,7 @@ def about(
     """
 
 
-for command in (train, predict, evaluate, inspect, convert):
+for command in (train, tune, predict, evaluate, inspect, convert):
     app.command(no_args_is_help=True)(command)
 app.command()(datasets)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from onlineboost.readers import Stream
+
+if TYPE_CHECKING:
+    from onlineboost.evaluate.tuning.race import Row
 
 
 class Progress:
@@ -55,6 +58,35 @@ class Progress:
             self.bar.console.print(text, highlight=False)
         else:
             print(text, file=sys.stderr, flush=True)
+
+
+class RaceProgress:
+    """A bar with the configurations done and the best error so far, where someone looks for more than two seconds."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.began = time.perf_counter()
+        self.hidden = quiet or not sys.stderr.isatty()
+        self.bar: Any = None
+
+    def __call__(self, done: int, total: int, best: Row | None) -> None:
+        if self.hidden or time.perf_counter() - self.began < 2:
+            return
+        if self.bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            left = (TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"))
+            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn(), *left)
+            self.bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+            self.task = self.bar.add_task("", total=total)
+            self.bar.start()
+        facts = f", best error {best.error:.4f}" if best is not None else ""
+        self.bar.update(self.task, completed=done, description=f"{done:,} of {total:,} configurations{facts}")
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
 
 
 def say_skipped(stream: Stream) -> None:

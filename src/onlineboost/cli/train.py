@@ -141,7 +141,7 @@ def train(
 
       onlineboost train huge.vw.gz --resume model
     """
-    chosen = _chosen(context)
+    chosen = chosen_options(context)
     quiet = quiet or json_output
     reading = o.stream_options(format, header, separator, on_error)
     job = Job(output or resume, passes, checkpoint_every, quiet)
@@ -153,7 +153,7 @@ def train(
     else:
         from onlineboost.evaluate.training import Training
 
-        base = _learner(learner, chosen, context.params)
+        base = make_learner(learner, chosen, context.params)
         settings = {
             "n": n,
             "gamma": gamma,
@@ -162,7 +162,7 @@ def train(
             "head": head.value,
             "seed": seed,
         }
-        model = _booster(algorithm, base, settings, chosen)
+        model = make_booster(algorithm, base, settings, chosen)
         if adaptive:
             from onlineboost import Adaptive
 
@@ -197,7 +197,7 @@ def train(
         raise typer.Exit(130)
 
 
-def _chosen(context: typer.Context) -> set[str]:
+def chosen_options(context: typer.Context) -> set[str]:
     """The options that were given, not left at their default."""
     return {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
 
@@ -246,7 +246,7 @@ _TAKES = {
 }
 
 
-def _learner(kind: LearnerKind, chosen: set[str], given: dict[str, Any]) -> OnlineClassifier:
+def make_learner(kind: LearnerKind, chosen: set[str], given: dict[str, Any]) -> OnlineClassifier:
     from onlineboost import Linear, NaiveBayes, Perceptron, Stump, Tree
 
     for name in sorted(set.union(*_TAKES.values()) & chosen - _TAKES[kind]):
@@ -284,31 +284,15 @@ def _pair(text: str) -> tuple[str, str]:
     return first, second
 
 
-def _booster(algorithm: Algorithm, base: OnlineClassifier, given: dict[str, Any], chosen: set[str]) -> OnlineClassifier:
-    from onlineboost import (
-        AdaBoostOL,
-        AdaBoostOLPlus,
-        DefensiveBoost,
-        OnlineBBM,
-        OSBoost,
-        OSBoostOCP,
-        SafeBoost,
-    )
-
+def make_booster(
+    algorithm: Algorithm, base: OnlineClassifier, given: dict[str, Any], chosen: set[str]
+) -> OnlineClassifier:
     if algorithm == Algorithm.NONE:
         for name in sorted({"n", "gamma", "delivery", "votes", "head"} & chosen):
             raise ParameterError(*_typed(name, given[name]), "nothing with --algorithm none, which does not boost")
         base._assemble(1)
         return base
-    kinds: dict[Algorithm, Any] = {
-        Algorithm.BBM: OnlineBBM,
-        Algorithm.OSBOOST: OSBoost,
-        Algorithm.OSBOOST_OCP: OSBoostOCP,
-        Algorithm.ADABOOST_OL_PLUS: AdaBoostOLPlus,
-        Algorithm.DEFENSIVE: DefensiveBoost,
-        Algorithm.SAFE: SafeBoost,
-    }
-    kind = kinds.get(algorithm, AdaBoostOL)
+    kind = booster_of(algorithm)
     options: dict[str, Any] = {"random_state": given["seed"]}
     if algorithm == Algorithm.ADABOOST_OL_S:
         if given["delivery"] == Delivery.WEIGHT:
@@ -317,10 +301,25 @@ def _booster(algorithm: Algorithm, base: OnlineClassifier, given: dict[str, Any]
     for name in sorted({"gamma", "votes", "head", "delivery"} & chosen):
         option, value = _typed(name, given[name])
         if name not in kind._defaults():
-            others = ", such as -a bbm" if name in OnlineBBM._defaults() else ""
-            raise ParameterError(option, value, f"nothing: {algorithm.value} has no such choice; others have{others}")
+            others = "others have, such as -a bbm"
+            raise ParameterError(option, value, f"nothing: {algorithm.value} has no such choice; {others}")
         options[name] = value
     n = given["n"] or kind._defaults()["n_estimators"]
     booster: OnlineClassifier = kind(base, n, **options)
     booster._assemble(1)  # settings are checked before files are opened
     return booster
+
+
+def booster_of(algorithm: Algorithm) -> Any:
+    """The class that an algorithm's name stands for."""
+    from onlineboost import AdaBoostOL, AdaBoostOLPlus, DefensiveBoost, OnlineBBM, OSBoost, OSBoostOCP, SafeBoost
+
+    kinds: dict[Algorithm, Any] = {
+        Algorithm.BBM: OnlineBBM,
+        Algorithm.OSBOOST: OSBoost,
+        Algorithm.OSBOOST_OCP: OSBoostOCP,
+        Algorithm.ADABOOST_OL_PLUS: AdaBoostOLPlus,
+        Algorithm.DEFENSIVE: DefensiveBoost,
+        Algorithm.SAFE: SafeBoost,
+    }
+    return kinds.get(algorithm, AdaBoostOL)

@@ -95,6 +95,10 @@ class Learner(OnlineClassifier):
         """How many features a row may have at most; None for any number."""
         return None
 
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        """Whether the first learners of a committee are as if the others were not there, to the last bit."""
+        return False
+
     def views(self, n_features: int) -> tuple[View, ...]:
         """The states of what examples pass, one after the other, before the committee sees them."""
         return ()

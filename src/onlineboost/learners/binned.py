@@ -19,5 +19,8 @@ class Binned:
     def n_seen(self, committee: Any) -> int | None:
         return int(committee.met[0])
 
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return True
+
     def views(self, n_features: int) -> tuple[BinsState]:
         return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

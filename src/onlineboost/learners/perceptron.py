@@ -106,5 +106,8 @@ class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=pr
         more = (1 << n_features.bit_length()) - len(committee.weights)
         return PerceptronState(np.pad(committee.weights, ((0, more), (0, 0))))
 
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return True
+
     def views(self, n_features: int) -> tuple[StandardizeState, ...]:
         return (new_state(n_features),) if self.standardize else ()

@@ -121,6 +121,9 @@ class Tree(Binned, Learner, state=TreeState, workspace=workspace, predict=predic
         if not whole or self.max_nodes < 0:
             raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
 
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return not self.committee(n_learners, n_features).scarce  # fewer trees would have more histograms each
+
     def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
         """The share of all that was gained by splits."""
         shares: Floats = committee.gains / max(committee.gains.sum(), 1e-300)

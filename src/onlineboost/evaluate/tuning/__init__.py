@@ -1,0 +1,1 @@
+"""Many configurations on the same stream, and the best of them."""
