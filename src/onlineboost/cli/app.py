@@ -14,6 +14,7 @@ from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
+from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 
@@ -53,6 +54,7 @@ def about(
 for command in (train, tune, predict, evaluate, inspect, convert):
     app.command(no_args_is_help=True)(command)
 app.command()(datasets)
+app.command()(reproduce)
 
 
 @app.command()

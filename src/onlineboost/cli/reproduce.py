@@ -1,0 +1,145 @@
+"""``onlineboost reproduce``: the paper's experiment, from data to the report."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onlineboost.cli import options as o
+from onlineboost.cli.tune import EngineName
+from onlineboost.errors import ParameterError
+
+if TYPE_CHECKING:
+    from onlineboost.batch import Batch
+    from onlineboost.evaluate.tuning.race import Row
+
+
+def reproduce(
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of the sets. (default: the bundled set alone)")
+    ] = None,
+    sets: Annotated[
+        str | None, typer.Option("--sets", help="Some of them: letter,a9a. (default: all that are there)")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results and report.")] = Path(
+        "reproduction"
+    ),
+    splits: Annotated[int, typer.Option("--splits", help="Random splits; several give standard errors.", min=1)] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="Try few settings.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Of splits and everything random.", min=0)] = 0,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-j", help="How many work at a time. (default: one per core)", min=1)
+    ] = None,
+    engine: Annotated[EngineName, typer.Option("--engine", help="Who works.")] = EngineName.THREADS,
+    address: Annotated[
+        str | None, typer.Option("--address", help="Of a Ray cluster. (default: one on this machine)")
+    ] = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Repeat the experiment of the paper, and more, and write a report.
+
+    Each set is split at random: on 80 % every algorithm is tuned by progressive error, on 20 % the best is tested. What
+    is found is kept in the output folder on the way; the same command goes on where it stopped.
+
+    Examples:
+
+      onlineboost reproduce
+
+      onlineboost reproduce --data folder --sets letter,covtype --splits 5 -o five
+    """
+    from rich.console import Console
+
+    from onlineboost.evaluate.reproduction import report
+    from onlineboost.evaluate.reproduction.run import Experiment
+
+    names = _names(data, sets)
+    if not quiet:
+        print(f"onlineboost: {', '.join(names)}: results in {output}", file=sys.stderr)
+    loaded = {name: _load(name, data) for name in names}
+    command = _command(data, sets, splits, quick, seed)
+    bar = Bar(quiet)
+    experiment = Experiment(output, command, splits, quick, seed, engine.value, address, workers, bar)
+    bar.total = experiment.configurations(loaded)
+    try:
+        results = experiment.run(loaded)
+    finally:
+        bar.close()
+    (output / "report.html").write_text(report.html(results))
+    (output / "report.md").write_text(report.markdown(results))
+    Console().print(report.text(results))
+    print(f"The whole report: {output / 'report.html'}")
+
+
+def _names(data: Path | None, sets: str | None) -> list[str]:
+    from onlineboost.datasets import SETS, get
+    from onlineboost.datasets.places import locate
+
+    if data is not None and not data.is_dir():
+        raise ParameterError("--data", str(data), "a folder that exists")
+    if sets is not None:
+        return [get(name.strip()).name for name in sets.split(",")]
+    if data is None:
+        return ["letter"]
+    found = [name for name, known in SETS.items() if not known.extra and locate(known, data) is not None]
+    if not found:
+        raise ParameterError("--data", str(data), "a folder with NAME.libsvm.gz: onlineboost datasets names them")
+    return found
+
+
+def _load(name: str, data: Path | None) -> Batch:
+    from onlineboost.batch import joined
+    from onlineboost.datasets import find
+    from onlineboost.readers import open_stream
+
+    return joined(list(open_stream(find(name, data))))
+
+
+def _command(data: Path | None, sets: str | None, splits: int, quick: bool, seed: int) -> str:
+    """As it must be typed to get the same results; who works does not matter."""
+    words = ["onlineboost reproduce"]
+    words += [f"--data {data}"] if data is not None else []
+    words += [f"--sets {sets}"] if sets is not None else []
+    words += [f"--splits {splits}"] if splits != 1 else []
+    words += ["--quick"] if quick else []
+    return " ".join([*words, *([f"--seed {seed}"] if seed else [])])
+
+
+class Bar:
+    """All configurations of all cells on one bar; where nobody looks at it, a line for each set."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet, self.total, self.before = quiet, 0, 0
+        self.what, self.of, self.set = "", 0, ""
+        self.began = time.perf_counter()
+        self.bar: Any = None
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+            left = (TimeElapsedColumn(), TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"))
+            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), *left)
+            self.bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+            self.task = self.bar.add_task("", total=None)
+            self.bar.start()
+
+    def __call__(self, what: str, done: int, of: int, best: Row | None) -> None:
+        if what != self.what:
+            self.before += self.of
+            self.what, self.of = what, of
+            name = what.partition(",")[0]
+            if name != self.set and self.bar is None and not self.quiet:
+                seconds = time.perf_counter() - self.began
+                print(f"onlineboost: {name}, after {seconds:,.0f} s ...", file=sys.stderr, flush=True)
+            self.set = name
+        if self.bar is not None:
+            error = f", best error {best.error:.4f}" if best is not None else ""
+            facts = f"{what}: {done:,} of {of:,}{error}"
+            self.bar.update(self.task, total=self.total, completed=self.before + done, description=facts)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,148 @@
+"""What is compared: the paper's six columns, how each is set up, and the settings among which it may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.boosters.adaboost_ol import AdaBoostOL
+from onlineboost.boosters.online_bbm import OnlineBBM
+from onlineboost.boosters.osboost import OSBoost
+from onlineboost.boosters.osboost_ocp import OSBoostOCP
+from onlineboost.boosters.safe import SafeBoost
+from onlineboost.learners.linear import Linear
+from onlineboost.learners.tree import Tree
+from onlineboost.model import OnlineClassifier
+
+LARGE = 200_000  # examples from which fewer settings are tried
+
+FAMILIES = {
+    "baseline": "baseline",
+    "bbm": "Online BBM",
+    "adaboost-ol": "AdaBoost.OL",
+    "adaboost-ol-s": "AdaBoost.OL.S",
+    "osboost-ocp": "OSBoost.OCP",
+    "osboost": "OSBoost",
+    "safe": "SafeBoost",
+}
+SETTINGS = {
+    "paper": "the paper's pseudo-code: votes of -1 and +1, weights as importance, the coin 1/2 + gamma/2, "
+    "a random expert",
+    "vw": "the authors' Vowpal Wabbit variants: real votes, weights as they are, the coin 1/2 + gamma; AdaBoost.OL "
+    "answers by its last expert, AdaBoost.OL.S by a random one and with weights, OSBoost.OCP doubles z",
+    "vw itself": "the program vw, with the settings that were chosen for its variants",
+    "trees": "the paper's algorithms over trees",
+    "linear": "nothing tuned, standardised linear learners",
+}
+
+
+class Task(NamedTuple):
+    """A cell of the table: an algorithm in a setting, and what it may choose from."""
+
+    family: str
+    setting: str
+    models: list[OnlineClassifier]
+
+
+class Grid(NamedTuple):
+    rates: list[float]  # of the baseline alone
+    rates_and_n: tuple[list[float], list[int]]  # AdaBoost.OL
+    rates_n_gammas: tuple[list[float], list[int], list[float]]  # algorithms that are told an edge
+    tree_depths: list[int]
+    tree_gammas: list[float]
+
+
+def _spread(low: float, high: float, n: int) -> list[float]:
+    """Numbers at equal ratios, of three digits."""
+    return [float(f"{rate:.3g}") for rate in np.geomspace(low, high, n)]
+
+
+SMALL_SETS = Grid(
+    _spread(0.01, 64, 400),
+    (_spread(0.02, 32, 20), [*range(1, 11), 13, 15, 18, 21, 25, 31, 37, 45, 53, 61]),
+    (
+        [0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0],
+        [3, 5, 11, 21, 41],
+        [0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4],
+    ),
+    [3, 5, 8],
+    [0.05, 0.1, 0.2],
+)
+LARGE_SETS = Grid(
+    _spread(0.01, 64, 64),
+    (_spread(0.02, 32, 8), [3, 5, 11, 21, 31, 41, 51, 61]),
+    ([0.1, 0.5, 2.0, 8.0], [5, 21, 41, 61], [0.02, 0.1, 0.2, 0.4]),
+    [5, 8],
+    [0.05, 0.1, 0.2],
+)
+QUICK = Grid(
+    _spread(0.05, 8, 8),
+    (_spread(0.05, 8, 4), [5, 21, 61]),
+    ([0.1, 0.5, 2.0], [5, 21, 61], [0.05, 0.1, 0.3]),
+    [5],
+    [0.1],
+)
+
+
+def tasks(examples: int, quick: bool, seed: int) -> list[Task]:
+    """The cells of a row of the table, for a set of so many examples."""
+    grid = QUICK if quick else SMALL_SETS if examples < LARGE else LARGE_SETS
+    rates, (ol_rates, ol_sizes) = grid.rates, grid.rates_and_n
+    found = [Task("baseline", "paper", [Linear(learning_rate=rate) for rate in rates])]
+    for setting in ("paper", "vw"):
+        for family in ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost"):
+            make = _MAKERS[family, setting]
+            choices: Any = product(ol_rates, ol_sizes) if family in _WITHOUT_GAMMA else product(*grid.rates_n_gammas)
+            models = [make(Linear(learning_rate=rate), *rest, random_state=seed) for rate, *rest in choices]
+            found.append(Task(family, setting, models))
+    trees = [Tree(depth) for depth in grid.tree_depths]
+    found.append(Task("baseline", "trees", list(trees)))
+    for family in ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost"):
+        gammas = [()] if family in _WITHOUT_GAMMA else [(gamma,) for gamma in grid.tree_gammas]
+        make = _TREES[family]
+        models = [make(tree.clone(), 21, *gamma, random_state=seed) for tree, gamma in product(trees, gammas)]
+        found.append(Task(family, "trees", models))
+    found.append(Task("safe", "linear", [SafeBoost(Linear(standardize=True), random_state=seed)]))
+    found.append(Task("safe", "trees", [SafeBoost(tree.clone(), random_state=seed) for tree in trees]))
+    return found
+
+
+def _paper_bbm(learner: Any, n: int, gamma: float, **options: Any) -> OnlineClassifier:
+    return OnlineBBM(learner, n, gamma, coin=0.5 + gamma / 2, delivery="weight", **options)
+
+
+def _vw_bbm(learner: Any, n: int, gamma: float, **options: Any) -> OnlineClassifier:
+    return OnlineBBM(learner, n, gamma, votes="real", normalizer="none", delivery="weight", **options)
+
+
+def _adaboost(**fixed: Any) -> Callable[..., OnlineClassifier]:
+    return lambda learner, n, **options: AdaBoostOL(learner, n, **fixed, **options)
+
+
+def _smooth(kind: Any, **fixed: Any) -> Callable[..., OnlineClassifier]:
+    return lambda learner, n, gamma, **options: kind(learner, n, gamma, **fixed, **options)
+
+
+_WITHOUT_GAMMA = ("adaboost-ol", "adaboost-ol-s")
+_MAKERS: dict[tuple[str, str], Callable[..., OnlineClassifier]] = {
+    ("bbm", "paper"): _paper_bbm,
+    ("bbm", "vw"): _vw_bbm,
+    ("adaboost-ol", "paper"): _adaboost(delivery="weight", expert="random"),
+    ("adaboost-ol", "vw"): _adaboost(delivery="weight", expert="last", votes="real"),
+    ("adaboost-ol-s", "paper"): _adaboost(delivery="sample", expert="random"),
+    ("adaboost-ol-s", "vw"): _adaboost(delivery="weight", expert="random", votes="real"),
+    ("osboost-ocp", "paper"): _smooth(OSBoostOCP, delivery="weight"),
+    ("osboost-ocp", "vw"): _smooth(OSBoostOCP, delivery="weight", votes="real", as_authors=True),
+    ("osboost", "paper"): _smooth(OSBoost, delivery="weight"),
+    ("osboost", "vw"): _smooth(OSBoost, delivery="weight", votes="real"),
+}
+_TREES: dict[str, Callable[..., OnlineClassifier]] = {
+    "bbm": OnlineBBM,
+    "adaboost-ol": _adaboost(delivery="weight"),
+    "adaboost-ol-s": _adaboost(delivery="sample"),
+    "osboost-ocp": OSBoostOCP,
+    "osboost": OSBoost,
+}
