@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo setup test check format bench clean
+.PHONY: help demo setup test check format reproduce bench clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,10 @@ check: $(READY)  ## style, types, layers
 format: $(READY)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+reproduce: $(READY)  ## the paper's experiment on ../shared/data, about half an hour on two cores; it goes on where it stopped
+	$(BIN)/onlineboost reproduce --data ../shared/data -o docs/reproduction
+	$(BIN)/python experiments/publish.py
 
 bench: $(READY)  ## speed beside Vowpal Wabbit: learning, files, and the time to the first prediction
 	$(BIN)/python benchmarks/speed.py

@@ -24,6 +24,16 @@ def test_tables_of_speeds_come_from_the_figures(name):
     assert benchmark.with_table(readme, json.loads(benchmark.FIGURES.read_text())) == readme
 
 
+def test_results_come_from_the_committed_json(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(ROOT / "experiments")
+    publish = importlib.import_module("publish")
+    found = publish.found()
+    page, readme = (ROOT / "docs/results.md").read_text(), (ROOT / "README.md").read_text()
+    assert publish.with_results(page, found) == page
+    assert publish.with_table(readme, found) == readme
+
+
 def test_the_figures_of_the_theory_come_from_its_numbers(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "experiments")
     pictures = importlib.import_module("theory")

@@ -84,7 +84,8 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
         return [get(name.strip()).name for name in sets.split(",")]
     if data is None:
         return ["letter"]
-    found = [name for name, known in SETS.items() if not known.extra and locate(known, data) is not None]
+    here = {name: locate(known, data) for name, known in SETS.items() if not known.extra}
+    found = [name for name, path in here.items() if path is not None and path.parent == data]
     if not found:
         raise ParameterError("--data", str(data), "a folder with NAME.libsvm.gz: onlineboost datasets names them")
     return found

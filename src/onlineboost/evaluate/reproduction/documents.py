@@ -19,13 +19,13 @@ from onlineboost.evaluate.reproduction.sections import TITLE, Section, sections
 from onlineboost.evaluate.reproduction.tables import Cell, Table, percent, written
 
 
-def markdown(results: Results) -> str:
-    """The sections of the page but for its pictures."""
+def markdown(results: Results, folded: bool = True) -> str:
+    """The sections of the page but for its pictures, with or without what is folded there."""
     numbers = summary(results)
     paragraphs = [words.quick(results), words.findings(results, numbers), words.how(results), words.made(results)]
     blocks = [f"# {TITLE}", *(_paragraph(text) for text in paragraphs if text)]
     for part in sections(results, numbers):
-        if part.tables or part.points:
+        if (part.tables or part.points) and (folded or not part.folded):
             blocks += _section(part)
     return "\n\n".join(blocks) + "\n"
 
