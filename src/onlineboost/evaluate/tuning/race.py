@@ -146,9 +146,9 @@ def tune(
     >>> models = grid(OnlineBBM(Linear()), n_estimators=[5, 11], gamma=[0.05, 0.1, 0.2])
     >>> race = tune(models, X, y)
     >>> race.best.model
-    OnlineBBM(estimator=Linear(), n_estimators=5, random_state=0)
+    OnlineBBM(estimator=Linear(), n_estimators=5, gamma=0.05, random_state=0)
     >>> round(race.best.error, 4)
-    0.3066
+    0.3056
     """
     if halving is not None and (not isinstance(halving, int) or halving < 2):
         raise ParameterError("halving", halving, "None or a whole number of at least 2")
