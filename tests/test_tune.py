@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -201,10 +202,42 @@ def test_halving_keeps_the_states_of_those_only_that_may_go_on(letters, monkeypa
     from onlineboost.evaluate.tuning import race
 
     most = []
-    monkeypatch.setattr(race._Track, "_tell", lambda self: most.append(len(self.tickets)))
+    give_up = race._Track._give_up
+
+    def watched(track, *rest):
+        give_up(track, *rest)
+        most.append(len(track.tickets))
+
+    monkeypatch.setattr(race._Track, "_give_up", watched)
     X, y, _ = letters
     tune(grid(Linear(), learning_rate=np.geomspace(0.01, 4, 30).tolist()), X, y, halving=3, workers=1)
     assert max(most) == 10
+
+
+@pytest.mark.parametrize(("halving", "states"), [(None, 3), (3, 13)])
+def test_memory_is_that_of_those_at_work_and_those_that_may_go_on(letters, monkeypatch, halving, states):
+    made, most = [], []
+    make = runs.Run._new_machine
+    monkeypatch.setattr(
+        runs.Run, "_new_machine", lambda *rest: (machine := make(*rest), made.append(weakref.ref(machine)))[0]
+    )
+    X, y, _ = letters
+    race = tune(
+        grid(Linear(), learning_rate=np.geomspace(0.01, 4, 30).tolist()),
+        X,
+        y,
+        halving=halving,
+        workers=1,
+        progress=lambda *_: most.append(sum(machine() is not None for machine in made)),
+    )
+    assert max(most) <= states
+    assert not any(row.model.__sklearn_is_fitted__() for row in race.rows)
+
+
+def test_rows_hold_models_that_have_learnt_nothing(letters):
+    X, y, _ = letters
+    (row,) = tune([OnlineBBM(GaussianNB(), 2)], X[:100], y[:100]).rows
+    assert not row.model.__sklearn_is_fitted__()
 
 
 def test_what_fails_is_told_and_the_others_go_on(letters, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
 from onlineboost.errors import ParameterError
@@ -18,7 +18,10 @@ class Engine(Protocol):
     """Takes runs further. What a run has become is in a ticket that only the engine can read."""
 
     def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
-        """As each is done: its place in the list, what became of its models or why nothing did, its new ticket."""
+        """As each is done: its place in the list, what became of its models or why nothing did, its new ticket.
+
+        The list is used up.
+        """
 
     def close(self) -> None: ...
 
@@ -45,18 +48,21 @@ class Threads:
     """Compiled code releases Python's lock: so many threads are so many cores at work. A ticket is the run itself."""
 
     def __init__(self, data: Data, workers: int | None) -> None:
-        self.data = data
-        self.pool = ThreadPoolExecutor(workers or cores(), "onlineboost-tune")
+        self.data, self.workers = data, workers or cores()
+        self.pool = ThreadPoolExecutor(self.workers, "onlineboost-tune")
         self.stopped = threading.Event()
 
-    def advance(self, tickets: list[Run], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Run]]:
-        jobs = {
-            self.pool.submit(attempt, run, self.data, stop, self.stopped.is_set): place
-            for place, run in enumerate(tickets)
-        }
-        for job in as_completed(jobs):
-            place = jobs.pop(job)
-            yield place, job.result(), tickets[place]
+    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Run]]:
+        places = len(tickets)
+        jobs: dict[Future[list[Outcome] | Failure], tuple[int, Run]] = {}
+        while tickets or jobs:
+            while tickets and len(jobs) < 2 * self.workers:  # no more, so that results do not pile up in memory
+                run = tickets.pop(0)
+                job = self.pool.submit(attempt, run, self.data, stop, self.stopped.is_set)
+                jobs[job] = places - len(tickets) - 1, run
+            for job in wait(jobs, return_when=FIRST_COMPLETED).done:
+                place, run = jobs.pop(job)
+                yield place, job.result(), run
 
     def close(self) -> None:
         self.stopped.set()

@@ -146,9 +146,9 @@ def tune(
     >>> models = grid(OnlineBBM(Linear()), n_estimators=[5, 11], gamma=[0.05, 0.1, 0.2])
     >>> race = tune(models, X, y)
     >>> race.best.model
-    OnlineBBM(estimator=Linear(), n_estimators=5, random_state=0)
+    OnlineBBM(estimator=Linear(), n_estimators=5, gamma=0.05, random_state=0)
     >>> round(race.best.error, 4)
-    0.3066
+    0.3056
     """
     if halving is not None and (not isinstance(halving, int) or halving < 2):
         raise ParameterError("halving", halving, "None or a whole number of at least 2")
@@ -195,23 +195,21 @@ class _Track:
         self.rows, self.n_features = rows, n_features
         self.journal, self.engine, self.progress = journal, engine, progress
         self.tickets: dict[tuple[int, ...], Any] = {}  # runs that stopped on the way, by the numbers of their models
+        self.best: Row | None = None
         self.done = self.all = 0
 
     def race(self, stops: list[int], eta: int) -> list[Row]:
-        alive = list(range(len(self.rows)))
+        alive = set(range(len(self.rows)))
         places = [len(alive)]
         for _ in stops[1:]:
             places.append(-(-places[-1] // eta))
         self.all = sum(places)
         for stop, after in zip(stops, [*places[1:], 0], strict=True):
             self._leg(alive, stop, after)
-            alive = self._ahead(alive, stop)
-            if after:
-                for number in alive[after:]:
-                    self.rows[number] = replace(self.rows[number], status="stopped")
-                alive = sorted(alive[:after])
-        for number in alive:
-            self.rows[number] = replace(self.rows[number], status="done")
+            ahead = self._ahead(alive, stop)
+            alive = set(ahead[:after] if after else ahead)
+            for number in ahead:
+                self.rows[number] = replace(self.rows[number], status="done" if number in alive else "stopped")
         return self.rows
 
     def _ahead(self, numbers: Iterable[int], stop: int) -> list[int]:
@@ -220,14 +218,15 @@ class _Track:
         here = [number for number in numbers if rows[number].examples == stop and rows[number].error is not None]
         return sorted(here, key=lambda number: (rows[number].error, number))
 
-    def _leg(self, alive: list[int], stop: int, after: int) -> None:
+    def _leg(self, alive: set[int], stop: int, after: int) -> None:
         """Take all that are alive so far. Runs of which nobody can be among the first ``after`` are given up."""
         models = {}
-        for number in alive:
+        running = {number for group in self.tickets for number in group}
+        for number in sorted(alive):
             outcome = self.journal.find(self.rows[number].model, stop)
             if outcome is not None:
                 self._note(number, outcome)
-            elif not any(number in group for group in self.tickets):
+            elif number not in running:
                 models[number] = self.rows[number].model
         groups = {group: ticket for group, ticket in self.tickets.items() if self._wanted(group, alive, stop)}
         for fresh in together(models, self.n_features):
@@ -236,20 +235,22 @@ class _Track:
         while groups:
             again: list[int] = []
             order = list(groups)
-            for place, found, ticket in self.engine.advance([groups[group] for group in order], stop):
+            for place, found, ticket in self.engine.advance([groups.pop(group) for group in order], stop):
                 group = order[place]
                 if isinstance(found, Failure) and len(group) > 1:
                     again += group  # the largest may have been too large: each by itself
                     continue
                 self._arrive(group, found, alive)
-                self.tickets[group] = ticket
-                self._give_up(alive, stop, after)
+                if after:
+                    self.tickets[group] = ticket
+                    self._give_up(alive, stop, after)
+                del ticket
             groups = {(number,): Run([self.rows[number].model]) for number in again}
 
-    def _wanted(self, group: tuple[int, ...], alive: list[int], stop: int) -> bool:
+    def _wanted(self, group: tuple[int, ...], alive: set[int], stop: int) -> bool:
         return any(number in alive and self.rows[number].examples != stop for number in group)
 
-    def _arrive(self, group: tuple[int, ...], found: list[Outcome] | Failure, alive: list[int]) -> None:
+    def _arrive(self, group: tuple[int, ...], found: list[Outcome] | Failure, alive: set[int]) -> None:
         for k, number in enumerate(group):
             if number not in alive:
                 continue
@@ -260,7 +261,7 @@ class _Track:
                 self.journal.add(self.rows[number].model, found[k])
                 self._note(number, found[k])
 
-    def _give_up(self, alive: list[int], stop: int, after: int) -> None:
+    def _give_up(self, alive: set[int], stop: int, after: int) -> None:
         """Keep the memory of those only that may go on."""
         hopeful = set(self._ahead(alive, stop)[:after])
         self.tickets = {group: ticket for group, ticket in self.tickets.items() if hopeful.intersection(group)}
@@ -269,11 +270,12 @@ class _Track:
         row = replace(self.rows[number], error=outcome.error, examples=outcome.examples, seconds=outcome.seconds)
         if not math.isfinite(outcome.error):
             row = replace(row, error=None, status="failed", reason="no example has a weight: there is nothing to learn")
+        elif self.best is None or (-row.examples, row.error) < (-self.best.examples, self.best.error):
+            self.best = row
         self.rows[number] = row
         self._tell()
 
     def _tell(self) -> None:
         self.done += 1
         if self.progress is not None:
-            ranking = Race(self.rows).ranking
-            self.progress(self.done, self.all, ranking[0] if ranking else None)
+            self.progress(self.done, self.all, self.best)

@@ -37,13 +37,12 @@ class Ray:
         self.task = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=2)(_advance)
 
     def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
-        waiting = list(enumerate(tickets))[::-1]
+        places = len(tickets)
         running: dict[Any, tuple[int, Any]] = {}
-        while waiting or running:
-            while waiting and len(running) < (self.workers or len(tickets)):
-                place, ticket = waiting.pop()
-                found, new = self.task.remote([self.data], ticket, stop)
-                running[found] = place, new
+        while tickets or running:
+            while tickets and len(running) < (self.workers or places):
+                found, new = self.task.remote([self.data], tickets.pop(0), stop)
+                running[found] = places - len(tickets) - 1, new
             ready, _ = self.ray.wait(list(running), num_returns=1)
             place, new = running.pop(ready[0])
             try:

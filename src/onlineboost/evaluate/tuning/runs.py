@@ -43,7 +43,7 @@ class Run:
     """Models that differ in the number of learners only, each of which is part of the largest."""
 
     def __init__(self, models: list[OnlineClassifier]) -> None:
-        self.models = models
+        self.models = [model.clone() for model in models]
         self.examples = 0
         self.weight, self.seconds = 0.0, 0.0
         self.mistakes = [0.0] * len(models)
