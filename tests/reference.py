@@ -714,10 +714,10 @@ class Stacked:
     def __init__(self, booster: object, N: int) -> None:
         self.booster = booster
         self.weights, self.squares = [1 / math.sqrt(N)] * N + [0.0], [0.0] * (N + 1)
-        self.bins: dict[int, list[tuple[float, float]]] = {}  # probabilities given, and what became of them
+        self.bins: dict[int, list[float]] = {}  # weight, and that of probabilities given, and of what came true
 
     def log_odds(self, h: list[float]) -> float:
-        return sum(w * x for w, x in zip(self.weights, [*h, 1.0], strict=True))
+        return sum(w * x for w, x in zip(self.weights, [*(max(-8.0, min(8.0, x)) for x in h), 1.0], strict=True))
 
     def chance(self, h: list[float]) -> float:
         return min(max(logistic(self.log_odds(h)), 1e-9), 1 - 1e-9)
@@ -725,18 +725,22 @@ class Stacked:
     def score(self, h: list[float]) -> float:
         p = self.chance(h)
         points = []
-        for _, seen in sorted(self.bins.items()):
-            mean, true = sum(q for q, _ in seen) / len(seen), sum(t for _, t in seen)
-            odds = (true + 20 * mean) / (len(seen) - true + 20 * (1 - mean))
+        for _, (weight, given, true) in sorted(self.bins.items()):
+            mean = given / weight
+            odds = (true + 20 * mean) / (weight - true + 20 * (1 - mean))
             points.append((mean, math.log(odds) - math.log(mean / (1 - mean))))
         shift = np.interp(p, [x for x, _ in points], [d for _, d in points]) if points else 0.0
         return self.log_odds(h) + float(shift)
 
-    def learn(self, h: list[float], y: float) -> None:
+    def learn(self, h: list[float], y: float, weight: float = 1.0) -> None:
         p, true = self.chance(h), float(y > 0)
-        self.bins.setdefault(min(int(p * 16), 15), []).append((p, true))
-        for i, x in enumerate([*h, 1.0]):
-            g = (true - p) * x
+        k = min(int(p * 16), 15)
+        seen = self.bins.get(k, [0.0, 0.0, 0.0])
+        if seen[0] > 1e5:
+            seen = [x / 2 for x in seen]
+        self.bins[k] = [a + weight * b for a, b in zip(seen, (1, p, true), strict=True)]
+        for i, x in enumerate([*(max(-8.0, min(8.0, x)) for x in h), 1.0]):
+            g = weight * (true - p) * x
             self.squares[i] += g * g
             self.weights[i] += 0.05 * g / math.sqrt(self.squares[i]) if self.squares[i] > 0 else 0.0
 
@@ -822,10 +826,10 @@ class Platt:
     def chance(self, score: float) -> float:
         return logistic(float(self.w @ [score, 1.0]))
 
-    def learn(self, score: float, y: float) -> None:
+    def learn(self, score: float, y: float, weight: float = 1.0) -> None:
         x, p = np.array([score, 1.0]), self.chance(score)
-        self.curvature += p * (1 - p) * np.outer(x, x)
-        self.w += np.linalg.solve(self.curvature, (float(y > 0) - p) * x)
+        self.curvature += weight * p * (1 - p) * np.outer(x, x)
+        self.w += np.linalg.solve(self.curvature, weight * (float(y > 0) - p) * x)
 
 
 class Adaptive:
@@ -838,8 +842,8 @@ class Adaptive:
         self.hedges = [AdaNormalHedge(2) for _ in self.lengths]
         self.t, self.alarms = 0, []
 
-    def progressive(self, x: np.ndarray, y: float) -> float:
-        row = x[None, :], np.array([y])
+    def progressive(self, x: np.ndarray, y: float, weight: float = 1.0) -> float:
+        row = x[None, :], np.array([y]), np.array([weight])
         scores = [float(m.progressive_fit(*row, classes=[-1, 1])[0]) for m in (self.model, self.fast)]
         raw = [hedge.raw_weights() for hedge in self.hedges]
         w = np.array([0.9, 0.1]) * np.sum(raw, axis=0)
@@ -850,7 +854,7 @@ class Adaptive:
         for hedge in self.hedges:
             hedge.learn([float(sign(s) != y) for s in scores], (1 - y * said) / 2)
         for platt, s in zip(self.platts, scores, strict=True):
-            platt.learn(s, y)
+            platt.learn(s, y, weight)
         self.t += 1
         self.hedges = [
             AdaNormalHedge(2) if self.t % n == 0 else h for n, h in zip(self.lengths, self.hedges, strict=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +21,7 @@ from onlineboost import (
     Alarm,
     Booster,
     Copies,
+    DataError,
     Linear,
     NaiveBayes,
     OnlineBBM,
@@ -29,6 +34,7 @@ from onlineboost import (
     drift,
 )
 from onlineboost.datasets import load_letter
+from onlineboost.theory import Simulated
 
 LEARNERS = [
     Linear(),
@@ -199,14 +205,34 @@ def test_each_learner_is_watched_by_itself():
 )
 def test_adaptive_is_its_slow_twin(model):
     X, y = changing()
+    weight = np.random.default_rng(3).choice([0.25, 1.0, 3.0], size=len(y))
+    compare(model, X, y, weight)
+
+
+def compare(model, X, y, weight, least: int = 3) -> None:
     events: list[Alarm] = []
     adaptive = Adaptive(model, delta=0.1, on_drift=events.append)
     slow = reference.Adaptive(model.clone, Linear(standardize=True, learning_rate=32.0), delta=0.1)
-    expected = [slow.progressive(x, label) for x, label in zip(X, y, strict=True)]
-    np.testing.assert_allclose(adaptive.progressive_fit(X, y), expected, rtol=1e-6, atol=1e-9)
+    expected = [slow.progressive(*row) for row in zip(X, y, weight, strict=True)]
+    np.testing.assert_allclose(adaptive.progressive_fit(X, y, weight), expected, rtol=1e-6, atol=1e-9)
     assert [Alarm(t, None) for t in slow.alarms] == events == adaptive.alarms_
-    assert len(events) >= 3
-    assert adaptive.n_seen_ == 3000
+    assert len(events) >= least
+    assert adaptive.n_seen_ == len(y)
+
+
+def test_every_level_begins_again_in_its_time():
+    """Beyond 16,000 examples, the longest; the perceptron is quick."""
+    X, y = changing(17_500, every=3000)
+    y[::7] *= -1  # so that experts differ
+    compare(Perceptron(), X, y, np.ones(len(y)), least=0)
+
+
+def test_weights_beyond_any_number():
+    """The fast learner is right for so long that the largest exponent is far above those of other levels."""
+    X, y = changing(9_000, every=10_000)
+    scores = Adaptive(Simulated(0.0), fast=Perceptron(), reset="none").progressive_fit(np.hstack([X[:, :2] * 0, X]), y)
+    assert np.isfinite(scores).all()
+    assert ((scores[500:] >= 0) == (y[500:] > 0)).mean() > 0.97
 
 
 @pytest.mark.parametrize("reset", ["all", "learners"])
@@ -239,6 +265,37 @@ def test_batches_and_files_do_not_matter_where_there_are_alarms(reset, rows, tmp
     for file, model in (("whole", whole), ("parts", parts)):
         model.save(tmp_path / file)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
+
+
+def test_every_alarm_is_told_once_whatever_the_batches(tmp_path):
+    """More than the log remembers; and a listener that came after loading."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120_000, 2)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, 1, -1) * np.where(np.arange(len(X)) // 200 % 2, -1, 1)
+    found = []
+    for rows in (len(y), 5_000):
+        events: list[Alarm] = []
+        model = Adaptive(NaiveBayes(), delta=0.9, on_drift=events.append)
+        for start in range(0, len(y), rows):
+            model.partial_fit(X[start : start + rows], y[start : start + rows])
+        assert len(events) == model.n_alarms_ > drift.LOG
+        assert events[-drift.LOG :] == model.alarms_
+        found.append(events)
+    assert found[0] == found[1]
+    model.save(tmp_path / "m")
+    later: list[Alarm] = []
+    loaded = onlineboost.load(tmp_path / "m").set_params(on_drift=later.append)
+    loaded.partial_fit(X[:5000], y[:5000])
+    assert len(later) == loaded.n_alarms_ - model.n_alarms_ > 0
+
+
+def test_a_seed_that_was_drawn_is_kept_when_the_model_starts_anew(tmp_path):
+    X, y = changing()
+    model = Adaptive(OnlineBBM(Tree(3), 5, delivery="sample"), delta=0.05).partial_fit(X[:400], y[:400])
+    model.save(tmp_path / "m")
+    loaded = onlineboost.load(tmp_path / "m")
+    assert np.array_equal(model.progressive_fit(X[400:], y[400:]), loaded.progressive_fit(X[400:], y[400:]))
+    assert model.n_alarms_ == loaded.n_alarms_ > 0
 
 
 def test_dicts_with_new_features_and_alarms():
@@ -290,13 +347,54 @@ def test_what_is_inside_can_be_asked():
     X, y = changing()
     model = Adaptive(OnlineBBM(Tree(3), 5, random_state=0), delta=0.05).fit(X, y)
     assert model.n_alarms_ > 1
-    assert f"{model.n_alarms_} alarms: the stream changed." in model.verdict()
-    assert "Boosting" in model.verdict()
+    assert f"The stream changed: {model.n_alarms_} alarms, the last after" in model.verdict()
+    assert "The model without the fast learner, since then: Boosting" in model.verdict()
     inside = model.estimator_
     assert inside.n_seen_ == 3000 - model.alarms_[-1].example
     assert str(model.report()) == str(inside.report())
     assert model.n_features_seen() == 5
-    assert "did not change" in Adaptive(OnlineBBM(n_estimators=5)).fit(*load_letter()).verdict()
+    assert "There was no alarm. Boosting" in Adaptive(OnlineBBM(n_estimators=5)).fit(*load_letter()).verdict()
+    assert Adaptive(OnlineBBM(n_estimators=5), reset="none").fit(X, y).verdict().startswith("Boosting")
+    alone = Adaptive(Tree(3), delta=0.05).fit(X[:1000], y[:1000])
+    assert alone.verdict() == f"The stream changed: 1 alarm, the last after {alone.alarms_[0].example} examples."
+    with pytest.raises(ParameterError, match="a booster, whose learners"):
+        alone.report()
+
+
+def test_rows_too_long_for_the_fast_learner():
+    with pytest.raises(DataError, match="too many to make a feature of each pair"):
+        Adaptive(NaiveBayes(), fast=Linear(crosses=True)).fit(np.ones((2, 5000)), [0, 1])
+
+
+OUTSIDE = """
+import numpy as np
+from mine import Plain
+from onlineboost import Adaptive, OnlineBBM
+X, y = np.eye(4), [0, 1, 0, 1]
+OnlineBBM(Plain(), 3).fit(X, y)
+"""
+INSIDE = (
+    OUTSIDE.replace("mine import Plain", "onlineboost import Perceptron as Plain")
+    + """
+Adaptive(OnlineBBM(Plain(), 3), reset="learners").fit(X, y)
+"""
+)
+
+
+def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
+    """What is compiled for them would name their classes, which other programs do not have."""
+    page = (Path(__file__).parent.parent / "docs/write-your-own-learner.md").read_text()
+    lines = [line[4:] for line in page.splitlines() if line.startswith((">>> ", "... "))]
+    start, stop = (next(k for k, line in enumerate(lines) if word in line) for word in ("import", "def error"))
+    (tmp_path / "mine.py").write_text("\n".join(lines[start:stop]).replace("OnlineBBM, ", ""))
+    for script in (OUTSIDE, INSIDE):
+        path = [str(tmp_path)] if script is OUTSIDE else []
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "ONLINEBOOST_QUIET": "1"}
+        environment["PYTHONPATH"] = os.pathsep.join([*path, *sys.path])
+        found = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert found.returncode == 0, found.stderr[-1500:]
+    caches = list((tmp_path / "cache").rglob("*.nb?"))
+    assert caches and not any(b"mine" in path.read_bytes() for path in caches if b"PlainState" in path.read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -306,6 +404,7 @@ def test_what_is_inside_can_be_asked():
         ({"delta": 0}, "delta"),
         ({"on_drift": 3}, "on_drift"),
         ({"fast": OnlineBBM()}, "fast"),
+        ({"fast": Linear(crosses=[("a", "b")])}, "crosses='a'"),
         ({"estimator": "tree"}, "estimator"),
         ({"estimator": Adaptive()}, "not adaptive already"),
         ({"estimator": OnlineBBM(Copies(Linear()))}, "compiled learners"),

@@ -25,8 +25,11 @@ from onlineboost import (
     PotentialBoost,
     SafeBoost,
     Tree,
+    engine,
+    heads,
 )
 from onlineboost.boosters import defensive
+from onlineboost.boosters.verdict import verdict
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate.metrics import Calibration
 
@@ -156,9 +159,106 @@ def test_hedge_does_not_overflow():
         (OnlineBBM(head="top"), "head='top': expected one of 'vote', 'stack'"),  # type: ignore[arg-type]
         (SafeBoost(n_estimators=2), "at least 3"),
         (SafeBoost(gammas=(0.1, 0.7)), "gammas=0.7"),
-        (SafeBoost(gammas=()), "n_estimators"),
+        (SafeBoost(gammas=()), "gammas=()"),
     ],
 )
 def test_wrong_parameters_say_what_is_expected(model, words):
     with pytest.raises(ParameterError, match=words):
         model.fit([[1.0], [2.0]], [-1, 1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stack_counts_weights_limits_votes_and_forgets(seed):
+    """Beside its slow twin: votes beyond 8, weights, and bins that have seen more than they remember."""
+    rng = np.random.default_rng(seed)
+    head, slow = heads.new_stack(5), reference.Stacked(None, 5)
+    for _ in range(400):
+        h = rng.normal(scale=rng.choice([1.0, 12.0]), size=8).astype(np.float32)  # there is room for blocks of lanes
+        y, weight = float(rng.choice([-1, 1])), float(rng.choice([0.1, 1.0, 7.0, 3e4]))
+        votes = h[:5].tolist()
+        assert engine._asked(head, 0.0, h) == pytest.approx(slow.score(votes), rel=1e-6, abs=1e-9)
+        engine._corrected(head, 0.0, h, y, weight)
+        slow.learn(votes, y, weight)
+    assert max(weight for weight, *_ in slow.bins.values()) > 5e4
+
+
+def test_platts_scaling_counts_weights():
+    rng = np.random.default_rng(0)
+    head, slow = heads.new_head("vote", 1), reference.Platt()
+    for _ in range(300):
+        score, weight = float(rng.normal(scale=3)), float(rng.choice([0.1, 1.0, 20.0]))
+        y = 1.0 if rng.random() < 1 / (1 + np.exp(-score)) else -1.0
+        engine._corrected(head, score, np.zeros(1, np.float32), y, weight)
+        slow.learn(score, y, weight)
+        assert np.allclose(head.platt, slow.w, rtol=1e-6, atol=1e-9)
+
+
+def test_experts_of_safe_boosting_are_weighed_as_they_should_in_the_long_run():
+    """Hedge over several thousand rounds, where exponents are large."""
+    from stubs import Scripted
+    from test_boosters import make_votes, numbered
+
+    H, y = make_votes(9, 3000, 0.6, 0.3, seed=4)
+    H[:, 0] = np.where(np.random.default_rng(0).random(len(y)) < 0.62, y, -y)
+    slow = reference.SafeBoost(9, [0.5 + gamma for gamma in (0.05, 0.15, 0.4)])
+    expected = []
+    for votes, label in zip(H.tolist(), y.tolist(), strict=True):
+        expected.append(slow.score(votes))
+        slow.round(votes, label)
+    scores = SafeBoost(Scripted(), 9, delivery="weight").progressive_fit(numbered(H), y)
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [0.01, 4.0, 1e6])
+def test_the_verdict_does_not_depend_on_the_unit_of_weights(unit):
+    clock, edges, weights = np.array([1000]), np.array([500.0, 90]), np.array([1000.0, 300])
+    totals = np.array([1000.0, 0, 60, 20, 80])
+    squared = totals * [1, 1, 1, 1, unit]
+    plain, scaled = (
+        verdict(engine.Record(clock, edges * u, weights * u, found * u), OnlineBBM(), None)
+        for u, found in ((1.0, totals), (unit, squared))
+    )
+    assert plain == scaled
+    assert "4.0 points over its base learner (95 %: +2.3 to +5.7 points)" in plain
+
+
+def test_the_verdict_knows_with_what_it_compares():
+    X, y = load_letter()
+    X, y = X[:3000], y[:3000]
+
+    def said(model) -> str:
+        return model.fit(X, y).verdict()
+
+    assert "its base learner" in said(SafeBoost(Tree(3), 9, random_state=0))
+    assert "its first learner, which is given part of each example's weight," in said(AdaBoostOL(Tree(3), 5))
+    assert (
+        said(DefensiveBoost(Tree(3)))
+        == said(OnlineBBM(n_estimators=1))
+        == "There was one learner: nothing to compare with."
+    )
+    useless = X[:, :1] * 0
+    assert SafeBoost(Tree(2), 9).fit(useless, y).verdict().endswith("try deeper trees, or other features.")
+    assert "a lower gamma" in OnlineBBM(Tree(2), 3).fit(useless, y).verdict()
+    assert AdaBoostOL(Tree(2), 3).fit(useless, y).verdict().count("try SafeBoost") == 1
+    assert "trees, or bins and crosses" in OnlineBBM(Linear(), 3).fit(useless, y).verdict()
+
+
+def test_probabilities_of_a_label_that_was_not_met():
+    model = OnlineBBM(n_estimators=3)
+    for _ in range(50):
+        model.learn_one({"a": 1.0}, "no")
+    ((label, chance),) = model.predict_proba_one({"a": 1.0}).items()
+    assert label == model.predict_one({"a": 1.0}) == "no"
+    assert chance > 0.5
+
+
+@pytest.mark.parametrize("gammas", [0.1, None, (), (0.1,) * 51])
+def test_gammas_are_checked_by_name(gammas):
+    with pytest.raises(ParameterError, match="gammas=.*1 to 50 numbers"):
+        SafeBoost(gammas=gammas).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_parameters_come_back_as_they_were(tmp_path):
+    model = SafeBoost(n_estimators=9, random_state=0).fit(*load_letter())
+    model.save(tmp_path / "m")
+    assert repr(onlineboost.load(tmp_path / "m")) == repr(model)

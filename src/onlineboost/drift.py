@@ -12,17 +12,19 @@ its oldest bucket is dropped. An alarm is when the newer part had more mistakes;
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost import dispatch
-from onlineboost._jit import hot, lean, njit
+from onlineboost._jit import lean, njit
 from onlineboost.batch import Floats, Ints
 
 BLOCK = 32  # examples
-LOG = 256  # alarms that are remembered
+LOG = 256  # alarms that are remembered at least
 TOGETHER = 1024  # examples within which two things happen together
+AT_ONCE = 32  # of each window, that nobody has asked for yet
 _BUCKETS, _SIZES = 5, 48
 
 _forget = dispatch.forget
@@ -33,7 +35,7 @@ class Windows(NamedTuple):
     filled: Ints  # [windows, sizes] how many buckets there are
     totals: Floats  # [windows, 2] examples and mistakes in the window
     block: Floats  # [windows] mistakes in the block at hand
-    log: Ints  # [LOG, 2] the last alarms: the number of the example, and the window
+    log: Ints  # [at least LOG, 2] the last alarms: the number of the example, and the window
     counts: Ints  # [2] alarms; examples in the block at hand
 
 
@@ -43,15 +45,15 @@ def new_windows(n: int) -> Windows:
         np.zeros((n, _SIZES), np.int64),
         np.zeros((n, 2)),
         np.zeros(n),
-        np.zeros((LOG, 2), np.int64),
+        np.zeros((max(LOG, AT_ONCE * n), 2), np.int64),
         np.zeros(2, np.int64),
     )
 
 
 def alarms(windows: Windows, since: int = 0) -> list[tuple[int, int]]:
     """The example and the window of each alarm from number ``since`` on, as far as they are remembered."""
-    count = int(windows.counts[0])
-    return [(int(t), int(k)) for t, k in (windows.log[n % LOG] for n in range(max(since, count - LOG), count))]
+    count, most = int(windows.counts[0]), len(windows.log)
+    return [(int(t), int(k)) for t, k in (windows.log[n % most] for n in range(max(since, count - most), count))]
 
 
 @lean
@@ -83,7 +85,7 @@ def closed_block(windows: Windows, k: int, delta: float) -> bool:
 
 @lean
 def _cut(windows: Windows, k: int, delta: float) -> int:
-    """1 if there is a cut after which mistakes are more, -1 if after the first one they are fewer, else 0."""
+    """What the first cut there is shows: 1, more mistakes after it; -1, fewer. 0: there is none."""
     n, mistakes = windows.totals[k, 0], windows.totals[k, 1]
     mean = mistakes / n
     doubt = math.log(2 * math.log(n) / delta)
@@ -118,7 +120,7 @@ def start_anew(windows: Windows, k: int, example: int) -> None:
     for size in range(_SIZES):
         windows.filled[k, size] = 0
     windows.totals[k, 0] = windows.totals[k, 1] = 0.0
-    place = windows.counts[0] % LOG
+    place = windows.counts[0] % windows.log.shape[0]
     windows.log[place, 0], windows.log[place, 1] = example, k
     windows.counts[0] += 1
 
@@ -161,7 +163,7 @@ class Watch(NamedTuple):
     block: Floats
     log: Ints
     counts: Ints
-    rose: Ints  # [windows] the example at which mistakes became more, for the last time; 0: never, or it was seen to
+    rose: Ints  # [windows] the last example at which mistakes became more; 0: never, or it was dealt with
     delta: float
 
 
@@ -172,13 +174,16 @@ def new_watch(n_learners: int, delta: float) -> Watch:
 
 NOTHING = NoWatch(0)
 
+# Not in the disk cache, as the engine's own: there it would name the classes of learners from outside this package.
+_part_of_run = partial(njit, hot=True, cache=False)
 
-@hot
+
+@_part_of_run
 def watch_nothing(watch: NoWatch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
     pass
 
 
-@hot
+@_part_of_run
 def watch_learners(watch: Watch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
     n = votes.size
     for i in range(n):

@@ -157,7 +157,7 @@ def run_compiled(
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     try:
         return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)
-    except (EOFError, UnpicklingError) as problem:
+    except (EOFError, UnpicklingError, ModuleNotFoundError) as problem:
         raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
 
 

@@ -63,6 +63,14 @@ def logistic(s: float) -> float:
 
 
 @hot
+def with_sign(log_odds: float, said: float) -> float:
+    """The log odds, if the answer has their sign, else next to nothing."""
+    if said * log_odds > 0:
+        return log_odds
+    return 1e-6 if said >= 0 else -1e-6
+
+
+@hot
 def vote_answer(head: VoteHead, score: float, h: Floats32) -> float:
     return score
 
@@ -205,8 +213,11 @@ dispatch.register(dispatch.correct, StackHead, stack_correct)
 
 def probabilities(head: Head, scores: Floats) -> Floats:
     """Of the positive label."""
-    if isinstance(head, VoteHead):
-        scores = head.platt[0] * scores + head.platt[1]
-    e = np.exp(-np.abs(scores))
-    chances: Floats = np.where(scores >= 0, 1, e) / (1 + e)
-    return chances
+    return chances(head.platt[0] * scores + head.platt[1] if isinstance(head, VoteHead) else scores)
+
+
+def chances(log_odds: Floats) -> Floats:
+    """1 / (1 + exp(-s)), without overflow."""
+    e = np.exp(-np.abs(log_odds))
+    found: Floats = np.where(log_odds >= 0, 1, e) / (1 + e)
+    return found

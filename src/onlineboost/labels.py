@@ -35,6 +35,11 @@ class Labels:
     def known(self) -> list[Any]:
         return [label for label in (self.negative, self.positive) if label is not _NONE]
 
+    def by_label(self, negative: float, positive: float) -> dict[Any, float]:
+        """Two numbers, by the labels that they belong to; of one that was not met, nothing."""
+        pairs = ((self.negative, negative), (self.positive, positive))
+        return {label: number for label, number in pairs if label is not _NONE}
+
     @property
     def classes(self) -> NDArray[Any]:
         mixed = len({type(label) for label in self.known}) > 1

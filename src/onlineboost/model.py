@@ -56,6 +56,11 @@ class OnlineClassifier(Parameters, ABC):
     def _member(self) -> Any:
         """The weak learner, as something that can form a committee."""
 
+    def _longest_row(self) -> int | None:
+        """How many features a row may have; None for any number."""
+        most: int | None = getattr(self._member(), "longest_row", None)
+        return most
+
     def _new_machine(self, n_features: int, seed: int | None = None) -> Machine:
         machine = self._assemble(n_features, seed)
         machine.maker = self.clone()  # parameters that are set later take effect at the next fit
@@ -231,7 +236,7 @@ class OnlineClassifier(Parameters, ABC):
         return answers
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each of the two labels, in the order of ``classes_``, for each row."""
+        """The probability of each of the two labels, the negative one first as in ``classes_``, for each row."""
         positive = self.probabilities(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
 
@@ -294,11 +299,11 @@ class OnlineClassifier(Parameters, ABC):
         return None if self._machine is None else self._labels.decode(self.decision_one(x))
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """The probability of each label for one dict of features; empty before anything was learnt."""
+        """The probability of each label that was met for one dict of features; empty before anything was learnt."""
         if self._machine is None:
             return {}
         positive = float(self.probabilities(np.array([self.decision_one(x)]))[0])
-        return {self._labels.decode(-1.0): 1 - positive, self._labels.decode(1.0): positive}
+        return self._labels.by_label(1 - positive, positive)
 
     def decision_one(self, x: Mapping[Any, Any]) -> float:
         """The score for one dict of features."""
@@ -322,8 +327,7 @@ class OnlineClassifier(Parameters, ABC):
 
     def _check_rows(self, longest: Callable[[], int], known: bool) -> None:
         """Refuse rows that are too long for the learner, before anything changes."""
-        maker = self._machine.maker if known and self._machine is not None else self
-        most = getattr(maker._member(), "longest_row", None)
+        most = (self._machine.maker if known and self._machine is not None else self)._longest_row()
         if most is not None and longest() > most:
             advice = "name pairs of columns, crosses=[(a, b), ...]"
             raise DataError(f"a row has {longest():,} features, too many to make a feature of each pair: {advice}")

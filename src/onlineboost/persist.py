@@ -227,4 +227,6 @@ def _build(description: Any, kinds: dict[str, Any]) -> Any:
     name = description["class"]
     if name not in kinds:
         raise ValueError(f"the class {name} is not known: import the module that defines it before loading")
-    return kinds[name](**{key: _build(value, kinds) for key, value in description["params"].items()})
+    defaults = kinds[name]._defaults()
+    params = {key: _build(value, kinds) for key, value in description["params"].items()}
+    return kinds[name](**{k: tuple(v) if isinstance(defaults.get(k), tuple) else v for k, v in params.items()})

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from onlineboost import dispatch, drift
 from onlineboost._jit import njit
-from onlineboost.batch import Batch, Floats, Ints, cut
+from onlineboost.batch import Batch, Floats, Floats32, Ints, cut
 from onlineboost.boosters import hedge
 from onlineboost.boosters.report import Report
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.drift import Watch, Windows, new_watch, new_windows
 from onlineboost.engine import Record, Settings
 from onlineboost.errors import ParameterError
-from onlineboost.heads import VoteHead, logistic, new_head, vote_correct
+from onlineboost.heads import VoteHead, chances, logistic, new_head, vote_correct, with_sign
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
@@ -44,7 +44,6 @@ _RESETS: tuple[Reset, ...] = ("all", "learners", "none")
 _PRIOR = (0.9, 0.1)  # of the model, of the fast learner
 _LENGTHS = (1 << 62, 250, 1000, 4000, 16000)  # examples after which a level begins again
 _PIECE = 1024  # rows that the model learns before its answers are looked at
-_NEXT_TO_NOTHING = 1e-6
 
 
 class Alarm(NamedTuple):
@@ -73,7 +72,7 @@ def _new_state() -> AdaptiveState:
 def combined(state: AdaptiveState, scores: Floats, y: Floats, weight: Floats, learning: bool) -> Floats:
     """Answers from the scores of both, [2, rows]; with ``learning`` each row teaches what the next is answered by."""
     answers = np.empty(y.size)
-    shares = np.empty(2)
+    shares, nothing = np.empty(2), np.empty(0, np.float32)
     for r in range(y.size):
         said = _weighed(state, scores, r, shares)
         p = 0.0
@@ -81,9 +80,9 @@ def combined(state: AdaptiveState, scores: Floats, y: Floats, weight: Floats, le
             p += shares[k] * logistic(state.platt[k, 0] * scores[k, r] + state.platt[k, 1])
         p = min(max(p, 1e-9), 1 - 1e-9)
         odds = math.log(p / (1 - p))
-        answers[r] = odds if odds * said > 0 else _NEXT_TO_NOTHING if said >= 0 else -_NEXT_TO_NOTHING
+        answers[r] = with_sign(odds, said)
         if learning and weight[r] > 0:
-            _teach(state, scores, r, said, y[r], weight[r])
+            _teach(state, scores, r, said, y[r], weight[r], nothing)
     return answers
 
 
@@ -105,12 +104,14 @@ def _weighed(state: AdaptiveState, scores: Floats, r: int, shares: Floats) -> fl
 
 
 @njit
-def _teach(state: AdaptiveState, scores: Floats, r: int, said: float, y: float, weight: float) -> None:
+def _teach(
+    state: AdaptiveState, scores: Floats, r: int, said: float, y: float, weight: float, nothing: Floats32
+) -> None:
     for k in range(2):
         loss = 0.0 if (scores[k, r] >= 0) == (y > 0) else 1.0
         for level in range(len(_LENGTHS)):
             hedge.learn(state.regret[level], state.size[level], k, (1 - y * said) / 2, loss)
-        vote_correct(VoteHead(state.platt[k], state.inverse[k]), scores[k, r], np.empty(0, np.float32), y, weight)
+        vote_correct(VoteHead(state.platt[k], state.inverse[k]), scores[k, r], nothing, y, weight)
     state.clock[0] += 1
     for level in range(len(_LENGTHS)):
         if state.clock[0] % _LENGTHS[level] == 0:
@@ -127,6 +128,7 @@ class AdaptiveMachine:
     state: AdaptiveState
     windows: Windows
     n_features: tuple[int, int]  # with how many the machines were made, and what they have grown to
+    owner: Any  # the model that users hold, which is told of alarms
     maker: Any = None
     compiled: bool = True
 
@@ -134,8 +136,9 @@ class AdaptiveMachine:
         fast = self.fast.run(batch, learning)
         if not learning:
             return combined(self.state, np.stack([self.model.run(batch, False), fast]), batch.y, batch.weight, False)
-        answers, start, seen = [np.empty(0)], 0, self._n_alarms
+        answers, start = [np.empty(0)], 0
         while start < batch.y.size:
+            told = self._n_alarms
             part = cut(batch, start, min(start + _PIECE, batch.y.size))
             scores, stop = self.model.run(part, True), -1
             if self.maker.reset == "all":
@@ -147,9 +150,9 @@ class AdaptiveMachine:
             start += stop
             if alarm:
                 self._start_anew()  # the model has gone too far, but nothing of it is kept
-        if self.maker.on_drift is not None:
-            for event in self.alarms(seen):
-                self.maker.on_drift(event)
+            if self.owner.on_drift is not None:
+                for event in self.alarms(told):
+                    self.owner.on_drift(event)
         return np.concatenate(answers)
 
     def _start_anew(self) -> None:
@@ -194,7 +197,7 @@ class AdaptiveMachine:
         self.fast.name_features(names)
 
     def columns_not_met(self) -> list[str]:
-        return self.model.columns_not_met()
+        return list(dict.fromkeys([*self.model.columns_not_met(), *self.fast.columns_not_met()]))
 
     @property
     def n_features_seen(self) -> int | None:
@@ -203,7 +206,7 @@ class AdaptiveMachine:
     gives_probabilities = True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return 1 / (1 + np.exp(-scores))
+        return chances(scores)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         parts: dict[str, NDArray[Any]] = {}
@@ -226,8 +229,10 @@ class Adaptive(OnlineClassifier):
     estimator : a booster or a compiled learner; None is ``SafeBoost()``
     fast : a learner that follows changes at once; None is ``Linear(standardize=True, learning_rate=32)``
     reset : what forgets when its mistakes become more: the model ("all"), single weak "learners", or "none"
-    delta : chance of a false alarm; lower is calmer
-    on_drift : is called with an ``Alarm(example, learner)`` at each alarm
+    delta : ADWIN's: how sure an alarm is; lower is calmer
+    on_drift : is called with an ``Alarm(example, learner)`` at each alarm, soon after; it must not raise
+
+    Mistakes count by examples here, not by weights.
 
     Examples
     --------
@@ -241,7 +246,7 @@ class Adaptive(OnlineClassifier):
     >>> def error(model):
     ...     return float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean().round(3))
     >>> error(OnlineBBM(Tree(5), random_state=0))
-    0.261
+    0.26
     >>> error(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print))
     Alarm(example=10048, learner=None)
     0.135
@@ -266,27 +271,33 @@ class Adaptive(OnlineClassifier):
 
     @property
     def estimator_(self) -> Any:
-        """The model as it is since it started anew, for its own ``report()`` and the like."""
+        """The model as it is since it started anew, to look at: its own ``report()``, ``alphas_`` and the like."""
         model = self._adaptive().maker._model()
         model._machine, model._labels, model._columns = self._adaptive().model, self._labels, self._columns
         return model
 
     def verdict(self) -> str:
         """How the stream changed, and whether boosting paid since."""
-        n, alarms = self.n_alarms_, self.alarms_
+        n, reset = self.n_alarms_, self._adaptive().maker.reset
+        inner: str = self.estimator_.verdict()
+        if reset == "none":
+            return inner
         if not n:
-            changes = "The stream did not change."
-        elif alarms[-1].learner is None:
-            changes = (
-                f"{n:,} alarms: the stream changed. The last was after {alarms[-1].example:,} examples; since then:"
-            )
-        else:
-            changes = f"{n:,} alarms of single learners, the last after {alarms[-1].example:,} examples."
-        return f"{changes} {self.estimator_.verdict()}".rstrip()
+            return f"There was no alarm. {inner}".rstrip()
+        what = "The stream changed" if reset == "all" else "Learners forgot"
+        counted = "1 alarm" if n == 1 else f"{n:,} alarms"
+        changes = f"{what}: {counted}, the last after {self.alarms_[-1].example:,} examples."
+        if not inner:
+            return changes
+        since = ", since then" if reset == "all" else ""
+        return f"{changes} The model without the fast learner{since}: {inner}"
 
     def report(self) -> Report:
-        """That of the booster since it started anew."""
-        found: Report = self.estimator_.report()
+        """That of the booster, without the fast learner, since it started anew."""
+        inside = self.estimator_
+        if not hasattr(inside, "report"):
+            raise ParameterError("estimator", self.estimator, "a booster, whose learners there is a report of")
+        found: Report = inside.report()
         return found
 
     def _adaptive(self) -> AdaptiveMachine:
@@ -303,8 +314,15 @@ class Adaptive(OnlineClassifier):
             raise ParameterError("estimator", self.estimator, "a model that is not adaptive already")
         return self.estimator.clone()
 
+    def _fast(self) -> Any:
+        return Linear(standardize=True, learning_rate=32.0) if self.fast is None else self.fast
+
     def _member(self) -> Any:
         return self._model()._member()
+
+    def _longest_row(self) -> int | None:
+        both = (getattr(learner, "longest_row", None) for learner in (self._member(), self._fast()))
+        return min((most for most in both if most is not None), default=None)
 
     def _saved_params(self) -> dict[str, Any]:
         return super()._saved_params() | {"on_drift": None}
@@ -317,7 +335,7 @@ class Adaptive(OnlineClassifier):
         member = self._member()
         if isinstance(member, Copies):
             raise ParameterError("estimator", self.estimator, "a booster of compiled learners, such as Linear or Tree")
-        fast = Linear(standardize=True, learning_rate=32.0) if self.fast is None else self.fast
+        fast = self._fast()
         if not isinstance(fast, Learner):
             raise ParameterError("fast", self.fast, "a compiled learner such as Linear, or None")
         model = self._model()._new_machine(n_features, seed)
@@ -326,4 +344,4 @@ class Adaptive(OnlineClassifier):
                 raise ParameterError("reset", self.reset, f"'all': {member!r} cannot make single learners forget")
             model.watch = new_watch(model.settings.n_learners, float(self.delta))
         machines = model, fast.clone()._new_machine(n_features, seed)
-        return AdaptiveMachine(*machines, _new_state(), new_windows(1), (n_features, n_features))
+        return AdaptiveMachine(*machines, _new_state(), new_windows(1), (n_features, n_features), self)

@@ -64,7 +64,7 @@ class Booster(OnlineClassifier):
     def verdict(self) -> str:
         """Whether boosting paid, by a paired test on the stream; empty where nobody knows."""
         machine = self._check_fitted()
-        return verdict(machine.record.totals, self.edges_, machine.maker._member())
+        return verdict(machine.record, machine.maker, machine.maker._member())
 
     def report(self) -> Report:
         """What each learner contributed, as a table (``print``) and as a picture (``.plot(path)``)."""

@@ -32,11 +32,20 @@ from onlineboost.boosters.base import Booster, Delivery
 from onlineboost.boosters.coin import bias
 from onlineboost.boosters.online_bbm import OnlineBBMState, weight_table
 from onlineboost.errors import ParameterError
-from onlineboost.heads import StackHead, chance, learn_stack, log_odds, logistic, new_stack, shift, stack_answer
+from onlineboost.heads import (
+    StackHead,
+    chance,
+    learn_stack,
+    log_odds,
+    logistic,
+    new_stack,
+    shift,
+    stack_answer,
+    with_sign,
+)
 from onlineboost.parameters import check_between
 from onlineboost.simd import count_ones, load, signs, zeros
 
-_NEXT_TO_NOTHING = 1e-6
 _EVERY_BIT = u64(0xFFFFFFFFFFFFFFFF)
 _BLOCK, _ALONE = (0,) * 8, (0,)
 
@@ -86,9 +95,7 @@ class SafeHead(NamedTuple):
 def answer(head: SafeHead, score: float, h: Floats32) -> float:
     log_odds = stack_answer(_stack(head), score, h)
     said = _weighed(head, _opinions(head, log_odds, h))
-    if said * log_odds > 0:
-        return log_odds
-    return _NEXT_TO_NOTHING if said >= 0 else -_NEXT_TO_NOTHING
+    return with_sign(log_odds, said)
 
 
 @hot
@@ -217,11 +224,11 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
         return SafeState(np.concatenate(rows), bounds)
 
     def _bounds(self, n_learners: int) -> Ints:
+        if not isinstance(self.gammas, tuple | list) or not 1 <= len(self.gammas) <= 50:
+            raise ParameterError("gammas", self.gammas, "1 to 50 numbers")
         groups = len(self.gammas)
-        if not 1 <= groups <= min(n_learners, 50):
-            raise ParameterError(
-                "n_estimators", n_learners, f"at least {groups}, one for each of the gammas, which are 1 to 50"
-            )
+        if groups > n_learners:
+            raise ParameterError("n_estimators", n_learners, f"at least {groups}, one for each of the gammas")
         return np.round(np.linspace(0, n_learners, groups + 1)).astype(np.int64)
 
     def _new_head(self, n_learners: int) -> Any:

@@ -7,42 +7,51 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.batch import Floats
+from onlineboost.engine import Record
 
 _LEAST_EDGE = 0.02  # learners below add next to nothing
 _WIDTH = 1.96  # standard errors of a 95 % interval
 
 
-def verdict(totals: Floats, edges: Floats, learner: Any) -> str:
-    """Whether the answers were better than those of the first learner, which is the base learner alone.
+def verdict(record: Record, booster: Any, learner: Any) -> str:
+    """Whether the answers were better than those of the first learner.
 
-    ``totals`` is that of the engine's record: examples; margins at or below zero; where the answer was right and the
-    first learner wrong; the other way round; the squares of the weights of both.
+    Of most boosters that is the base learner alone; others give it part of each example's weight only.
 
-    >>> verdict(np.array([1000.0, 0, 60, 20, 80]), np.array([0.5, 0.3, 0.01]), None)[:77]
+    >>> from onlineboost import OnlineBBM
+    >>> edges, weights = np.array([500.0, 90]), np.array([1000.0, 300])
+    >>> record = Record(np.array([1000]), edges, weights, np.array([1000.0, 0, 60, 20, 80]))
+    >>> verdict(record, OnlineBBM(), None)
     'Boosting gained 4.0 points over its base learner (95 %: +2.3 to +5.7 points).'
     """
-    total, better, worse, squares = (float(totals[k]) for k in (0, 2, 3, 4))
+    total, better, worse, squares = (float(record.totals[k]) for k in (0, 2, 3, 4))
     if not total or math.isnan(total + better):
         return ""
+    if record.edges.size == 1:
+        return "There was one learner: nothing to compare with."
     gain = 100 * (better - worse) / total
-    error = 100 * math.sqrt(max(squares - (better - worse) ** 2 / total, 0)) / total
+    unit = squares / (better + worse) if better + worse else 0.0  # the typical weight of those that differ
+    error = 100 * math.sqrt(max(squares - unit * (better - worse) ** 2 / total, 0)) / total
     interval = f"(95 %: {gain - _WIDTH * error:+.1f} to {gain + _WIDTH * error:+.1f} points)"
+    whole = record.weights[0] > 0.999 * total
+    other = "its base learner" if whole else "its first learner, which is given part of each example's weight,"
     if gain > _WIDTH * error:
-        sentences = [f"Boosting gained {gain:.1f} points over its base learner {interval}."]
+        sentences = [f"Boosting gained {gain:.1f} points over {other} {interval}."]
     else:
         lost = f"lost {-gain:.1f} points against" if gain < -_WIDTH * error else "made no difference to"
-        sentences = [f"Boosting {lost} its base learner {interval}: try {_advice(learner)}."]
+        sentences = [f"Boosting {lost} {other} {interval}: try {_advice(booster, learner)}."]
+    edges = np.divide(record.edges, record.weights, out=np.zeros(record.edges.size), where=record.weights > 0)
     useful = np.flatnonzero(np.abs(edges) >= _LEAST_EDGE)
     enough = int(useful[-1]) + 1 if useful.size else 1
-    if enough < len(edges):
-        sentences.append(
-            f"The first {enough} of {len(edges)} learners would have been enough: the others have no edge."
-        )
+    if enough < edges.size and not hasattr(booster, "gammas"):  # of groups the first learners are no booster
+        told = f"The first {enough} of {edges.size} learners would have been enough"
+        sentences.append(f"{told}: the others have no edge.")
     return " ".join(sentences)
 
 
-def _advice(learner: Any) -> str:
+def _advice(booster: Any, learner: Any) -> str:
     if type(learner).__name__ in ("Linear", "Perceptron"):
         return "trees, or bins and crosses"
-    return "SafeBoost, a lower gamma, or real votes"
+    if hasattr(booster, "gamma"):
+        return "SafeBoost, a lower gamma, or real votes"
+    return "deeper trees, or other features" if hasattr(booster, "gammas") else "SafeBoost"

@@ -98,6 +98,10 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     else:
         lines.append(("columns", f"{facts['features']['columns']:,}"))
+    if facts.get("alarms"):
+        lines.append(
+            ("alarms", f"{len(facts['alarms']):,}, the last after {facts['alarms'][-1]['example']:,} examples")
+        )
     if "progressive_error" in facts:
         lines.append(("progressive error", f"{facts['progressive_error']:.4f}"))
     if "unfinished" in facts:

@@ -114,8 +114,8 @@ class Job:
                     self.place = {"files": where, "pass": number, "rows": done + start, "passes": self.passes}
                     if self.every is not None and (done + start) % self.every == 0:
                         self._save(training)
-                    self._say_alarms(training, progress)
                     self._lines(training, progress)
+                    self._say_alarms(training, progress)
                 done += size
                 progress.update(stream, size, f", error {training.curve.error:.4f}")
         self.waiting = False

@@ -83,18 +83,32 @@ def train(
     algorithm: Annotated[Algorithm, _in(BOOSTING, "--algorithm", "-a", help="How to boost.")] = Algorithm.SAFE,
     n: Annotated[
         int | None,
-        _in(BOOSTING, "--learners", "-n", help="Number of weak learners. (default: 21; safe: 63)", min=1, max=10_000),
+        _in(
+            BOOSTING,
+            "--learners",
+            "-n",
+            help="Number of weak learners. (default: 21; safe: 63; defensive: 1)",
+            min=1,
+            max=10_000,
+        ),
     ] = None,
-    gamma: Annotated[float | None, _in(BOOSTING, "--gamma", help="Their edge over guessing. (default: 0.1)")] = None,
+    gamma: Annotated[
+        float | None, _in(BOOSTING, "--gamma", help="Their edge over guessing; not with safe. (default: 0.1)")
+    ] = None,
     delivery: Annotated[
         Delivery, _in(BOOSTING, "--delivery", help="Weights as importance, or as chances.")
     ] = Delivery.AUTO,
     votes: Annotated[Votes, _in(BOOSTING, "--votes", help="Votes of -1 and +1, or real ones.")] = Votes.HARD,
     head: Annotated[
-        Head, _in(BOOSTING, "--head", help="Answer by the algorithm's vote, or by a stack on it.")
+        Head, _in(BOOSTING, "--head", help="Answer by the algorithm's vote, or by a stack on it; not with safe.")
     ] = Head.VOTE,
     adaptive: Annotated[
-        bool, _in(BOOSTING, "--adaptive", help="For streams that change: start anew when the error rises.")
+        bool,
+        _in(
+            BOOSTING,
+            "--adaptive",
+            help="For streams that change: start anew when the error rises, beside a fast learner.",
+        ),
     ] = False,
     seed: Annotated[int, _in(BOOSTING, "--seed", help="Of everything random.", min=0)] = 0,
     learner: Annotated[LearnerKind, _in(LEARNER, "--learner", help="What is boosted.")] = LearnerKind.LINEAR,
