@@ -343,7 +343,7 @@ def test_a_journal_is_not_run_again(letters, tmp_path, monkeypatch):
     assert len(began) == 1
     assert again.rows[:4] == [again.rows[k] for k in range(4)]
     assert facts(again)[:4] == facts(first)
-    tune(MODELS[:4], X[:-1], y[:-1], weight[:-1], journal=path)  # other data
+    tune(MODELS[:4], X, -y, weight, journal=path)  # other data
     assert len(began) == 5
     assert facts(tune(MODELS[:4], X, y, weight, journal=path)) == facts(first)
     assert len(began) == 5
