@@ -249,7 +249,7 @@ class Adaptive(OnlineClassifier):
     0.26
     >>> error(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print))
     Alarm(example=10048, learner=None)
-    0.135
+    0.137
     """
 
     estimator: Any = None
