@@ -17,7 +17,8 @@ import numpy as np
 from rich.progress import Progress
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier
-from onlineboost.batch import Batch, joined
+from onlineboost.batch import Batch, cut, joined
+from onlineboost.batch import shuffled as in_other_order
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
 from onlineboost.standardize import new_state, standardized
@@ -47,12 +48,9 @@ def load_all(data: Path) -> dict[str, Batch]:
     return sets
 
 
-def shuffled(batch: Batch, rows: int, seed: int) -> Batch:
-    order = np.random.default_rng(seed).permutation(batch.y.size)[:rows]
-    sizes = np.diff(batch.indptr)[order]
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    at = np.repeat(batch.indptr[order] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    return Batch(indptr, batch.indices[at], batch.values[at], batch.y[order], batch.weight[order])
+def shuffled(whole: Batch, rows: int, seed: int) -> Batch:
+    """Some of the rows, in another order."""
+    return cut(in_other_order(whole, seed), 0, min(rows, whole.y.size))
 
 
 def error(model: OnlineClassifier, batch: Batch) -> float:

@@ -9,11 +9,11 @@ import pytest
 
 from onlineboost import AdaBoostOL, Linear, OnlineBBM, OSBoostOCP, Tree
 from onlineboost.__main__ import main
-from onlineboost.batch import Batch, joined
+from onlineboost.batch import Batch, joined, shuffled
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate.reproduction import protocol, run, vw
 from onlineboost.evaluate.reproduction.protocol import LARGE, Task
-from onlineboost.evaluate.reproduction.run import Experiment, shuffled
+from onlineboost.evaluate.reproduction.run import Experiment
 from onlineboost.readers import open_stream
 
 

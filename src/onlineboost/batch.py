@@ -161,6 +161,15 @@ def longest_row(batch: Batch) -> int:
     return int(np.diff(batch.indptr).max(initial=0))
 
 
+def shuffled(rows: Batch, seed: int) -> Batch:
+    """The rows in another order."""
+    order = np.random.default_rng(seed).permutation(rows.y.size)
+    sizes = np.diff(rows.indptr)[order]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    at = np.repeat(rows.indptr[order] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return Batch(indptr, rows.indices[at], rows.values[at], rows.y[order], rows.weight[order])
+
+
 def joined(batches: list[Batch]) -> Batch:
     """The rows of all, one after the other."""
     if not batches:

@@ -28,7 +28,7 @@ import numpy as np
 
 from onlineboost import datasets
 from onlineboost._jit import source_digest
-from onlineboost.batch import Batch, cut
+from onlineboost.batch import Batch, cut, shuffled
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.reproduction import vw
 from onlineboost.evaluate.reproduction.protocol import FAMILIES, SETTINGS, Task, tasks
@@ -186,15 +186,6 @@ def together(results: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]
         for entry in one["entries"]:
             entry["seconds"] = timings["cells"].get(f"{one['name']} {entry['family']} {entry['setting']}", 0.0)
     return {**found, **{key: timings[key] for key in ("seconds", "machine", "vw_sweep")}}
-
-
-def shuffled(rows: Batch, seed: int) -> Batch:
-    """The rows in another order."""
-    order = np.random.default_rng(seed).permutation(rows.y.size)
-    sizes = np.diff(rows.indptr)[order]
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    at = np.repeat(rows.indptr[order] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    return Batch(indptr, rows.indices[at], rows.values[at], rows.y[order], rows.weight[order])
 
 
 def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
