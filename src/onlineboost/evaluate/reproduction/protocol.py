@@ -33,7 +33,8 @@ SETTINGS = {
     "a random expert",
     "vw": "the authors' Vowpal Wabbit variants: real votes, weights as they are, the coin 1/2 + gamma; AdaBoost.OL "
     "answers by its last expert, AdaBoost.OL.S by a random one and with weights, OSBoost.OCP doubles z",
-    "vw itself": "the program vw, with the settings that were chosen for its variants",
+    "vw itself": "the program vw, with the settings that were chosen for its variants; each of its learners has its "
+    "own scales of the features, where ours share them, and its random experts are others",
     "trees": "the paper's algorithms over trees",
     "linear": "nothing tuned, standardised linear learners",
 }
