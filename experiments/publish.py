@@ -45,6 +45,7 @@ def with_table(readme: str, results: dict[str, object]) -> str:
 
 def main() -> None:
     results = found()
+    (FOUND / "report.html").write_text(report.html(results))
     PAGE.write_text(with_results(PAGE.read_text(), results))
     README.write_text(with_table(README.read_text(), results))
 

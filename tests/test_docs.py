@@ -32,6 +32,7 @@ def test_results_come_from_the_committed_json(monkeypatch):
     page, readme = (ROOT / "docs/results.md").read_text(), (ROOT / "README.md").read_text()
     assert publish.with_results(page, found) == page
     assert publish.with_table(readme, found) == readme
+    assert (ROOT / "docs/reproduction/report.html").read_text() == publish.report.html(found)
 
 
 def test_the_figures_of_the_theory_come_from_its_numbers(monkeypatch):
