@@ -168,7 +168,7 @@ def test_an_adaptive_model_says_when_the_stream_changed(letters, tmp_path, capsy
     said = re.findall(r"([\d,]+) more mistakes than before: the model starts anew", err)
     assert said and all(2000 < int(number.replace(",", "")) < 2500 for number in said[:1])
     assert f"alarms: {'':>12} {len(said)}" in out
-    assert "the stream changed" in out
+    assert "The stream changed: " in out
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
     assert [f"{alarm['example']:,}" for alarm in facts["alarms"]] == said
     assert run(capsys, "inspect", tmp_path / "m")[0].startswith("Adaptive, 4,000 examples learnt")

@@ -340,7 +340,7 @@ def test_every_sequence_of_votes_obeys_the_inequality_behind_osboost(gamma):
     p = np.empty(10)
     for votes in itertools.product((-1.0, 1.0), repeat=10):
         d = np.array(votes) - theta
-        smooth_weights(theta, log_base, np.array(votes), 1.0, p)
+        smooth_weights(theta, log_base, 1.0, np.array(votes), 1.0, p)
         z = d.sum()
         integral = z if z <= 0 else -math.expm1(-a * z) / a
         assert (p * (d - e)).sum() <= integral + 1e-12
