@@ -32,7 +32,7 @@ format: $(READY)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: $(READY)  ## the paper's experiment on ../shared/data, about half an hour on two cores; it goes on where it stopped
+reproduce: $(READY)  ## the paper's experiment on ../shared/data, half an hour on two cores; it goes on where it stopped
 	$(BIN)/onlineboost reproduce --data ../shared/data -o docs/reproduction
 	$(BIN)/python experiments/publish.py
 

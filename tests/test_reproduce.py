@@ -72,6 +72,33 @@ def test_the_two_settings_are_the_papers_and_the_authors():
     assert made["osboost-ocp", "vw"].as_authors and not made["osboost-ocp", "paper"].as_authors
     assert isinstance(made["osboost-ocp", "paper"], OSBoostOCP)
     assert all(model.get_params()["estimator__standardize"] is False for model in (paper, theirs))
+    names = ("votes", "delivery", "expert", "as_authors")
+    found = {key: tuple(getattr(model, name, None) for name in names) for key, model in made.items()}
+    assert {key: facts for key, facts in found.items() if key[1] in ("paper", "vw") and key[0] != "baseline"} == {
+        ("bbm", "paper"): ("hard", "weight", None, None),
+        ("bbm", "vw"): ("real", "weight", None, None),
+        ("adaboost-ol", "paper"): ("hard", "weight", "random", None),
+        ("adaboost-ol", "vw"): ("real", "weight", "last", None),
+        ("adaboost-ol-s", "paper"): ("hard", "sample", "random", None),
+        ("adaboost-ol-s", "vw"): ("real", "weight", "random", None),
+        ("osboost-ocp", "paper"): ("hard", "weight", None, False),
+        ("osboost-ocp", "vw"): ("real", "weight", None, True),
+        ("osboost", "paper"): ("hard", "weight", None, None),
+        ("osboost", "vw"): ("real", "weight", None, None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("family", "model", "expected"),
+    [
+        ("baseline", Linear(learning_rate=2.0), "-l 2.0 --binary -b 18"),
+        ("bbm", OnlineBBM(Linear(), 41, 0.3), "-l 0.5 --binary --boosting 41 --alg BBM -b 24 --gamma 0.3"),
+        ("adaboost-ol", AdaBoostOL(Linear(), 4), "-l 0.5 --binary --boosting 4 --alg logistic -b 20"),
+        ("adaboost-ol-s", AdaBoostOL(Linear(), 5), "-l 0.5 --binary --boosting 5 --alg adaptive -b 21"),
+    ],
+)
+def test_the_options_of_vw(family, model, expected):
+    assert vw.options(family, model) == expected.split()
 
 
 def test_a_cell_is_the_best_by_progressive_error_tested_on_the_rest(quick, letters, tmp_path):
@@ -131,7 +158,7 @@ def test_the_same_json_whoever_works_and_how_often_it_was_interrupted(quick, let
         Experiment(tmp_path / name, **options).run({"letter": letters})
     texts = [(tmp_path / name / "results.json").read_bytes() for name in kinds]
 
-    # Interrupted in the third cell, and once more before anything is done.
+    # Interrupted in the third cell.
     def interrupting(what: str, *progress: object) -> None:
         if "AdaBoost" in what:
             raise KeyboardInterrupt
@@ -158,6 +185,28 @@ def test_other_data_are_not_taken_for_the_same(quick, letters, tmp_path):
     first = Experiment(tmp_path).run({"letter": letters})
     second = Experiment(tmp_path, seed=1).run({"letter": letters})
     assert first["sets"][0]["entries"] != second["sets"][0]["entries"]
+    # Labels of the test part alone.
+    y = letters.y.copy()
+    y[np.random.default_rng(0).permutation(2000)[1600:]] *= -1
+    Experiment(tmp_path).run({"letter": letters})
+    third = Experiment(tmp_path).run({"letter": letters._replace(y=y)})
+    errors = [entry(results, "baseline", "paper")["test"][0] for results in (first, third)]
+    assert errors[0] + errors[1] == pytest.approx(1)
+
+
+def test_a_vw_that_fails_is_told_in_its_row_and_tried_again(quick, letters, tmp_path, monkeypatch):
+    pytest.importorskip("vowpalwabbit")
+
+    def fails(*arguments: str) -> None:
+        raise RuntimeError("vw failed: no memory")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(vw, "_vw", fails)
+        results = Experiment(tmp_path).run({"letter": letters})
+    cell = entry(results, "bbm", "vw itself")
+    assert (cell["failed"], cell["reasons"], cell["test"]) == (1, ["vw failed: no memory"], [])
+    assert results["vw_sweep"] is None
+    assert len(entry(Experiment(tmp_path).run({"letter": letters}), "bbm", "vw itself")["test"]) == 1
 
 
 def test_shuffling_moves_whole_rows(letters):
@@ -172,6 +221,14 @@ def test_shuffling_moves_whole_rows(letters):
             for rows, at in ((moved, new), (letters, old))
         )
         assert part == same
+
+
+def test_another_file_of_a_sets_name_is_refused(tmp_path, capsys):
+    (tmp_path / "covtype.libsvm").write_text("+1 1:1\n-1 2:1\n")
+    with pytest.raises(SystemExit) as exit:
+        main(["reproduce", "--data", str(tmp_path), "-o", str(tmp_path / "out")])
+    assert exit.value.code == 1
+    assert "2 examples, 1 positive, features 1 to 2: expected 581,012" in capsys.readouterr().err
 
 
 def test_the_command_writes_a_report(quick, tmp_path, capsys, monkeypatch):
@@ -196,6 +253,7 @@ def test_the_command_writes_a_report(quick, tmp_path, capsys, monkeypatch):
         (["--data", "."], "expected a folder with NAME.libsvm.gz: onlineboost datasets names them"),
         (["--sets", "letters"], "did you mean letter?"),
         (["--sets", "vehv2binary"], "vehv2binary cannot be had"),
+        (["--sets", " ,"], "--sets=' ,': expected names of sets"),
     ],
 )
 def test_mistakes_of_the_command(arguments, message, tmp_path, capsys, monkeypatch):

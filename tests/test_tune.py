@@ -341,7 +341,7 @@ def test_a_journal_is_not_run_again(letters, tmp_path, monkeypatch):
     monkeypatch.setattr(runs.Run, "advance", lambda run, *rest: began.append(run) or advance(run, *rest))
     again = tune(MODELS[:5], X, y, weight, journal=path)
     assert len(began) == 1
-    assert again.rows[:4] == [again.rows[k] for k in range(4)]
+    assert [row.error for row in again.rows[:4]] == [row.error for row in first.rows]
     assert facts(again)[:4] == facts(first)
     tune(MODELS[:4], X, -y, weight, journal=path)  # other data
     assert len(began) == 5
@@ -559,3 +559,16 @@ def test_rows_are_copied_out_of_the_object_store_once(letters, cluster):
     assert all(array.flags.writeable for array in mine.batch)
     assert not cluster.get(reference).batch.values.flags.writeable
     ray_engine._mine.clear()
+
+
+def test_a_journal_is_not_written_over_other_files(tmp_path, capsys):
+    """Such as the data that are read."""
+    from onlineboost.__main__ import main
+
+    path = tmp_path / "data.csv"
+    path.write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(SystemExit) as exit:
+        main(["tune", str(path), "--label", "y", "--journal", str(path)])
+    assert exit.value.code == 2
+    assert "expected a journal, or the name of a file that does not exist" in capsys.readouterr().err
+    assert path.read_text() == "a,y\n1,0\n2,1\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -23,7 +24,10 @@ def reproduce(
         Path | None, typer.Option("--data", help="Folder of the sets. (default: the bundled set alone)")
     ] = None,
     sets: Annotated[
-        str | None, typer.Option("--sets", help="Some of them: letter,a9a. (default: all that are there)")
+        str | None,
+        typer.Option(
+            "--sets", help="Some of them: letter,a9a; fetched where that can be. (default: all that are there)"
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results and report.")] = Path(
         "reproduction"
@@ -59,6 +63,7 @@ def reproduce(
     names = _names(data, sets)
     if not quiet:
         print(f"onlineboost: {', '.join(names)}: results in {output}", file=sys.stderr)
+    output.mkdir(parents=True, exist_ok=True)  # what cannot be written is known before anything is read
     loaded = {name: _load(name, data) for name in names}
     command = _command(data, sets, splits, quick, seed)
     bar = Bar(quiet)
@@ -66,10 +71,13 @@ def reproduce(
     bar.total = experiment.configurations(loaded)
     try:
         results = experiment.run(loaded)
+    except KeyboardInterrupt:
+        print(f"onlineboost: interrupted: the same command goes on with what is in {output}", file=sys.stderr)
+        raise
     finally:
         bar.close()
-    (output / "report.html").write_text(report.html(results))
-    (output / "report.md").write_text(report.markdown(results))
+    (output / "report.html").write_text(report.html(results), encoding="utf-8")
+    (output / "report.md").write_text(report.markdown(results), encoding="utf-8")
     Console().print(report.text(results))
     print(f"The whole report: {output / 'report.html'}")
 
@@ -81,7 +89,10 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
     if data is not None and not data.is_dir():
         raise ParameterError("--data", str(data), "a folder that exists")
     if sets is not None:
-        return [get(name.strip()).name for name in sets.split(",")]
+        wanted = [name.strip() for name in sets.split(",") if name.strip()]
+        if not wanted:
+            raise ParameterError("--sets", sets, "names of sets with commas between them")
+        return [get(name).name for name in wanted]
     if data is None:
         return ["letter"]
     here = {name: locate(known, data) for name, known in SETS.items() if not known.extra}
@@ -93,20 +104,25 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
 
 def _load(name: str, data: Path | None) -> Batch:
     from onlineboost.batch import joined
-    from onlineboost.datasets import find
+    from onlineboost.datasets import find, get
+    from onlineboost.datasets.places import check
     from onlineboost.readers import open_stream
 
-    return joined(list(open_stream(find(name, data))))
+    path, file = find(name, data), get(name).file
+    batch = joined(list(open_stream(path)))
+    assert file is not None
+    check(path, file, batch)
+    return batch
 
 
 def _command(data: Path | None, sets: str | None, splits: int, quick: bool, seed: int) -> str:
     """As it must be typed to get the same results; who works does not matter."""
-    words = ["onlineboost reproduce"]
-    words += [f"--data {data}"] if data is not None else []
-    words += [f"--sets {sets}"] if sets is not None else []
-    words += [f"--splits {splits}"] if splits != 1 else []
+    words = ["onlineboost", "reproduce"]
+    words += ["--data", str(data)] if data is not None else []
+    words += ["--sets", sets] if sets is not None else []
+    words += ["--splits", str(splits)] if splits != 1 else []
     words += ["--quick"] if quick else []
-    return " ".join([*words, *([f"--seed {seed}"] if seed else [])])
+    return shlex.join([*words, *(["--seed", str(seed)] if seed else [])])
 
 
 class Bar:

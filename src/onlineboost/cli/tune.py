@@ -140,7 +140,8 @@ def tune(
     finally:
         progress.close()
     seconds = time.perf_counter() - began
-    winner = next(k for k, row in enumerate(found.rows) if row is found.best)
+    best = found.best
+    winner = next(k for k, row in enumerate(found.rows) if row is best)
     command = _command(context, entries[winner].options)
     if json_output:
         rows = [row.as_json() for row in found.rows]
@@ -201,7 +202,11 @@ def _list(name: str, text: str, kind: Callable[[str], Any]) -> list[Any]:
 
 
 def _check_journal(journal: Path | None) -> None:
+    from onlineboost.evaluate.tuning.journal import is_journal
+
     if journal is not None:
+        if journal.expanduser().is_file() and not is_journal(journal.expanduser()):
+            raise ParameterError("--journal", str(journal), "a journal, or the name of a file that does not exist")
         folder = journal.expanduser().resolve().parent
         if journal.expanduser().is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ParameterError("--journal", str(journal), "a file in a folder that exists and can be written")

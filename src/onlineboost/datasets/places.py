@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.batch import Ints, joined
+from onlineboost.batch import Batch, Ints, joined
 from onlineboost.datasets.dataset import Dataset, File
 from onlineboost.datasets.letter import load_letter
 from onlineboost.datasets.remote import fetch
@@ -71,7 +71,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
     y = batch.y.astype(np.int64)
     file = get(name).file
     assert file is not None
-    _check(path, file, y, int(batch.indices.min(initial=1)), int(batch.indices.max(initial=1)))
+    check(path, file, batch)
     X = csr_matrix((batch.values, batch.indices - 1, batch.indptr), (y.size, file.width))
     return X, y
 
@@ -123,12 +123,13 @@ def missing(dataset: Dataset) -> str:
     return f"{name} cannot be downloaded: {dataset.obstacle}. Get it from {dataset.page}, and {by_hand}"
 
 
-def _check(path: Path, file: File, y: Ints, smallest: int, largest: int) -> None:
-    """A file of this name may be another."""
-    positives = int((y > 0).sum())
-    found = f"{y.size:,} examples, {positives:,} positive, features {smallest} to {largest}"
+def check(path: Path, file: File, batch: Batch) -> None:
+    """Refuse another file of the same name."""
+    n, positives = batch.y.size, int((batch.y > 0).sum())
+    smallest, largest = int(batch.indices.min(initial=1)), int(batch.indices.max(initial=1))
+    found = f"{n:,} examples, {positives:,} positive, features {smallest} to {largest}"
     expected = f"{file.examples:,}, {file.positives:,}, 1 to {file.width}"
-    if (y.size, positives, smallest, largest) != (file.examples, file.positives, 1, file.width):
+    if (n, positives, smallest, largest) != (file.examples, file.positives, 1, file.width):
         raise DataError(f"{path}: {found}: expected {expected}; open_stream reads it as it is")
 
 

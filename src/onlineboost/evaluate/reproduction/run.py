@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost import datasets
 from onlineboost._jit import source_digest
+from onlineboost.atomic import replacing
 from onlineboost.batch import Batch, cut, shuffled
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.reproduction import vw
@@ -39,6 +40,15 @@ from onlineboost.model import OnlineClassifier
 CURVE = 256  # examples from which on curves are drawn
 TIMED = 12  # configurations of vw that are timed
 Notice = Callable[[str, int, int, Row | None], None]
+
+
+class Where(NamedTuple):
+    """A split of a set."""
+
+    name: str
+    split: int
+    examples: int
+    fingerprint: str  # of all rows, the test part too
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,6 @@ class Experiment:
 
     def run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
         """Results and timings together, as the report wants them."""
-        began = time.perf_counter()
         (self.folder / "races").mkdir(parents=True, exist_ok=True)
         found, seconds = [], {}
         for name, whole in sets.items():
@@ -67,7 +76,7 @@ class Experiment:
             for entry in found[-1]["entries"]:
                 seconds[f"{name} {entry['family']} {entry['setting']}"] = entry.pop("seconds")
             self._keep("results.json", self._results(found))
-        timings = {"seconds": time.perf_counter() - began, "machine": _machine(), "cells": seconds}
+        timings = {"seconds": sum(seconds.values()), "machine": _machine(), "cells": seconds}
         timings["vw_sweep"] = self._vw_sweep(sets)
         self._keep("timings.json", timings)
         return together(self._results(found), timings)
@@ -84,36 +93,36 @@ class Experiment:
         return {**facts, "quick": self.quick, **names, "sets": found, "missing": missing}
 
     def _keep(self, name: str, what: dict[str, Any]) -> None:
-        (self.folder / name).write_text(json.dumps(what, indent=1) + "\n")
+        _write(self.folder / name, json.dumps(what, indent=1) + "\n")
 
     def _split(self, name: str, rows: Batch, split: int) -> list[dict[str, Any]]:
         """All cells of a set."""
         at = rows.y.size * 4 // 5
         train, test = cut(rows, 0, at), cut(rows, at, rows.y.size)
-        data = read([train])
+        data, where = read([train]), Where(name, split, rows.y.size, read([rows]).fingerprint())
         cells = []
         for task in tasks(rows.y.size, self.quick, self.seed):
             find = partial(self._cell, data, test, task, name, split)
-            cells.append(self._known(data, name, split, task, find))
+            cells.append(self._known(where, task, find))
         if vw.is_installed():
-            cells += self._vw_cells(train, test, cells, data, name, split)
+            cells += self._vw_cells(train, test, cells, where)
         return cells
 
-    def _known(
-        self, data: Data, name: str, split: int, task: Task, find: Callable[[], dict[str, Any]]
-    ) -> dict[str, Any]:
-        """A cell from its file, or found anew."""
-        key = [source_digest(), data.fingerprint(), [repr(model) for model in task.models]]
-        path = self._path(name, split, task.family, task.setting, "json")
+    def _known(self, where: Where, task: Task, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """A cell from its file, or found anew. What the program failed to do is tried again."""
+        key = [source_digest(), where.fingerprint, [repr(model) for model in task.models]]
+        key += [version("vowpalwabbit")] if task.setting == "vw itself" else []
+        path = self._path(where.name, where.split, task.family, task.setting, "json")
         if path.exists():
             try:
-                kept = json.loads(path.read_text())
+                kept = json.loads(path.read_text(encoding="utf-8"))
                 if kept["key"] == key:
                     return dict(kept["entry"])
             except (ValueError, KeyError):
                 pass  # half written
         entry = find()
-        path.write_text(json.dumps({"key": key, "entry": entry}))
+        if task.setting != "vw itself" or not entry["failed"]:
+            _write(path, json.dumps({"key": key, "entry": entry}))
         return entry
 
     def _path(self, name: str, split: int, family: str, setting: str, ending: str) -> Path:
@@ -137,28 +146,30 @@ class Experiment:
             entry |= {"chosen": {}, "model": "", "progressive": None, "test": [], "curve": []}
         return {**entry, "seconds": time.perf_counter() - began}
 
-    def _vw_cells(
-        self, train: Batch, test: Batch, cells: list[dict[str, Any]], data: Data, name: str, split: int
-    ) -> list[dict[str, Any]]:
-        """The real vw, with what was chosen for its variants, two at a time."""
+    def _vw_cells(self, train: Batch, test: Batch, cells: list[dict[str, Any]], where: Where) -> list[dict[str, Any]]:
+        """The real vw, with what was chosen for its variants, several at a time."""
         with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(self.workers or os.cpu_count()) as pool:
             folder = Path(place)
             vw.write(train, folder / "train")
             vw.write(test, folder / "test")
 
             def find(task: Task, cell: dict[str, Any]) -> dict[str, Any]:
-                (model,) = task.models
-                error, seconds = vw.run(task.family, model, folder / "train", folder / "test", test.y, folder)
                 same = {key: cell[key] for key in ("chosen", "model")}
                 found = {"family": task.family, "setting": "vw itself", "tried": 1, "failed": 0, "reasons": []}
-                return {**found, **same, "progressive": None, "test": [error], "curve": [], "seconds": seconds}
+                found |= {**same, "progressive": None, "test": [], "curve": [], "seconds": 0.0}
+                try:
+                    (model,) = task.models
+                    error, seconds = vw.run(task.family, model, folder / "train", folder / "test", test.y, folder)
+                except (RuntimeError, OSError, ValueError) as problem:
+                    return {**found, "failed": 1, "reasons": [str(problem) or type(problem).__name__]}
+                return {**found, "test": [error], "seconds": seconds}
 
             waiting = []
             for family in vw.ALGORITHMS:
                 setting = "paper" if family == "baseline" else "vw"
                 cell = next(c for c in cells if (c["family"], c["setting"]) == (family, setting))
-                task = Task(family, "vw itself", [_model(cell, tasks(train.y.size * 5 // 4, self.quick, self.seed))])
-                waiting.append(pool.submit(self._known, data, name, split, task, partial(find, task, cell)))
+                task = Task(family, "vw itself", _models(cell, tasks(where.examples, self.quick, self.seed)))
+                waiting.append(pool.submit(self._known, where, task, partial(find, task, cell)))
             return [one.result() for one in waiting]
 
     def _vw_sweep(self, sets: Mapping[str, Batch]) -> dict[str, Any] | None:
@@ -170,9 +181,12 @@ class Experiment:
         train = cut(rows, 0, rows.y.size * 4 // 5)
         task = next(t for t in tasks(rows.y.size, self.quick, self.seed) if (t.family, t.setting) == ("bbm", "vw"))
         some = task.models[:: max(1, len(task.models) // TIMED)]
-        with tempfile.TemporaryDirectory() as place:
-            vw.write(train, Path(place) / "train")
-            theirs = [vw.timed(task.family, model, Path(place) / "train") for model in some]
+        try:
+            with tempfile.TemporaryDirectory() as place:
+                vw.write(train, Path(place) / "train")
+                theirs = [vw.timed(task.family, model, Path(place) / "train") for model in some]
+        except (RuntimeError, OSError):
+            return None  # the rows of the table say why
         ours = sum(row.seconds for row in tune(some, read([train]), workers=1).rows)
         scale = len(task.models) / len(some)
         counts = {"set": name, "configurations": len(task.models), "timed": len(some)}
@@ -186,6 +200,11 @@ def together(results: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]
         for entry in one["entries"]:
             entry["seconds"] = timings["cells"].get(f"{one['name']} {entry['family']} {entry['setting']}", 0.0)
     return {**found, **{key: timings[key] for key in ("seconds", "machine", "vw_sweep")}}
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
@@ -214,8 +233,9 @@ def _settings(model: OnlineClassifier) -> dict[str, Any]:
     return {name.removeprefix("estimator__"): params[name] for name in names if name in params}
 
 
-def _model(cell: dict[str, Any], made: list[Task]) -> OnlineClassifier:
-    return next(model for task in made for model in task.models if repr(model) == cell["model"])
+def _models(cell: dict[str, Any], made: list[Task]) -> list[OnlineClassifier]:
+    """The model that was chosen; none where all failed."""
+    return [model for task in made for model in task.models if repr(model) == cell["model"]][:1]
 
 
 def _failures(race: Race) -> dict[str, Any]:

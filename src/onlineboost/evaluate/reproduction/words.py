@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onlineboost.evaluate.reproduction.figures import ALGORITHMS, PUBLISHED, Results, Summary
+from onlineboost.evaluate.reproduction.figures import ALGORITHMS, PUBLISHED, Average, Results, Summary
 
 
 def fewer(share: float) -> str:
@@ -38,13 +38,18 @@ def _boosted(results: Results, summary: Summary) -> str:
     if not known:
         return ""
     (way, mean), *rest = known
-    first = f"{fewer(mean.mean)} mistakes than the baseline on the same file by {way}"
-    told = _and([first, *(f"{fewer(mean.mean)} by {way}" for way, mean in rest)])
+    first = f"{fewer(mean.mean)} mistakes than the baseline on the same file by {way} {_spread(mean)}"
+    told = _and([first, *(f"{fewer(mean.mean)} by {way} {_spread(mean)}" for way, mean in rest)])
     here = f" ({100 * summary.paper['bbm'].mean:.2f} % over these, by its table)" if "bbm" in summary.paper else ""
     return (
         f"On average over {mean.sets} sets {results['families']['bbm']} makes {told}; the paper reports "
         f"{100 * PUBLISHED['bbm']:.2f} % fewer over its 13 sets{here}."
     )
+
+
+def _spread(mean: Average) -> str:
+    """A mean over few sets may be that of one of them."""
+    return f"(median {100 * mean.median:+.1f} %, better on {mean.better})"
 
 
 def _others(results: Results, summary: Summary) -> str:

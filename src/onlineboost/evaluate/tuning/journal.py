@@ -12,6 +12,15 @@ from onlineboost._jit import source_digest
 from onlineboost.evaluate.tuning.runs import Outcome
 from onlineboost.model import OnlineClassifier
 
+_START = b'{"key": "'
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file is empty, or begins as journals do: others are not written to."""
+    with path.open("rb") as file:
+        start = file.read(len(_START))
+    return start == _START[: len(start)]
+
 
 class Journal:
     """Outcomes by configuration and data. Without a path it remembers nothing.
