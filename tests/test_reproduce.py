@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 
 import numpy as np
@@ -154,6 +155,8 @@ def test_the_real_vw_finds_the_same(quick, letters, tmp_path):
 
 def test_the_same_json_whoever_works_and_how_often_it_was_interrupted(quick, letters, tmp_path, monkeypatch):
     kinds = {"one": {"workers": 1}, "three": {"workers": 3}}
+    if importlib.util.find_spec("ray") is not None:  # as ``make setup`` has it
+        kinds["ray"] = {"engine": "ray", "workers": 2}
     for name, options in kinds.items():
         Experiment(tmp_path / name, **options).run({"letter": letters})
     texts = [(tmp_path / name / "results.json").read_bytes() for name in kinds]

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -35,6 +36,7 @@ from onlineboost.evaluate.reproduction import vw
 from onlineboost.evaluate.reproduction.protocol import FAMILIES, SETTINGS, Task, tasks
 from onlineboost.evaluate.tuning.data import Data, read
 from onlineboost.evaluate.tuning.race import Race, Row, tune
+from onlineboost.evaluate.tuning.ray_engine import cluster
 from onlineboost.model import OnlineClassifier
 
 CURVE = 256  # examples from which on curves are drawn
@@ -68,6 +70,10 @@ class Experiment:
 
     def run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
         """Results and timings together, as the report wants them."""
+        with cluster(self.workers, self.address) if self.engine == "ray" else nullcontext():
+            return self._run(sets)
+
+    def _run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
         (self.folder / "races").mkdir(parents=True, exist_ok=True)
         found, seconds = [], {}
         for name, whole in sets.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,23 +19,34 @@ _RETRIES = 1  # of a run whose worker died
 _mine: dict[str, Data] = {}  # in a worker: the examples it has
 
 
+@contextmanager
+def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
+    """Ray, connected or started; several races within need that once only."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise ParameterError("engine", "ray", "Ray: pip install 'onlineboost[ray]'") from None
+    started = not ray.is_initialized()
+    if started:
+        local = {"num_cpus": workers} if workers and address is None else {}
+        ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR, **local)
+    try:
+        yield ray
+    finally:
+        if started:
+            ray.shutdown()
+
+
 class Ray:
     """A ticket is a run, or where in the object store it is kept."""
 
     def __init__(self, data: Data, workers: int | None, address: str | None) -> None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            import ray
-        except ImportError:
-            raise ParameterError("engine", "ray", "Ray: pip install 'onlineboost[ray]'") from None
-        self.ray: Any = ray
-        self.started = not ray.is_initialized()
-        if self.started:
-            local = {"num_cpus": workers} if workers and address is None else {}
-            ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR, **local)
+        self.open = ExitStack()
+        self.ray = self.open.enter_context(cluster(workers, address))
         self.workers = workers
-        self.data = ray.put(data)
-        self.task = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=2)(_advance)
+        self.data = self.ray.put(data)
+        self.task = self.ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=2)(_advance)
 
     def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
         places = len(tickets)
@@ -53,8 +65,7 @@ class Ray:
 
     def close(self) -> None:
         del self.data
-        if self.started:
-            self.ray.shutdown()
+        self.open.close()
 
 
 def _advance(place: list[Any], ticket: Run | bytes, stop: int) -> tuple[list[Outcome] | Failure, bytes]:
