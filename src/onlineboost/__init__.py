@@ -15,7 +15,8 @@ from onlineboost import persist as _persist
 from onlineboost.binner import Binner
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
-from onlineboost.boosters.adaptive import Adaptive, Alarm
+from onlineboost.boosters.adaptive import Adaptive
+from onlineboost.boosters.adaptive_machine import Alarm
 from onlineboost.boosters.base import Booster
 from onlineboost.boosters.defensive import DefensiveBoost
 from onlineboost.boosters.online_bbm import OnlineBBM
