@@ -7,7 +7,7 @@
 | eta_t = sqrt(2) / sqrt(N t) | ``eta`` | diameter of the simplex over the largest gradient, over sqrt(t) |
 
 The weights of the examples are OSBoost's. The authors' code for Vowpal Wabbit, never merged, had
-``z += z + y h - theta``, which doubles what was before, and steps without the sqrt(2). It probably made the paper's
+``z += z + y h - theta``, which doubles what was before, and steps without the sqrt(2). It may have made the paper's
 table.
 """
 
