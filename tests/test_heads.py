@@ -205,8 +205,11 @@ def test_experts_of_safe_boosting_are_weighed_as_they_should_in_the_long_run():
     for votes, label in zip(H.tolist(), y.tolist(), strict=True):
         expected.append(slow.score(votes))
         slow.round(votes, label)
-    scores = SafeBoost(Scripted(), 9, delivery="weight").progressive_fit(numbered(H), y)
-    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-9)
+    model = SafeBoost(Scripted(), 9, delivery="weight")
+    np.testing.assert_allclose(model.progressive_fit(numbered(H), y), expected, rtol=1e-5, atol=1e-9)
+    shares = model._machine.head.shares
+    np.testing.assert_allclose(shares, slow.hedge.weights(), rtol=1e-6, atol=1e-12)
+    assert np.sort(shares)[-2] > 1e-9  # not one expert alone
 
 
 @pytest.mark.parametrize("unit", [0.01, 4.0, 1e6])
