@@ -18,10 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from onlineboost import AdaBoostOL, Linear, OnlineBBM, OnlineClassifier, OSBoost, Tree
-from onlineboost.batch import Batch, cut, joined
-from onlineboost.evaluate import grid, tune
-from onlineboost.evaluate.tuning import runs
+from onlineboost.data.batch import Batch, cut, joined
 from onlineboost.readers import open_stream
+from onlineboost.tuning import grid, runs, tune
 
 PAGE = Path(__file__).parent.parent / "docs" / "tune.md"
 SETS = ("letter", "covtype", "20news", "a9a")

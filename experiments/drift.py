@@ -16,7 +16,7 @@ from rich.progress import Progress
 from standardize import load_all, shuffled
 
 from onlineboost import AdaBoostOL, Adaptive, Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree, datasets
-from onlineboost.batch import Batch, Floats, joined
+from onlineboost.data.batch import Batch, Floats, joined
 from onlineboost.readers import open_stream
 
 PAGE, PICTURE = Path("docs/drift.md"), Path("docs/drift.svg")

@@ -18,7 +18,7 @@ from rich.progress import track
 from standardize import load_all, shuffled
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree
-from onlineboost.batch import Batch, cut
+from onlineboost.data.batch import Batch, cut
 from onlineboost.evaluate.metrics import Calibration
 
 PAGE = Path("docs/probabilities.md")

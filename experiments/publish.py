@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.evaluate.reproduction import report, vw
-from onlineboost.evaluate.reproduction.run import together
+from onlineboost.reproduction import report, vw
+from onlineboost.reproduction.run import together
 
 FOUND = Path("docs/reproduction")
 PAGE, README = Path("docs/results.md"), Path("README.md")

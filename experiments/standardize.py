@@ -17,11 +17,11 @@ import numpy as np
 from rich.progress import Progress
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier
-from onlineboost.batch import Batch, cut, joined
-from onlineboost.batch import shuffled as in_other_order
+from onlineboost.data.batch import Batch, cut, joined
+from onlineboost.data.batch import shuffled as in_other_order
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
-from onlineboost.standardize import new_state, standardized
+from onlineboost.transforms.standardize import new_state, standardized
 
 PAGE = Path("docs/standardize.md")
 
@@ -80,7 +80,7 @@ def page(results: list[dict[str, Any]], command: str, shuffles: int) -> str:
         "# Does the standardiser help?",
         "",
         f"Made by `{command}`.",
-        "Progressive 0-1 error without and with `standardize=True` (the rule is in `onlineboost/standardize.py`),",
+        "Progressive 0-1 error without and with `standardize=True` (the rule is in `transforms/standardize.py`),",
         f"mean of {shuffles} shuffles, default settings, Online BBM with 21 learners.",
         "Growth: features per row after, over before.",
         "",

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from onlineboost import Learner, theory
 from onlineboost.boosters.osboost import smooth_constants
-from onlineboost.draws import uniform
+from onlineboost.compiled.draws import uniform
 
 
 class ScriptedState(NamedTuple):

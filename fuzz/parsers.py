@@ -35,7 +35,7 @@ from test_readers_text import (
     compiled,
 )
 
-from onlineboost._jit import njit
+from onlineboost.compiled.jit import njit
 from onlineboost.readers.words import word
 
 LONGEST = 400

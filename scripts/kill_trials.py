@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import onlineboost
-from onlineboost import persist
+from onlineboost.storage import model_file as persist
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 

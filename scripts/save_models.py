@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 import onlineboost as ob
-from onlineboost.persist import FORMAT
 from onlineboost.readers import open_stream
+from onlineboost.storage.model_file import FORMAT
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))

@@ -11,11 +11,11 @@ import json
 from pathlib import Path
 
 import numpy as np
-from conftest import make_stream
 from river.naive_bayes import GaussianNB
 from sklearn.linear_model import SGDClassifier
 
 import onlineboost as ob
+from conftest import make_stream
 from onlineboost.readers import open_stream
 
 FILE = Path(__file__).with_name("digests.json")
@@ -72,7 +72,10 @@ def _digest(*arrays) -> str:
 
 def _csv(X, y) -> io.StringIO:
     names = [f"f{j}" for j in range(X.shape[1])]
-    rows = ("{},{},{}".format(",".join(repr(float(v)) for v in x), "red" if x[0] > 0 else "blue", int(t > 0)) for x, t in zip(X, y, strict=True))
+    rows = (
+        "{},{},{}".format(",".join(repr(float(v)) for v in x), "red" if x[0] > 0 else "blue", int(t > 0))
+        for x, t in zip(X, y, strict=True)
+    )
     return "\n".join([",".join([*names, "colour", "label"]), *rows]) + "\n"
 
 

@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 
 import onlineboost
 from onlineboost import DataError, Linear, OnlineBBM
-from onlineboost import batch as batches
-from onlineboost.batch import check_features
+from onlineboost.data import batch as batches
+from onlineboost.data.arrays import check_features
 
 numbers = st.one_of(st.just(0.0), st.floats(-10, 10, width=32))
 

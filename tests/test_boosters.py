@@ -236,7 +236,7 @@ def test_first_learner_sees_every_example():
 
 def test_sampling_is_unbiased():
     """The mean of 20,000 draws lies within 4.5 standard errors of p; fixed seed, false alarm below 4e-5 in all."""
-    from onlineboost.draws import count
+    from onlineboost.compiled.draws import count
 
     for i, mean in enumerate((0.03, 0.5, 0.97, 1.0, 2.25)):
         draws = np.array([count(1, t, i, mean) for t in range(20_000)])

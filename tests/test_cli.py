@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 import onlineboost
-from onlineboost import persist
 from onlineboost.cli.app import app, main
 from onlineboost.readers import open_stream
+from onlineboost.storage import model_file as persist
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 

@@ -9,9 +9,9 @@ import pytest
 import reference
 
 from onlineboost import ParameterError
-from onlineboost.boosters.coin import bias
-from onlineboost.boosters.majority import weight_norms
 from onlineboost.boosters.online_bbm import weight_table
+from onlineboost.boosters.shared.coin import bias
+from onlineboost.boosters.shared.majority import weight_norms
 
 
 @pytest.mark.parametrize("normalizer", ["reachable", "mode", "none"])

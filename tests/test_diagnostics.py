@@ -28,10 +28,10 @@ from onlineboost import (
     Tree,
     theory,
 )
-from onlineboost.batch import cut
 from onlineboost.boosters import adaboost_ol, online_bbm
+from onlineboost.compiled.draws import count, uniform
+from onlineboost.data.batch import cut
 from onlineboost.datasets import load_letter
-from onlineboost.draws import count, uniform
 from onlineboost.readers import open_stream
 
 LEARNERS = {

@@ -30,10 +30,10 @@ from onlineboost import (
     SafeBoost,
     Stump,
     Tree,
-    dispatch,
-    drift,
 )
+from onlineboost.compiled import dispatch
 from onlineboost.datasets import load_letter
+from onlineboost.engine import adwin as drift
 from onlineboost.theory import Simulated
 
 LEARNERS = [

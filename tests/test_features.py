@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import onlineboost
 from onlineboost import Binner, DataError, Linear, NotFittedError, OnlineBBM, ParameterError, Perceptron
-from onlineboost.batch import check_features
+from onlineboost.data.arrays import check_features
 from onlineboost.datasets import load_letter
-from onlineboost.features import new_features, shown
 from onlineboost.readers import open_stream
-from onlineboost.views import names_of_shown
+from onlineboost.transforms.chain import names_of_shown
+from onlineboost.transforms.crosses import new_features, shown
 
 
 def make_rows(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
     state = new_features(7, bins, crosses, bits)
     column: dict[int, int] = {}
     if not isinstance(crosses, bool):
-        from onlineboost.features import name_columns
+        from onlineboost.transforms.crosses import name_columns
 
         name_columns(state, crosses, {j: str(j) for j in range(7)})
         column = {j: j + 1 for pair in crosses for j in pair}
@@ -77,7 +77,7 @@ def test_bins_and_crosses_matter_more_than_boosting():
 
 
 def test_a_product_is_learnt_by_nothing_else():
-    """Labels by the sign of a product: no line, and with the pair of columns nearly all."""
+    """Binary by the sign of a product: no line, and with the pair of columns nearly all."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 6))
     y = np.sign(X[:, 2] * X[:, 4])

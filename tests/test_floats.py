@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_readers import NUMBER
 
-from onlineboost._jit import njit
+from onlineboost.compiled.jit import njit
 from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.words import SLACK
 

@@ -25,12 +25,12 @@ from onlineboost import (
     PotentialBoost,
     SafeBoost,
     Tree,
-    engine,
-    heads,
 )
 from onlineboost.boosters import defensive
-from onlineboost.boosters.verdict import verdict
 from onlineboost.datasets import load_letter
+from onlineboost.diagnostics.verdict import verdict
+from onlineboost.engine import heads
+from onlineboost.engine import loop as engine
 from onlineboost.evaluate.metrics import Calibration
 
 BOOSTERS = [OnlineBBM, AdaBoostOL, AdaBoostOLPlus, OSBoost, OSBoostOCP, PotentialBoost, SafeBoost, DefensiveBoost]

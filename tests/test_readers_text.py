@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_readers import Options, Refusal, Result, Row, read
 
-from onlineboost.columns import Recipe
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
 from onlineboost.errors import DataError, ReadError
-from onlineboost.labels import Labels
 from onlineboost.readers import faults
 from onlineboost.readers.pages import Orders
 from onlineboost.readers.text import CHUNK, Layout, TextReader, guess_separator
@@ -58,8 +58,8 @@ def refusal_of(message: str) -> Refusal:
 
 def reader_for(format: str, options: Options, chunk: int, batch_size: int) -> TextReader:
     label = None if options.label == "label" else options.label
-    recipe = Recipe(options.bits, label, options.weight, options.drop, options.categorical)
-    orders = Orders(recipe, Labels(), options.labelled, False, options.skip, batch_size, named=True)
+    schema = Schema(options.bits, label, options.weight, options.drop, options.categorical)
+    orders = Orders(schema, Binary(), options.labelled, False, options.skip, batch_size, named=True)
     return TextReader(format, orders, Layout(options.header, options.separator), chunk)
 
 

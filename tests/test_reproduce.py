@@ -10,12 +10,12 @@ import pytest
 
 from onlineboost import AdaBoostOL, Linear, OnlineBBM, OSBoostOCP, Tree
 from onlineboost.__main__ import main
-from onlineboost.batch import Batch, joined, shuffled
+from onlineboost.data.batch import Batch, joined, shuffled
 from onlineboost.datasets import load_letter
-from onlineboost.evaluate.reproduction import protocol, run, vw
-from onlineboost.evaluate.reproduction.protocol import LARGE, Task
-from onlineboost.evaluate.reproduction.run import Experiment
 from onlineboost.readers import open_stream
+from onlineboost.reproduction import protocol, run, vw
+from onlineboost.reproduction.protocol import LARGE, Task
+from onlineboost.reproduction.run import Experiment
 
 
 def few(examples: int, quick: bool, seed: int) -> list[Task]:
@@ -188,7 +188,7 @@ def test_other_data_are_not_taken_for_the_same(quick, letters, tmp_path):
     first = Experiment(tmp_path).run({"letter": letters})
     second = Experiment(tmp_path, seed=1).run({"letter": letters})
     assert first["sets"][0]["entries"] != second["sets"][0]["entries"]
-    # Labels of the test part alone.
+    # Binary of the test part alone.
     y = letters.y.copy()
     y[np.random.default_rng(0).permutation(2000)[1600:]] *= -1
     Experiment(tmp_path).run({"letter": letters})

@@ -15,8 +15,8 @@ import pytest
 from reproduction import COLUMNS, FAMILIES, PAPER, fake_results
 from rich.console import Console
 
-from onlineboost.evaluate.reproduction import report
-from onlineboost.evaluate.reproduction.figures import Average
+from onlineboost.reproduction import report
+from onlineboost.reproduction.figures import Average
 
 OTHER_SETS = {  # of the paper's table; their data could not be found
     "maptaskcoref": (0.1091, 0.1077, 0.1083, 0.1083, 0.1093, 0.1091),

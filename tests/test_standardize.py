@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onlineboost import Linear, OnlineBBM, ParameterError
-from onlineboost.batch import Batch
+from onlineboost.data.batch import Batch
 from onlineboost.readers import open_stream
-from onlineboost.standardize import grown, new_state, standardized
+from onlineboost.transforms.standardize import grown, new_state, standardized
 
 values = st.floats(-100, 100, width=32).filter(bool)
 rows = st.lists(st.dictionaries(st.integers(0, 5), values, max_size=6), max_size=60)

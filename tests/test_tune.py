@@ -34,11 +34,10 @@ from onlineboost import (
 )
 from onlineboost.cli.app import main
 from onlineboost.datasets import load_letter
-from onlineboost.evaluate import grid, tune
-from onlineboost.evaluate.tuning import data as tuning_data
-from onlineboost.evaluate.tuning import runs
-from onlineboost.evaluate.tuning.data import read
 from onlineboost.readers import open_stream
+from onlineboost.tuning import data as tuning_data
+from onlineboost.tuning import grid, runs, tune
+from onlineboost.tuning.data import read
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 NESTED = {
@@ -199,7 +198,7 @@ def test_halving_is_halving(letters, eta):
 
 
 def test_halving_keeps_the_states_of_those_only_that_may_go_on(letters, monkeypatch):
-    from onlineboost.evaluate.tuning import race
+    from onlineboost.tuning import race
 
     most = []
     give_up = race._Track._give_up
@@ -477,7 +476,7 @@ def timeless(result):
 
 def test_a_bar_after_two_seconds_on_a_terminal(monkeypatch):
     from onlineboost.cli import show
-    from onlineboost.evaluate import Row
+    from onlineboost.tuning import Row
 
     monkeypatch.setattr(show.sys.stderr, "isatty", lambda: True, raising=False)
     progress = show.RaceProgress(quiet=False)
@@ -550,7 +549,7 @@ def test_without_ray_it_is_said_how_to_get_it(letters, monkeypatch):
 
 
 def test_rows_are_copied_out_of_the_object_store_once(letters, cluster):
-    from onlineboost.evaluate.tuning import ray_engine
+    from onlineboost.tuning import ray_engine
 
     X, y, _ = letters
     reference = cluster.put(read(X, y))

@@ -11,12 +11,10 @@
 from pathlib import Path as _Path
 from typing import Any as _Any
 
-from onlineboost import persist as _persist
-from onlineboost.binner import Binner
+from onlineboost.adaptive.adaptive import Adaptive
+from onlineboost.adaptive.machine import Alarm
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
-from onlineboost.boosters.adaptive import Adaptive
-from onlineboost.boosters.adaptive_machine import Alarm
 from onlineboost.boosters.base import Booster
 from onlineboost.boosters.defensive import DefensiveBoost
 from onlineboost.boosters.online_bbm import OnlineBBM
@@ -33,6 +31,8 @@ from onlineboost.learners.perceptron import Perceptron
 from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
+from onlineboost.storage import model_file as _persist
+from onlineboost.transforms.binner import Binner
 
 __version__ = "0.1.0"
 

@@ -13,23 +13,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost import persist
-from onlineboost.batch import (
-    LARGEST,
-    Batch,
-    Dense,
-    Floats,
-    Sparse,
-    as_matrix,
-    check_batch,
-    check_features,
-    longest_row,
-)
-from onlineboost.columns import Columns, Recipe
+from onlineboost.data.arrays import Dense, Sparse, as_matrix, check_features
+from onlineboost.data.batch import LARGEST, Batch, Floats, check_batch, longest_row
+from onlineboost.data.columns import Columns
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
+from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, NotFittedError, ParameterError
-from onlineboost.labels import Labels
-from onlineboost.machine import Machine
 from onlineboost.parameters import Parameters
+from onlineboost.storage import model_file as persist
 
 
 class OnlineClassifier(Parameters, ABC):
@@ -41,7 +33,7 @@ class OnlineClassifier(Parameters, ABC):
     kinds: ClassVar[dict[str, type[OnlineClassifier]]] = {}
 
     _machine: Machine | None = None
-    _labels: Labels
+    _labels: Binary
     _columns: Columns
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -109,7 +101,7 @@ class OnlineClassifier(Parameters, ABC):
         source = check_features(X)
         known = self._machine is not None and not fresh
         columns = self._check_columns(source) if known else Columns(source.n_features, source.names)
-        labels = copy.copy(self._labels) if known else Labels()
+        labels = copy.copy(self._labels) if known else Binary()
         y = _check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
@@ -148,21 +140,21 @@ class OnlineClassifier(Parameters, ABC):
 
     def learn_batch(self, batch: Batch, stream: Any) -> Floats:
         """Learn one batch; the stream that it comes from knows what its features and labels are called."""
-        recipe = stream.recipe if stream is not None else self._recipe() or Recipe()
+        schema = stream.schema if stream is not None else self._schema() or Schema()
         known = self._machine is not None
-        if known and self._recipe() is None:
+        if known and self._schema() is None:
             raise DataError("this model began with arrays or dicts: go on with them, or fit() to start anew")
-        if known and recipe.mask + 1 != self._columns.fixed:
-            raise DataError(f"the stream has {recipe.bits} bits, the model others: open_stream(..., like=model)")
+        if known and schema.mask + 1 != self._columns.fixed:
+            raise DataError(f"the stream has {schema.bits} bits, the model others: open_stream(..., like=model)")
         labels = stream.labels if stream is not None else self._labels if known else _SIGNS
         try:
             labels = self._labels.merged(labels) if known else copy.copy(labels)
         except DataError as problem:
             raise DataError(f"{problem}: open_stream(..., like=model)") from None
-        check_batch(batch, recipe.mask + 1, learning=True)
+        check_batch(batch, schema.mask + 1, learning=True)
         self._check_rows(lambda: longest_row(batch), known)
-        machine = self._new_machine(recipe.mask + 1) if self._machine is None else self._machine
-        columns = self._columns if known else Columns(recipe=recipe)
+        machine = self._new_machine(schema.mask + 1) if self._machine is None else self._machine
+        columns = self._columns if known else Columns(schema=schema)
         self._machine, self._labels, self._columns = machine, labels, columns
         if stream is not None:
             new = stream.new_names()
@@ -170,8 +162,8 @@ class OnlineClassifier(Parameters, ABC):
             machine.name_features(new)
         return self._run_batch(batch, learning=True)
 
-    def _recipe(self) -> Recipe | None:
-        return self._columns.recipe if self._machine is not None else None
+    def _schema(self) -> Schema | None:
+        return self._columns.schema if self._machine is not None else None
 
     def _run_batch(self, batch: Batch, learning: bool) -> Floats:
         machine = self._check_fitted()
@@ -204,7 +196,7 @@ class OnlineClassifier(Parameters, ABC):
     def decision_function(self, X: Any) -> Floats:
         """A score per row; its sign is the answer, and 0 counts as positive."""
         self._check_fitted()
-        if self._recipe() is not None and not isinstance(X, Batch) and not _is_stream(X):
+        if self._schema() is not None and not isinstance(X, Batch) and not _is_stream(X):
             from onlineboost.readers import open_stream
 
             numbered = all(name == str(number) for number, name in self._columns.hashed.items())
@@ -218,7 +210,7 @@ class OnlineClassifier(Parameters, ABC):
         return self._run(source, np.ones(source.n_rows), np.ones(source.n_rows), learning=False)
 
     def _score_stream(self, X: Any) -> Floats:
-        if self._recipe() is None:
+        if self._schema() is None:
             raise DataError("this model began with arrays or dicts: give it arrays or dicts, as in training")
         parts = []
         for batch in X if _is_stream(X) else [X]:
@@ -271,13 +263,13 @@ class OnlineClassifier(Parameters, ABC):
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
         fresh = self._machine is None
         machine = self._new_machine(0) if self._machine is None else self._machine
-        labels, columns = (Labels(), Columns()) if fresh else (self._labels, self._columns)
+        labels, columns = (Binary(), Columns()) if fresh else (self._labels, self._columns)
         before = labels.negative, labels.positive
         sign = labels.encode_one(y)
         try:
             if isinstance(x, Mapping):
                 self._check_rows(lambda: len(x), not fresh)
-            if columns.recipe is not None:
+            if columns.schema is not None:
                 batch = self._hashed_row(x, named=True)
                 self._run_batch(batch._replace(y=np.array([sign]), weight=np.array([float(w)])), True)
             elif machine.compiled:
@@ -308,7 +300,7 @@ class OnlineClassifier(Parameters, ABC):
     def decision_one(self, x: Mapping[Any, Any]) -> float:
         """The score for one dict of features."""
         machine = self._check_fitted()
-        if self._columns.recipe is not None:
+        if self._columns.schema is not None:
             return float(self._run_batch(self._hashed_row(x), False)[0])
         if machine.compiled:
             return float(machine.run(self._columns.row(x, learning=False), False)[0])
@@ -318,10 +310,10 @@ class OnlineClassifier(Parameters, ABC):
     def _hashed_row(self, x: Mapping[Any, Any], named: bool = False) -> Batch:
         from onlineboost.readers.memory import row_batch
 
-        machine, recipe = self._check_fitted(), self._columns.recipe
-        assert recipe is not None
+        machine, schema = self._check_fitted(), self._columns.schema
+        assert schema is not None
         named = named and machine.asks_names
-        batch, names = row_batch(x, recipe, named)
+        batch, names = row_batch(x, schema, named)
         machine.name_features(names)
         return batch
 
@@ -403,12 +395,12 @@ def _check_met(machine: Machine) -> None:
         raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
 
 
-_SIGNS = Labels()
+_SIGNS = Binary()
 _SIGNS.declare([-1, 1])
 
 
 def _is_stream(X: Any) -> bool:
-    return hasattr(X, "new_names") and hasattr(X, "recipe")
+    return hasattr(X, "new_names") and hasattr(X, "schema")
 
 
 def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:

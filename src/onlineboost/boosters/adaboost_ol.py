@@ -19,12 +19,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost import dispatch
-from onlineboost._jit import hot, njit
-from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
-from onlineboost.draws import uniform
-from onlineboost.heads import HeadName, logistic
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.draws import uniform
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Floats, Ints
+from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
 
 Expert = Literal["vote", "random", "last"]

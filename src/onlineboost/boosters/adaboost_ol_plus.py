@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import hot, njit
-from onlineboost.batch import Floats
-from onlineboost.boosters import hedge
 from onlineboost.boosters.base import Booster, Delivery, Votes
-from onlineboost.heads import HeadName, logistic
+from onlineboost.boosters.shared import hedge
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Floats
+from onlineboost.engine.heads import HeadName, logistic
 
 
 class AdaBoostOLPlusState(NamedTuple):

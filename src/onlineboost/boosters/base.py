@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from onlineboost import dispatch
-from onlineboost.batch import Ints
-from onlineboost.boosters.certificate import Certificate
-from onlineboost.boosters.report import Report
-from onlineboost.boosters.verdict import verdict
-from onlineboost.engine import Settings, new_record
+from onlineboost.compiled import dispatch
+from onlineboost.data.batch import Ints
+from onlineboost.diagnostics.certificate import Certificate
+from onlineboost.diagnostics.report import Report
+from onlineboost.diagnostics.verdict import verdict
+from onlineboost.engine.heads import HEADS, HeadName, new_head
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
-from onlineboost.heads import HEADS, HeadName, new_head
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
-from onlineboost.machine import Machine
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_count, check_one_of
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import njit
-from onlineboost.batch import Floats
 from onlineboost.boosters.base import Booster, Delivery
-from onlineboost.heads import HeadName
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import Floats
+from onlineboost.engine.heads import HeadName
 
 _THETA, _LAMBDA = 0, 1
 

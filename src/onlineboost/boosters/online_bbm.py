@@ -18,14 +18,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import hot, njit
-from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
-from onlineboost.boosters.certificate import Certificate
-from onlineboost.boosters.coin import Coin, bias, binomial, mode, peak
-from onlineboost.boosters.majority import likeliest, phi0, reachable, weight_norms
+from onlineboost.boosters.shared.coin import Coin, bias, binomial, mode, peak
+from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, weight_norms
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Floats, Ints
+from onlineboost.diagnostics.certificate import Certificate
+from onlineboost.engine.heads import HeadName
 from onlineboost.errors import NotFittedError, ParameterError
-from onlineboost.heads import HeadName
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]

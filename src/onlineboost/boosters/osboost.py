@@ -15,11 +15,11 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-from onlineboost import dispatch
-from onlineboost._jit import hot, njit
-from onlineboost.batch import Floats
 from onlineboost.boosters.base import Booster, Delivery, Votes
-from onlineboost.heads import HeadName
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Floats
+from onlineboost.engine.heads import HeadName
 from onlineboost.parameters import check_between
 
 

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import njit
-from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import Floats, Ints
+from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
-from onlineboost.heads import HeadName
 
 
 class OSBoostOCPState(NamedTuple):

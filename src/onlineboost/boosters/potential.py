@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.batch import Floats, Ints
 from onlineboost.boosters.base import Booster, Delivery
-from onlineboost.boosters.coin import NOTHING, Coin, bias
 from onlineboost.boosters.online_bbm import OnlineBBMState, check_table, round, vote
+from onlineboost.boosters.shared.coin import NOTHING, Coin, bias
+from onlineboost.data.batch import Floats, Ints
+from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
-from onlineboost.heads import HeadName
 
 Named = Literal["zero-one", "fair-ties", "logistic", "hinge", "exponential"]
 Terminal = Named | Callable[[Floats], Floats] | Floats

@@ -8,7 +8,7 @@ weighed by AdaNormalHedge:
 | the base learner | the vote of learner 1, which sees every example |
 | each group | its majority |
 | the sum, the majority | of all learners; of the groups |
-| the stack | a logistic regression on all real votes (``heads.py``) |
+| the stack | a logistic regression on all real votes (``engine/heads.py``) |
 | AdaBoost.OL | the vote of the base learner and the groups, weighed by alphas that gradient descent finds |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost import dispatch
-from onlineboost._jit import hot, njit, u64
-from onlineboost.batch import Floats, Floats32, Ints
-from onlineboost.boosters import hedge
 from onlineboost.boosters.adaboost_ol_plus import move
 from onlineboost.boosters.base import Booster, Delivery
-from onlineboost.boosters.coin import bias
 from onlineboost.boosters.online_bbm import OnlineBBMState, weight_table
-from onlineboost.errors import ParameterError
-from onlineboost.heads import (
+from onlineboost.boosters.shared import hedge
+from onlineboost.boosters.shared.coin import bias
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import hot, njit, u64
+from onlineboost.compiled.simd import count_ones, load, signs, zeros
+from onlineboost.data.batch import Floats, Floats32, Ints
+from onlineboost.engine.heads import (
     StackHead,
     chance,
     learn_stack,
@@ -43,8 +43,8 @@ from onlineboost.heads import (
     stack_answer,
     with_sign,
 )
+from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
-from onlineboost.simd import count_ones, load, signs, zeros
 
 _EVERY_BIT = u64(0xFFFFFFFFFFFFFFFF)
 _BLOCK, _ALONE = (0,) * 8, (0,)

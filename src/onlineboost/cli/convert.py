@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from onlineboost.atomic import check_target
 from onlineboost.cli import options as o
+from onlineboost.storage.atomic import check_target
 
 
 def convert(
@@ -29,7 +29,7 @@ def convert(
     """Write examples in another format, to train the same model.
 
     What is written are features: a column "colour" with words becomes columns "colour=red", "colour=blue".
-    Labels become -1 and 1.
+    Binary become -1 and 1.
 
     Examples:
 
@@ -43,7 +43,7 @@ def convert(
     from onlineboost.readers.write import open_writer
 
     options = o.stream_options(format, header, separator, on_error)
-    options |= o.recipe_options(label, weight, drop, categorical, positive, bits)
+    options |= o.schema_options(label, weight, drop, categorical, positive, bits)
 
     def stream_again() -> Any:
         return open_stream(source, labels="optional", **options)

@@ -41,13 +41,13 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
         "settings": {name: _shown(value) for name, value in model.get_params(deep=False).items()},
         "examples": model.n_seen_,
         "labels": model.classes_.tolist(),
-        "features": {"bits": columns.recipe.bits} if columns.recipe else {"columns": columns.n},
+        "features": {"bits": columns.schema.bits} if columns.schema else {"columns": columns.n},
         "edges": model.edges_.tolist(),
         "strongest": _strongest(model, top),
         "strength": getattr(model._check_fitted().maker._member(), "strength", ""),
     }
-    if columns.recipe:
-        facts["reading"] = {name: value for name, value in columns.recipe._asdict().items() if value not in (None, ())}
+    if columns.schema:
+        facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if value not in (None, ())}
     if hasattr(model, "alarms_"):
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     if "curve" in loaded.notes and loaded.notes["curve"]["weight"]:
@@ -64,7 +64,7 @@ def _shown(value: Any) -> Any:
 def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
     import numpy as np
 
-    from onlineboost.views import names_of_shown
+    from onlineboost.transforms.chain import names_of_shown
 
     machine = getattr(model, "estimator_", model)._machine
     strengths = machine.maker._member().strengths(machine.committee, machine.settings.n_learners)
@@ -80,7 +80,7 @@ def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
 
 
 def _names(columns: Any) -> dict[int, str]:
-    if columns.recipe is not None:
+    if columns.schema is not None:
         names: dict[int, str] = columns.hashed
         return names
     if columns.headings:

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from onlineboost._jit import compile_seconds
-from onlineboost.atomic import check_target
+from onlineboost.compiled.jit import compile_seconds
 from onlineboost.errors import DataError, ParameterError
+from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
     from onlineboost.evaluate.training import Training
@@ -58,7 +58,7 @@ class Job:
         training: Training,
         files: list[str],
         reading: dict[str, Any],
-        recipe: dict[str, Any],
+        schema: dict[str, Any],
         unfinished: dict[str, Any] | None,
     ) -> None:
         from onlineboost.readers.files import expand
@@ -72,8 +72,8 @@ class Job:
         try:
             for number in range(start["pass"], self.passes + 1):
                 if training.model.__sklearn_is_fitted__():
-                    recipe = {"like": training.model}
-                self._pass(training, names, number, start["rows"] if number == start["pass"] else 0, reading | recipe)
+                    schema = {"like": training.model}
+                self._pass(training, names, number, start["rows"] if number == start["pass"] else 0, reading | schema)
                 if self.interrupted:
                     break
         except _Stopped:
@@ -90,8 +90,8 @@ class Job:
             self._save(training)
 
     def _pass(self, training: Training, names: list[str], number: int, skip: int, options: dict[str, Any]) -> None:
-        from onlineboost.batch import cut
         from onlineboost.cli.show import Progress, say_skipped
+        from onlineboost.data.batch import cut
         from onlineboost.readers import open_stream
 
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
@@ -135,7 +135,7 @@ class Job:
             raise _Stopped
 
     def _save(self, training: Training) -> None:
-        from onlineboost import persist
+        from onlineboost.storage import model_file as persist
 
         assert self.output is not None
         notes = {

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onlineboost.batch import Batch
+from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError
 from onlineboost.model import OnlineClassifier
 
@@ -20,12 +20,12 @@ class Loaded(NamedTuple):
 def load(path: Path, streamed: bool = True) -> Loaded:
     """The model, and what the training left beside it."""
     import onlineboost
-    from onlineboost import persist
+    from onlineboost.storage import model_file as persist
 
     if not path.expanduser().exists():
         raise FileNotFoundError(f"{path}: no such model; onlineboost train FILES -o {path} makes one")
     model, base, notes = persist.load_all(path, onlineboost.OnlineClassifier.kinds)
-    if streamed and model._columns.recipe is None:
+    if streamed and model._columns.schema is None:
         raise DataError(f"{path}: this model was trained on arrays or dicts in Python: use it there")
     return Loaded(model, base, notes or {})
 

@@ -75,7 +75,7 @@ def stream_options(
     return {"format": format, "header": header, "separator": plain, "on_error": on_error.value}
 
 
-def recipe_options(
+def schema_options(
     label: str | None,
     weight: str | None,
     drop: list[str] | None,

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from onlineboost.atomic import check_target, replacing
 from onlineboost.cli import options as o
 from onlineboost.errors import ParameterError
+from onlineboost.storage.atomic import check_target, replacing
 
 
 def predict(
@@ -28,7 +28,7 @@ def predict(
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Label and score every example. Labels in the files, if there are any, are not looked at.
+    """Label and score every example. Binary in the files, if there are any, are not looked at.
 
     Examples:
 

@@ -15,8 +15,8 @@ from onlineboost.cli.tune import EngineName
 from onlineboost.errors import ParameterError
 
 if TYPE_CHECKING:
-    from onlineboost.batch import Batch
-    from onlineboost.evaluate.tuning.race import Row
+    from onlineboost.data.batch import Batch
+    from onlineboost.tuning.race import Row
 
 
 def reproduce(
@@ -57,8 +57,8 @@ def reproduce(
     """
     from rich.console import Console
 
-    from onlineboost.evaluate.reproduction import report
-    from onlineboost.evaluate.reproduction.run import Experiment
+    from onlineboost.reproduction import report
+    from onlineboost.reproduction.run import Experiment
 
     names = _names(data, sets)
     if not quiet:
@@ -103,7 +103,7 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
 
 
 def _load(name: str, data: Path | None) -> Batch:
-    from onlineboost.batch import joined
+    from onlineboost.data.batch import joined
     from onlineboost.datasets import find, get
     from onlineboost.datasets.places import check
     from onlineboost.readers import open_stream

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from onlineboost.readers import Stream
 
 if TYPE_CHECKING:
-    from onlineboost.evaluate.tuning.race import Row
+    from onlineboost.tuning.race import Row
 
 
 class Progress:

@@ -163,7 +163,7 @@ def train(
     if resume is not None:
         _refuse_with_resume(chosen, context.params)
         training, unfinished = _resumed(resume)
-        recipe: dict[str, Any] = {"like": training.model}
+        schema: dict[str, Any] = {"like": training.model}
     else:
         from onlineboost.evaluate.training import Training
 
@@ -183,8 +183,8 @@ def train(
             model = Adaptive(model)
         training = Training(model, base.clone() if baseline and algorithm != Algorithm.NONE else None)
         unfinished = None
-        recipe = o.recipe_options(label, weight, drop, categorical, positive, bits)
-    job.run(training, files, reading, recipe, unfinished)
+        schema = o.schema_options(label, weight, drop, categorical, positive, bits)
+    job.run(training, files, reading, schema, unfinished)
     result = job.summary(training)
     if algorithm != Algorithm.NONE or adaptive or resume is not None:
         result["verdict"] = training.model.verdict()

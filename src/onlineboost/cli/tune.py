@@ -33,8 +33,8 @@ from onlineboost.cli.train import _in as opt
 from onlineboost.errors import ParameterError
 
 if TYPE_CHECKING:
-    from onlineboost.evaluate.tuning.race import Race
     from onlineboost.model import OnlineClassifier
+    from onlineboost.tuning.race import Race
 
 HALVING = 3
 
@@ -116,15 +116,15 @@ def tune(
       onlineboost tune 'day-*.csv.gz' --label bought --journal bought.jsonl -j 8
     """
     from onlineboost.cli.show import RaceProgress, print_json
-    from onlineboost.evaluate.tuning import race
+    from onlineboost.tuning import race
 
     quiet = quiet or json_output
     entries = list(_entries(context.params, chosen_options(context)))
     _check_journal(journal)
     reading = o.stream_options(format, header, separator, on_error)
-    recipe = o.recipe_options(label, weight, drop, categorical, positive, bits)
+    schema = o.schema_options(label, weight, drop, categorical, positive, bits)
     began = time.perf_counter()
-    data = _read(files, reading | recipe, quiet)
+    data = _read(files, reading | schema, quiet)
     progress = RaceProgress(quiet)
     try:
         found = race.tune(
@@ -202,7 +202,7 @@ def _list(name: str, text: str, kind: Callable[[str], Any]) -> list[Any]:
 
 
 def _check_journal(journal: Path | None) -> None:
-    from onlineboost.evaluate.tuning.journal import is_journal
+    from onlineboost.tuning.journal import is_journal
 
     if journal is not None:
         if journal.expanduser().is_file() and not is_journal(journal.expanduser()):
@@ -214,8 +214,8 @@ def _check_journal(journal: Path | None) -> None:
 
 def _read(files: list[str], options: dict[str, Any], quiet: bool) -> Any:
     from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.evaluate.tuning.data import read
     from onlineboost.readers import open_stream
+    from onlineboost.tuning.data import read
 
     with open_stream(files, **options) as stream, Progress("reading", stream.size, quiet) as progress:
         data = read(stream, notice=lambda batch: progress.update(stream, batch.y.size))

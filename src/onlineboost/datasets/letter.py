@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onlineboost.batch import Floats32, Ints
+from onlineboost.data.batch import Floats32, Ints
 
 # As in the UCI repository.
 _FIRST = ("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.batch import Batch, Ints, joined
+from onlineboost.data.batch import Batch, Ints, joined
 from onlineboost.datasets.dataset import Dataset, File
 from onlineboost.datasets.letter import load_letter
 from onlineboost.datasets.remote import fetch

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote, urljoin, urlsplit
 
-from onlineboost.atomic import replacing
 from onlineboost.datasets.dataset import Dataset, File, Remote, Source
 from onlineboost.errors import DataError
+from onlineboost.storage.atomic import replacing
 
 _CHUNK = 1 << 16
 _SILENCE = 60  # seconds without a byte

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.batch import Floats
+from onlineboost.data.batch import Floats
 
 _DISTINCT = 1 << 20
 

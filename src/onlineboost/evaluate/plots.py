@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onlineboost.batch import Floats
+from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 
 KINDS = (".png", ".svg", ".html")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from onlineboost.batch import Batch
+from onlineboost.data.batch import Batch
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from onlineboost import dispatch
-from onlineboost._jit import njit
-from onlineboost.batch import Floats
-from onlineboost.engine import Settings, new_record
-from onlineboost.heads import new_head
-from onlineboost.machine import Machine
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import Floats
+from onlineboost.engine.heads import new_head
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier
-from onlineboost.views import View
+from onlineboost.transforms.chain import Transform
 
 
 class AloneState(NamedTuple):
@@ -83,10 +83,10 @@ class Learner(OnlineClassifier):
         """How many features the learners have met; None if they do not know."""
         return None
 
-    def name_features(self, views: tuple[View, ...], names: Mapping[int, str]) -> None:
+    def name_features(self, views: tuple[Transform, ...], names: Mapping[int, str]) -> None:
         """What features are called, as soon as that is known, for views that ask for it."""
 
-    def not_met(self, views: tuple[View, ...]) -> list[str]:
+    def not_met(self, views: tuple[Transform, ...]) -> list[str]:
         """Columns that parameters name and of which no feature is known so far."""
         return []
 
@@ -99,7 +99,7 @@ class Learner(OnlineClassifier):
         """Whether the first learners of a committee are as if the others were not there, to the last bit."""
         return False
 
-    def views(self, n_features: int) -> tuple[View, ...]:
+    def views(self, n_features: int) -> tuple[Transform, ...]:
         """The states of what examples pass, one after the other, before the committee sees them."""
         return ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onlineboost.bins import BinsState, check_bins, new_bins
+from onlineboost.transforms.bins import BinsState, check_bins, new_bins
 
 
 class Binned:

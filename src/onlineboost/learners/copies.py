@@ -10,11 +10,12 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from onlineboost.batch import Batch, Dense, Floats, Sparse
-from onlineboost.columns import Columns
+from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.columns import Columns
+from onlineboost.data.target import Binary
+from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.labels import Labels
-from onlineboost.machine import Machine
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
 
@@ -68,14 +69,14 @@ class Committee:
         self.sample = sample
         self.weighted = weighted
         self.started = [False] * len(members)
-        self.labels = Labels()
+        self.labels = Binary()
 
-    def rows(self, source: Dense | Sparse, labels: Labels) -> Iterator[Any]:
+    def rows(self, source: Dense | Sparse, labels: Binary) -> Iterator[Any]:
         """The rows of an array as the members want them."""
         self.labels = labels
         return (self.kind.from_array(source.table[r : r + 1]) for r in range(source.n_rows))
 
-    def row(self, x: Mapping[Any, Any], columns: Columns, labels: Labels, learning: bool) -> Any:
+    def row(self, x: Mapping[Any, Any], columns: Columns, labels: Binary, learning: bool) -> Any:
         """A dict of features as the members want it."""
         self.labels = labels
         return self.kind.from_dict(x, columns, learning)
@@ -112,11 +113,11 @@ class Kind(Protocol):
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any: ...
 
-    def sign(self, member: Any, x: Any, labels: Labels) -> float: ...
+    def sign(self, member: Any, x: Any, labels: Binary) -> float: ...
 
-    def score(self, member: Any, x: Any, labels: Labels) -> float: ...
+    def score(self, member: Any, x: Any, labels: Binary) -> float: ...
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None: ...
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Binary, first: bool) -> None: ...
 
 
 class _River:
@@ -140,14 +141,14 @@ class _River:
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         return x
 
-    def sign(self, member: Any, x: Any, labels: Labels) -> float:
+    def sign(self, member: Any, x: Any, labels: Binary) -> float:
         return _sign(member.predict_one(x), labels)
 
-    def score(self, member: Any, x: Any, labels: Labels) -> float:
+    def score(self, member: Any, x: Any, labels: Binary) -> float:
         shares = member.predict_proba_one(x)
         return float(2 * shares.get(labels.positive, 0.0) - 1) if shares else 0.0
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None:
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Binary, first: bool) -> None:
         member.learn_one(x, label, **({} if weight is None else {"w": weight}))
 
 
@@ -179,13 +180,13 @@ class _ScikitLearn:
             row[0, column] = value
         return row
 
-    def sign(self, member: Any, x: Any, labels: Labels) -> float:
+    def sign(self, member: Any, x: Any, labels: Binary) -> float:
         return _sign(member.predict(x)[0], labels)
 
-    def score(self, member: Any, x: Any, labels: Labels) -> float:
+    def score(self, member: Any, x: Any, labels: Binary) -> float:
         return float(member.decision_function(x)[0])
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Labels, first: bool) -> None:
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Binary, first: bool) -> None:
         extra: dict[str, Any] = {} if weight is None else {"sample_weight": np.array([weight])}
         if first and "classes" in inspect.signature(member.partial_fit).parameters:
             if len(labels.known) < 2:
@@ -212,14 +213,14 @@ class _Ours:
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Batch:
         return columns.row(x, learning=learning)
 
-    def sign(self, member: OnlineClassifier, x: Batch, labels: Labels) -> float:
+    def sign(self, member: OnlineClassifier, x: Batch, labels: Binary) -> float:
         return self.score(member, x, labels)
 
-    def score(self, member: OnlineClassifier, x: Batch, labels: Labels) -> float:
+    def score(self, member: OnlineClassifier, x: Batch, labels: Binary) -> float:
         return float(self._machine(member, x).run(x, False)[0])
 
     def learn(
-        self, member: OnlineClassifier, x: Batch, label: Any, weight: float | None, labels: Labels, first: bool
+        self, member: OnlineClassifier, x: Batch, label: Any, weight: float | None, labels: Binary, first: bool
     ) -> None:
         sign = np.array([_sign(label, labels)])
         self._machine(member, x).run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
@@ -230,7 +231,7 @@ class _Ours:
         return machine
 
 
-def _sign(label: Any, labels: Labels) -> float:
+def _sign(label: Any, labels: Binary) -> float:
     return 0.0 if label is None else 1.0 if label == labels.positive else -1.0
 
 

@@ -14,11 +14,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onlineboost.batch import Floats, Floats32
+from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ParameterError
-from onlineboost.features import (
+from onlineboost.learners.base import Learner
+from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
+from onlineboost.parameters import check_between, check_one_of
+from onlineboost.transforms.chain import Transform
+from onlineboost.transforms.crosses import (
     MOST_CROSSED,
-    FeaturesState,
+    CrossesState,
     check_crosses,
     columns_not_met,
     every_pair,
@@ -27,11 +31,7 @@ from onlineboost.features import (
     name_columns,
     new_features,
 )
-from onlineboost.learners.base import Learner
-from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
-from onlineboost.parameters import check_between, check_one_of
-from onlineboost.standardize import new_state
-from onlineboost.views import View
+from onlineboost.transforms.standardize import new_state
 
 
 @dataclass(eq=False, repr=False)
@@ -43,9 +43,9 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     loss : "squared" (scores are clipped to [-1, 1]) or "logistic" (to [-50, 50])
     learning_rate : the size of a step
     power_t : the exponent by which a feature's steps shrink with its squared gradients
-    standardize : whether features are centred and bounded on the way (``onlineboost/standardize.py`` has the rule)
+    standardize : whether features are centred and bounded on the way (``transforms/standardize.py`` has the rule)
     bins : each value as one of so many indicators, a power of two; 0 is the value itself. For features that are dense
-        (``onlineboost/features.py`` has the rule); instead of ``standardize``
+        (``transforms/crosses.py`` has the rule); instead of ``standardize``
     crosses : features that are products of two: True for all pairs, or pairs of columns, by name or by number
     bits : products are numbered by a hash of this many bits
 
@@ -105,19 +105,19 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     def n_seen(self, committee: LinearState) -> int | None:
         return int(np.count_nonzero(committee.scale[1:]))
 
-    def views(self, n_features: int) -> tuple[View, ...]:
-        scaled: tuple[View, ...] = (new_state(n_features),) if self.standardize else ()
+    def views(self, n_features: int) -> tuple[Transform, ...]:
+        scaled: tuple[Transform, ...] = (new_state(n_features),) if self.standardize else ()
         if not self.bins and not n_products(self.crosses, self.bits):
             return scaled
         return (*scaled, new_features(n_features, int(self.bins), self.crosses, int(self.bits)))
 
-    def name_features(self, views: tuple[View, ...], names: Mapping[int, str]) -> None:
+    def name_features(self, views: tuple[Transform, ...], names: Mapping[int, str]) -> None:
         for view in views:
-            if isinstance(view, FeaturesState):
+            if isinstance(view, CrossesState):
                 name_columns(view, self.crosses, names)
 
-    def not_met(self, views: tuple[View, ...]) -> list[str]:
-        found = (columns_not_met(view, self.crosses) for view in views if isinstance(view, FeaturesState))
+    def not_met(self, views: tuple[Transform, ...]) -> list[str]:
+        found = (columns_not_met(view, self.crosses) for view in views if isinstance(view, CrossesState))
         return [name for names in found for name in names]
 
     @property

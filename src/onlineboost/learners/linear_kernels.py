@@ -14,11 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import hot, lean, njit
-from onlineboost.batch import Batch, Floats, Floats32, Ints32
-from onlineboost.engine import VECTOR
-from onlineboost.learners.losses import squared_gradient, step
-from onlineboost.simd import (
+from onlineboost.compiled.jit import hot, lean, njit
+from onlineboost.compiled.simd import (
     any_positive,
     larger,
     load,
@@ -31,6 +28,9 @@ from onlineboost.simd import (
     widen,
     zeros,
 )
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.engine.loop import VECTOR
+from onlineboost.learners.losses import squared_gradient, step
 
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # smaller magnitudes count as this

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost._jit import hot
+from onlineboost.compiled.jit import hot
 
 f32 = np.float32
 

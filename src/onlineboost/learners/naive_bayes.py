@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, lean, njit
-from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.bins import check_bins
+from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import read_codes, remember
 from onlineboost.parameters import check_between
+from onlineboost.transforms.bins import check_bins
 
 _AT_ONCE = 8  # so many ratios are multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
 

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, lean, njit
-from onlineboost.batch import Batch, Floats, Floats32
+from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.standardize import StandardizeState, new_state
+from onlineboost.transforms.standardize import StandardizeState, new_state
 
 
 class PerceptronState(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import hot, i64, lean, njit
-from onlineboost.batch import Batch, Floats32, Ints, Ints32
-from onlineboost.draws import uniform
+from onlineboost.compiled.draws import uniform
+from onlineboost.compiled.jit import hot, i64, lean, njit
+from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
 
 _LN2 = math.log(2)
 

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, hot, lean, njit
-from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.bins import check_bins
+from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import best_split, read_codes, remember, some_slots
 from onlineboost.parameters import check_count, check_share
+from onlineboost.transforms.bins import check_bins
 
 
 class StumpState(NamedTuple):

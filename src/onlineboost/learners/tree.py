@@ -9,14 +9,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onlineboost.batch import Floats
-from onlineboost.bins import check_bins
+from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import new_histograms, some_slots
 from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
+from onlineboost.transforms.bins import check_bins
 
 _MOST_NODES = (1 << 16) - 1
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, hot, i64, lean, njit
-from onlineboost.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.compiled.jit import f32, hot, i64, lean, njit
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.splits import best_split, read_codes, remember
 
 _COUNT, _TINY = 0.1, 1e-100  # what each count of naive Bayes begins with; probabilities below are scaled up

@@ -8,27 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, i64, njit, u64
-from onlineboost.batch import LARGEST, Floats, Ints
+from onlineboost.compiled.jit import f32, i64, njit, u64
+from onlineboost.data.batch import LARGEST, Floats, Ints
+from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
 from onlineboost.readers.cells import MISSING, MOMENT, NO_TIME, SLOTS, classify_text, put_cell
 from onlineboost.readers.hashing import name_hash
-from onlineboost.readers.pages import Orders, Page, Pager
-from onlineboost.readers.recipe import hint, resolved, sign_of
-from onlineboost.readers.recipe import roles as find_roles
-from onlineboost.readers.rows import (
-    CATEGORY,
-    ENTRIES,
-    IGNORED,
-    LABEL,
-    NO_ROOM,
-    ROWS,
-    WEIGHT,
-    Rows,
-    note,
-    put,
-)
+from onlineboost.readers.pages import Orders, Pager
+from onlineboost.readers.roles import hint, resolved, sign_of
+from onlineboost.readers.roles import roles as find_roles
+from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT, Rows, note, put
 from onlineboost.readers.words import Bytes
 
 FORMATS = ("parquet", "arrow")
@@ -56,12 +46,12 @@ class ArrowReader:
         flat = list(_flat(batch))
         names = [name for name, _ in flat]
         columns = {name: _simple(column) for name, column in flat}
-        recipe = self.pager.recipe
+        schema = self.pager.schema
         try:
-            found = find_roles(recipe, names, path, self.orders.labelled, self.orders.ignored)
+            found = find_roles(schema, names, path, self.orders.labelled, self.orders.ignored)
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
-        self.pager.recipe = resolved(recipe, names, found, headless=False)
+        self.pager.schema = resolved(schema, names, found, headless=False)
         roles = dict(zip(names, found, strict=True))
         columns = {name: column for name, column in columns.items() if roles[name] != IGNORED}
         cells = {name: self._cells(name, column, roles[name], path) for name, column in columns.items()}
@@ -138,7 +128,7 @@ class ArrowReader:
 
     def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int) -> None:
         """Every column into its slots of a wide table, then the table without its gaps."""
-        pager, recipe = self.pager, self.orders.recipe
+        pager, schema = self.pager, self.orders.schema
         slots = {
             name: 1 if "numbers" in c else SLOTS for name, c in cells.items() if roles[name] not in (LABEL, WEIGHT)
         }
@@ -157,7 +147,7 @@ class ArrowReader:
                 else:
                     encoded = np.frombuffer(name.encode(), np.uint8)
                     rows.scratch[: encoded.size] = encoded
-                    _fill_column(rows, n, width, at, encoded.size, recipe.mask, cell, roles[name] == CATEGORY)
+                    _fill_column(rows, n, width, at, encoded.size, schema.mask, cell, roles[name] == CATEGORY)
                     at += slots[name]
             if not rows.state[NO_ROOM]:
                 break
@@ -171,7 +161,7 @@ class ArrowReader:
         signs = np.full(len(cell["uniques"]) + 1, np.nan)
         wrong: dict[int, str] = {}
         for _, code in _first_of_each(cell["labels"], cell["there"]):
-            positive = self.orders.recipe.positive
+            positive = self.orders.schema.positive
             try:
                 signs[code] = sign_of(self.pager.labels, _plain(cell["uniques"][code]), positive)
             except DataError as problem:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import i64, lean, njit, u64
+from onlineboost.compiled.jit import i64, lean, njit, u64
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.hashing import name_hash, text_hash
 from onlineboost.readers.rows import Rows, good, note, put

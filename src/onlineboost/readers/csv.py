@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import f32, hot, lean, njit
+from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
 from onlineboost.readers.cells import TOO_LARGE, classify, put_cell
 from onlineboost.readers.faults import (

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from onlineboost._jit import hot, i64, njit, u32, u64
+from onlineboost.compiled.jit import hot, i64, njit, u32, u64
 from onlineboost.readers.words import Bytes, byte, digits
 
 _LEAST, _MOST = -342, 308  # beyond these powers of ten every 19 digits are 0 or infinite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import hot, njit, u32, u64
+from onlineboost.compiled.jit import hot, njit, u32, u64
 from onlineboost.readers.words import SLACK, Bytes
 
 

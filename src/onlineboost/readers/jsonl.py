@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost._jit import hot, i64, lean, njit
+from onlineboost.compiled.jit import hot, i64, lean, njit
 from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
 from onlineboost.readers.cells import MISSING, NUMBER, classify_text, put_cell
 from onlineboost.readers.faults import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, i64, njit, u64
+from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.readers.faults import (
     BAD_NUMBER,
     FULL,

@@ -13,13 +13,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.batch import LARGEST, Batch, Floats, check_features
-from onlineboost.columns import Recipe
+from onlineboost.data.arrays import check_features
+from onlineboost.data.batch import LARGEST, Batch, Floats
+from onlineboost.data.page import Page
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
 from onlineboost.errors import DataError
-from onlineboost.labels import Labels
 from onlineboost.readers.arrow import ArrowReader
-from onlineboost.readers.pages import Orders, Page
-from onlineboost.readers.recipe import DEFAULT_LABEL, sign_of
+from onlineboost.readers.pages import Orders
+from onlineboost.readers.roles import DEFAULT_LABEL, sign_of
 from onlineboost.readers.text import Layout, TextReader
 
 _FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
@@ -48,8 +50,8 @@ def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
 def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
     """Columns of arrays are features numbered as they are."""
     source = check_features(X)
-    if source.n_features > orders.recipe.mask + 1:
-        raise DataError(f"X has {source.n_features} columns: expected at most 2**bits = {orders.recipe.mask + 1}")
+    if source.n_features > orders.schema.mask + 1:
+        raise DataError(f"X has {source.n_features} columns: expected at most 2**bits = {orders.schema.mask + 1}")
     labels = orders.labels
     signs = np.full(source.n_rows, np.nan)
     if y is not None:
@@ -57,7 +59,7 @@ def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[
         _check_length("y", y, source.n_rows)
         known: dict[Any, float] = {}
         for label in dict.fromkeys(y.tolist()):
-            known[label] = sign_of(labels, label, orders.recipe.positive)
+            known[label] = sign_of(labels, label, orders.schema.positive)
         signs = np.array([known[label] for label in y.tolist()])
     elif orders.labelled:
         raise DataError("arrays come without labels: give them as y=")
@@ -67,7 +69,7 @@ def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[
             stop = start + orders.batch_size
             rows = slice(start, stop)
             part = batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
-            yield Page(part, [], labels, orders.recipe, 0, 0, [])
+            yield Page(part, [], labels, orders.schema, 0, 0, [])
 
 
 def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
@@ -85,12 +87,12 @@ def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Itera
         raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
-    recipe = orders.recipe
-    for given, name, what in ((y, recipe.label or DEFAULT_LABEL, "y"), (sample_weight, recipe.weight, "sample_weight")):
+    schema = orders.schema
+    for given, name, what in ((y, schema.label or DEFAULT_LABEL, "y"), (sample_weight, schema.weight, "sample_weight")):
         if given is not None:
             if name is None:
                 name = "weight"
-                orders = orders._replace(recipe=recipe._replace(weight=name))
+                orders = orders._replace(schema=schema._replace(weight=name))
             if name in table.column_names:
                 raise DataError(f"the frame has a column {name!r}: expected it or {what}=, not both")
             _check_length(what, np.asarray(given), table.num_rows)
@@ -103,26 +105,26 @@ def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, orders: Orders) 
     if y is not None or sample_weight is not None:
         raise DataError("dicts hold their own label and weight, or come as pairs (dict, label)")
     reader = TextReader("jsonl", orders, Layout(), chunk=1 << 16)
-    label = str(orders.recipe.label if orders.recipe.label is not None else DEFAULT_LABEL)
+    label = str(orders.schema.label if orders.schema.label is not None else DEFAULT_LABEL)
     return reader.pages(DictSource(rows, label))
 
 
 @functools.lru_cache(8)
-def _row_reader(recipe: Recipe) -> TextReader:
-    return _new_row_reader(recipe, named=False)
+def _row_reader(schema: Schema) -> TextReader:
+    return _new_row_reader(schema, named=False)
 
 
-def _new_row_reader(recipe: Recipe, named: bool) -> TextReader:
-    return TextReader("jsonl", Orders(recipe, Labels(), False, True, False, 1, named=named), Layout(), chunk=1 << 12)
+def _new_row_reader(schema: Schema, named: bool) -> TextReader:
+    return TextReader("jsonl", Orders(schema, Binary(), False, True, False, 1, named=named), Layout(), chunk=1 << 12)
 
 
-def row_batch(x: Mapping[Any, Any], recipe: Recipe, named: bool = False) -> tuple[Batch, dict[int, str]]:
+def row_batch(x: Mapping[Any, Any], schema: Schema, named: bool = False) -> tuple[Batch, dict[int, str]]:
     """One dict of features as a batch of one row, without its label; if asked, with the names of its features."""
     if named:  # a reader tells a name once: each row needs one of its own
-        pages = list(_new_row_reader(recipe, named=True).pages(DictSource([x], "")))
+        pages = list(_new_row_reader(schema, named=True).pages(DictSource([x], "")))
         return pages[0].batch, dict(pages[0].names)
     with _LOCK:
-        pages = list(_row_reader(recipe).pages(DictSource([x], "")))
+        pages = list(_row_reader(schema).pages(DictSource([x], "")))
     return pages[0].batch, {}
 
 

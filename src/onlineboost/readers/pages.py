@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.batch import Batch
-from onlineboost.columns import Recipe
+from onlineboost.data.batch import Batch
+from onlineboost.data.page import Page
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
 from onlineboost.errors import ReadError
-from onlineboost.labels import Labels
 from onlineboost.readers.rows import (
     ENTRIES,
     MOST_SPELLINGS,
@@ -27,21 +28,11 @@ from onlineboost.readers.rows import (
 MOST_PROBLEMS = 100
 
 
-class Page(NamedTuple):
-    batch: Batch
-    names: list[tuple[int, str]]  # of features met for the first time
-    labels: Labels
-    recipe: Recipe
-    position: int  # bytes read of all files so far
-    skipped: int  # records since the last page
-    problems: list[str]  # of the first of them
-
-
 class Orders(NamedTuple):
     """How a stream is to be read, whatever its format."""
 
-    recipe: Recipe
-    labels: Labels  # known so far
+    schema: Schema
+    labels: Binary  # known so far
     labelled: bool  # every row must have a label
     ignored: bool  # labels are not looked at
     skip: bool  # records that cannot be read are skipped, not refused
@@ -55,8 +46,8 @@ class Pager:
     def __init__(self, orders: Orders, chunk: int) -> None:
         self.orders = orders
         self.labels = copy.copy(orders.labels)
-        self.recipe = orders.recipe  # with names for positions, when they are known
-        self.rows = new_rows(chunk, orders.batch_size, orders.recipe.bits if orders.named else None)
+        self.schema = orders.schema  # with names for positions, when they are known
+        self.rows = new_rows(chunk, orders.batch_size, orders.schema.bits if orders.named else None)
         self.skipped = 0
         self.problems: list[str] = []
 
@@ -73,7 +64,7 @@ class Pager:
         names = self._new_names()
         skipped, problems, self.skipped, self.problems = self.skipped, self.problems, 0, []
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
-        return Page(batch, names, copy.copy(self.labels), self.recipe, position, skipped, problems)
+        return Page(batch, names, copy.copy(self.labels), self.schema, position, skipped, problems)
 
     def _new_names(self) -> list[tuple[int, str]]:
         rows, n = self.rows, int(self.rows.state[NAMES])

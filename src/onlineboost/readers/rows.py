@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onlineboost._jit import f32, hot, lean, njit, u64
-from onlineboost.batch import LARGEST, Floats, Floats32, Ints, Ints32
+from onlineboost.compiled.jit import f32, hot, lean, njit, u64
+from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.readers.faults import FULL, NEW_LABEL, OK
 from onlineboost.readers.words import Bytes
 

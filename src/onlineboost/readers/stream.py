@@ -9,13 +9,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
-from onlineboost.batch import Batch
-from onlineboost.columns import Recipe
+from onlineboost.data.batch import Batch
+from onlineboost.data.page import Page
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.labels import Labels
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import arrow, files, formats, memory
-from onlineboost.readers.pages import MOST_PROBLEMS, Orders, Page
+from onlineboost.readers.pages import MOST_PROBLEMS, Orders
 from onlineboost.readers.text import Layout, TextReader
 
 MOST_NAMES = 1 << 18
@@ -27,15 +28,15 @@ class Stream(Iterator[Batch]):
 
     Attributes
     ----------
-    recipe : how columns and labels are understood
+    schema : how columns and labels are understood
     labels : the labels met so far
     names : names of features by number, as far as met, at most 262,144
     rows, skipped : records read and refused; ``problems`` tells the first hundred refusals
     position, size : bytes read and to be read (None if unknown), for a progress bar
     """
 
-    def __init__(self, pages: Iterator[Page], recipe: Recipe, labels: Labels, size: int | None, ahead: bool) -> None:
-        self.recipe, self.labels, self.size = recipe, labels, size
+    def __init__(self, pages: Iterator[Page], schema: Schema, labels: Binary, size: int | None, ahead: bool) -> None:
+        self.schema, self.labels, self.size = schema, labels, size
         self.names: dict[int, str] = {}
         self.rows = self.skipped = self.position = 0
         self.problems: list[str] = []
@@ -45,7 +46,7 @@ class Stream(Iterator[Batch]):
     def __next__(self) -> Batch:
         while True:
             page = next(self._pages)
-            self.labels, self.recipe, self.position = page.labels, page.recipe, page.position
+            self.labels, self.schema, self.position = page.labels, page.schema, page.position
             self.skipped += page.skipped
             self.problems += page.problems[: MOST_PROBLEMS - len(self.problems)]
             self._new += page.names[: MOST_NAMES - len(self.names)]
@@ -121,14 +122,14 @@ def open_stream(
     >>> batch.y.tolist(), batch.values.tolist()
     ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
     """
-    recipe = Recipe(bits, label, weight, _names("drop", drop), _names("categorical", categorical), positive)
-    known = Labels()
+    schema = Schema(bits, label, weight, _names("drop", drop), _names("categorical", categorical), positive)
+    known = Binary()
     if like is not None:
         for name in ("bits", "drop", "categorical", "positive"):
-            if getattr(recipe, name) != getattr(Recipe(), name):
-                raise ParameterError(name, getattr(recipe, name), "nothing with like=: the model knows it")
-        recipe, known = _like(like, label, weight)
-    recipe.check()
+            if getattr(schema, name) != getattr(Schema(), name):
+                raise ParameterError(name, getattr(schema, name), "nothing with like=: the model knows it")
+        schema, known = _like(like, label, weight)
+    schema.check()
     formats.check_format(format)
     check_one_of("labels", labels, ("required", "optional", "ignored"))
     check_one_of("on_error", on_error, ("raise", "skip"))
@@ -138,7 +139,7 @@ def open_stream(
         raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
     layout = Layout(header, separator)
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
-    orders = Orders(recipe, known, required, ignored, skip, int(batch_size), named=True)
+    orders = Orders(schema, known, required, ignored, skip, int(batch_size), named=True)
     kind = memory.kind_of(source)
     if kind == "files":
         for name, value in (("y", y), ("sample_weight", sample_weight)):
@@ -151,7 +152,7 @@ def open_stream(
         pages = memory.array_pages(source, y, sample_weight, orders)
     else:
         pages = memory.dict_pages(source, y, sample_weight, orders)
-    return Stream(pages, recipe, known, None, ahead=False)
+    return Stream(pages, schema, known, None, ahead=False)
 
 
 def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout, checked: bool) -> Stream:
@@ -173,22 +174,22 @@ def _open_files(names: list[str], format: str | None, orders: Orders, layout: La
         format = formats.same_format(names, found)
     if format == "tsv":
         format, layout = "csv", layout._replace(separator=layout.separator or "\t")
-    _check_options(format, orders.recipe if checked else Recipe(), layout)
+    _check_options(format, orders.schema if checked else Schema(), layout)
     size = files.total_size(names)
     sources = (opened.get(name) or files.Source(name) for name in names)
     if format in arrow.FORMATS:
         pages = _arrow_pages(format, sources, orders)
     else:
         pages = _text_pages(TextReader(format, orders, layout), sources)
-    return Stream(pages, orders.recipe, orders.labels, size, ahead=True)
+    return Stream(pages, orders.schema, orders.labels, size, ahead=True)
 
 
-def _check_options(format: str, recipe: Recipe, layout: Layout) -> None:
+def _check_options(format: str, schema: Schema, layout: Layout) -> None:
     """An option that would have no effect is a mistake."""
     if format in ("vw", "libsvm"):
         for name in ("label", "weight", "drop", "categorical"):
-            if getattr(recipe, name) not in (None, ()):
-                raise ParameterError(name, getattr(recipe, name), f"nothing: {format} text has no columns")
+            if getattr(schema, name) not in (None, ()):
+                raise ParameterError(name, getattr(schema, name), f"nothing: {format} text has no columns")
     for name, value in layout._asdict().items():
         if value is not None and format != "csv":
             raise ParameterError(name, value, f"nothing: it is for CSV, not for {format}")
@@ -212,12 +213,12 @@ def _arrow_pages(format: str, sources: Iterator[files.Source], orders: Orders) -
             before += source.size or 0
 
 
-def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Recipe, Labels]:
-    recipe = model._columns.recipe if model.__sklearn_is_fitted__() else None
-    if recipe is None:
+def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Schema, Binary]:
+    schema = model._columns.schema if model.__sklearn_is_fitted__() else None
+    if schema is None:
         raise DataError("the model was not trained on a stream: give it arrays, as in training")
     changes = {name: value for name, value in (("label", label), ("weight", weight)) if value is not None}
-    return recipe._replace(**changes), copy.copy(model._labels)
+    return schema._replace(**changes), copy.copy(model._labels)
 
 
 def _names(parameter: str, given: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import csv, jsonl, libsvm, vw
 from onlineboost.readers.faults import (
@@ -21,18 +22,8 @@ from onlineboost.readers.faults import (
     NO_LABEL,
     OK,
 )
-from onlineboost.readers.pages import Orders, Page, Pager, new_rows
-from onlineboost.readers.recipe import (
-    DEFAULT_LABEL,
-    as_number,
-    hint,
-    numbered,
-    resolved,
-    roles,
-    sign_of,
-    special,
-    table,
-)
+from onlineboost.readers.pages import Orders, Pager, new_rows
+from onlineboost.readers.roles import DEFAULT_LABEL, as_number, hint, numbered, resolved, roles, sign_of, special, table
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -178,7 +169,7 @@ class TextReader:
         label = self._label(spelling)
         if label is None:
             return self._fault(BAD_LABEL, path)
-        positive = self.orders.recipe.positive
+        positive = self.orders.schema.positive
         try:
             if known == MOST_SPELLINGS:
                 raise DataError(f"the label {label!r} is one too many: expected at most {MOST_SPELLINGS} spellings")
@@ -218,7 +209,7 @@ class TextReader:
                 self.text[max(at, fault) : end][:200].tobytes(), _WORD_ENDS[self.format]
             )
         if status == LARGE_INDEX:
-            bits = self.orders.recipe.bits
+            bits = self.orders.schema.bits
             message += f"; with {bits} bits features are numbered up to {(1 << bits) - 1}"
         self.pager.refuse(f"{path}: line {line}, column {column}: {message}", path, line, column)
         self._skip_line()
@@ -240,11 +231,11 @@ class TextReader:
     # ---- columns
 
     def _table(self, source: ByteSource) -> Table:
-        recipe, labelled = self.orders.recipe, self.orders.labelled
+        schema, labelled = self.orders.schema, self.orders.labelled
         if self.format == "jsonl":
-            return special(recipe, labelled, self.orders.ignored)
+            return special(schema, labelled, self.orders.ignored)
         if self.format != "csv":
-            return table(recipe, [], [], labelled)
+            return table(schema, [], [], labelled)
         state = self.pager.rows.state
         while True:
             _skip_empty_lines(self.text, state)
@@ -260,18 +251,18 @@ class TextReader:
             raise ReadError(f"{source.name}: line 1: expected a closing quote", path=source.name, line=1)
         header = self.layout.header
         if header is None:
-            label = str(recipe.label if recipe.label is not None else DEFAULT_LABEL)
+            label = str(schema.label if schema.label is not None else DEFAULT_LABEL)
             named = label in cells and as_number(label) is None
             header = named or not any(as_number(cell) is not None for cell in cells)
-        names = cells if header else numbered(recipe, len(cells), source.name, labelled)
-        found = roles(recipe, names, source.name, labelled and bool(cells), self.orders.ignored)
-        self.pager.recipe = resolved(recipe, names, found, headless=not header)
+        names = cells if header else numbered(schema, len(cells), source.name, labelled)
+        found = roles(schema, names, source.name, labelled and bool(cells), self.orders.ignored)
+        self.pager.schema = resolved(schema, names, found, headless=not header)
         if header:
             state[LINE] += self.text[state[AT] : after].tobytes().count(b"\n")
             state[AT] = after
         need = 2 * self.text.size + sum(len(name.encode()) for name in names)
         self.pager.rows = self.pager.rows._replace(scratch=np.zeros(need, np.uint8))
-        return table(recipe, names, found, labelled, separator)
+        return table(schema, names, found, labelled, separator)
 
 
 def guess_separator(start: bytes) -> str:

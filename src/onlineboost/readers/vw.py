@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost._jit import f32, hot, i64, lean, njit, u8, u64
+from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u8, u64
 from onlineboost.readers.faults import (
     BAD_NUMBER,
     BAD_WEIGHT,

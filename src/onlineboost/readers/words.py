@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from onlineboost._jit import hot, u64
+from onlineboost.compiled.jit import hot, u64
 
 Bytes: TypeAlias = NDArray[np.uint8]
 

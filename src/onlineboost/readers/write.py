@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.atomic import replacing
-from onlineboost.batch import Batch
+from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.readers.files import STDIN
 from onlineboost.readers.formats import COMPRESSED, by_name
 from onlineboost.readers.hashing import hash_name
+from onlineboost.storage.atomic import replacing
 
 MOST_COLUMNS = 10_000
 Write = Callable[[Batch, Any], None]
@@ -147,7 +147,7 @@ def _feature_names(batch: Batch, stream: Any, fits: Callable[[str], bool], spell
 
     first, last = int(batch.indptr[0]), int(batch.indptr[-1])
     numbers, where = np.unique(batch.indices[first:last], return_inverse=True)
-    bits = stream.recipe.bits
+    bits = stream.schema.bits
     names = []
     for number in numbers.tolist():
         name = stream.names.get(number)
@@ -166,7 +166,7 @@ def _columns(target: str, stream_again: Callable[[], Any], rereadable: bool) -> 
             f"{target}: a table needs all its columns first, and {STDIN} can be read once: choose .vw or .jsonl"
         )
     with stream_again() as stream:
-        seen = np.zeros(stream.recipe.mask + 1, bool)
+        seen = np.zeros(stream.schema.mask + 1, bool)
         weighted = False
         for batch in stream:
             seen[batch.indices] = True
@@ -178,7 +178,7 @@ def _columns(target: str, stream_again: Callable[[], Any], rereadable: bool) -> 
         names = []
         for number in numbers:
             name = stream.names.get(number, "")
-            good = name and name not in ("label", "weight") and hash_name(name, stream.recipe.bits) == number
+            good = name and name not in ("label", "weight") and hash_name(name, stream.schema.bits) == number
             names.append(name if good else str(number))
     return numbers, names, weighted
 

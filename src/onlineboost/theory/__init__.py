@@ -7,8 +7,7 @@ Theorems, lemmas and equations are counted as in Beygelzimer, Kale and Luo (2015
 (163, 41)
 """
 
-from onlineboost.boosters.majority import penalty, phi, phi0, weight, weight_norms
-from onlineboost.learners.simulated import Simulated, independent_learners, simulated_stream, two_phase_learners
+from onlineboost.boosters.shared.majority import penalty, phi, phi0, weight, weight_norms
 from onlineboost.theory.bounds import (
     Bound,
     adaboost_ol_bound,
@@ -19,6 +18,7 @@ from onlineboost.theory.bounds import (
     weighted_excess,
 )
 from onlineboost.theory.complexity import Table1, Table1Row, n_learners, sample_complexity, table1
+from onlineboost.theory.simulated import Simulated, independent_learners, simulated_stream, two_phase_learners
 
 __all__ = [
     "Bound",

@@ -21,9 +21,9 @@ from typing import Literal
 
 import numpy as np
 
-from onlineboost.batch import Floats
-from onlineboost.boosters.majority import DELIVERIES, Delivery, edge, penalty, phi0
 from onlineboost.boosters.osboost import smooth_constants
+from onlineboost.boosters.shared.majority import DELIVERIES, Delivery, edge, penalty, phi0
+from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_count, check_one_of
 

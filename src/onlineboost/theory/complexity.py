@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from onlineboost.boosters.majority import DELIVERIES, Delivery, edge, phi0
 from onlineboost.boosters.osboost import smooth_constants
+from onlineboost.boosters.shared.majority import DELIVERIES, Delivery, edge, phi0
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.theory import bounds

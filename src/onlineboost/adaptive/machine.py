@@ -1,0 +1,210 @@
+"""Streams that change: a model that starts anew at an alarm, beside a fast learner that follows whatever comes.
+
+The two are experts of sleeping AdaNormalHedge (Luo and Schapire, 2015). Their regrets are kept at several levels, which
+begin again after every 250, 1,000, 4,000 and 16,000 examples and never: so whoever was better of late counts, however
+long "of late" is. On a stream that does not change the model keeps its weight, by a prior of nine to one.
+
+| here | meaning |
+| --- | --- |
+| w | prior of the expert times its weight at the level (``hedge.py``) |
+| answer | sign of the sum of w times vote over experts and levels |
+| score | log odds of the mean of the experts' probabilities by w, if the answer has their sign, else next to nothing |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.boosters.shared import hedge
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, cut
+from onlineboost.engine import adwin as drift
+from onlineboost.engine.adwin import Watch, Windows
+from onlineboost.engine.heads import VoteHead, chances, logistic, new_head, vote_correct, with_sign
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.record import Record, Settings
+from onlineboost.transforms.chain import anew
+
+_PRIOR = (0.9, 0.1)  # of the model, of the fast learner
+_LENGTHS = (1 << 62, 250, 1000, 4000, 16000)  # examples after which a level begins again
+_PIECE = 1024  # rows that the model learns before its answers are looked at
+
+
+class Alarm(NamedTuple):
+    """Mistakes have become more."""
+
+    example: int  # after so many examples
+    learner: int | None  # the number of the learner that forgot, counted from 0; None: the model started anew
+
+
+class AdaptiveState(NamedTuple):
+    regret: Floats  # [levels, 2] of the model and of the fast learner
+    size: Floats
+    platt: Floats  # [2, 2] slope and offset that make probabilities of their scores
+    inverse: Floats  # [2, 3] as in ``VoteHead``
+    clock: Ints  # [1] examples learnt
+
+
+def new_state() -> AdaptiveState:
+    levels, platt = len(_LENGTHS), new_head("vote", 1)
+    assert isinstance(platt, VoteHead)
+    zeros = np.zeros((levels, 2)), np.zeros((levels, 2))
+    return AdaptiveState(*zeros, np.tile(platt.platt, (2, 1)), np.tile(platt.inverse, (2, 1)), np.zeros(1, np.int64))
+
+
+@njit
+def combined(state: AdaptiveState, scores: Floats, y: Floats, weight: Floats, learning: bool) -> Floats:
+    """Answers from the scores of both, [2, rows]; with ``learning`` each row teaches what the next is answered by."""
+    answers = np.empty(y.size)
+    shares, nothing = np.empty(2), np.empty(0, np.float32)
+    for r in range(y.size):
+        said = _weighed(state, scores, r, shares)
+        p = 0.0
+        for k in range(2):
+            p += shares[k] * logistic(state.platt[k, 0] * scores[k, r] + state.platt[k, 1])
+        p = min(max(p, 1e-9), 1 - 1e-9)
+        odds = math.log(p / (1 - p))
+        answers[r] = with_sign(odds, said)
+        if learning and weight[r] > 0:
+            _teach(state, scores, r, said, y[r], weight[r], nothing)
+    return answers
+
+
+@njit
+def _weighed(state: AdaptiveState, scores: Floats, r: int, shares: Floats) -> float:
+    """The weighted vote, from -1 to 1, and the share that each expert has in it."""
+    top = 0.0
+    for level in range(len(_LENGTHS)):
+        for k in range(2):
+            top = max(top, hedge.exponent(state.regret[level, k] + 1, state.size[level, k] + 1))
+    shares[:] = 0.0
+    for level in range(len(_LENGTHS)):
+        for k in range(2):
+            shares[k] += _PRIOR[k] * hedge.weight(state.regret[level, k], state.size[level, k], top)
+    total = shares[0] + shares[1]
+    shares /= total
+    first, second = scores[0, r] >= 0, scores[1, r] >= 0
+    return float((shares[0] if first else -shares[0]) + (shares[1] if second else -shares[1]))
+
+
+@njit
+def _teach(
+    state: AdaptiveState, scores: Floats, r: int, said: float, y: float, weight: float, nothing: Floats32
+) -> None:
+    for k in range(2):
+        loss = 0.0 if (scores[k, r] >= 0) == (y > 0) else 1.0
+        for level in range(len(_LENGTHS)):
+            hedge.learn(state.regret[level], state.size[level], k, (1 - y * said) / 2, loss)
+        vote_correct(VoteHead(state.platt[k], state.inverse[k]), scores[k, r], nothing, y, weight)
+    state.clock[0] += 1
+    for level in range(len(_LENGTHS)):
+        if state.clock[0] % _LENGTHS[level] == 0:
+            state.regret[level] = 0.0
+            state.size[level] = 0.0
+
+
+@dataclass
+class AdaptiveMachine:
+    """The machines of the model and of the fast learner, and what combines them."""
+
+    model: Machine
+    fast: Machine
+    state: AdaptiveState
+    windows: Windows
+    n_features: tuple[int, int]  # with how many the machines were made, and what they have grown to
+    owner: Any  # the model that users hold, which is told of alarms
+    maker: Any = None
+    compiled: bool = True
+
+    def run(self, batch: Batch, learning: bool) -> Floats:
+        fast = self.fast.run(batch, learning)
+        if not learning:
+            return combined(self.state, np.stack([self.model.run(batch, False), fast]), batch.y, batch.weight, False)
+        answers, start = [np.empty(0)], 0
+        while start < batch.y.size:
+            told = self._n_alarms
+            part = cut(batch, start, min(start + _PIECE, batch.y.size))
+            scores, stop = self.model.run(part, True), -1
+            if self.maker.reset == "all":
+                delta, example = self.maker.delta, int(self.state.clock[0])
+                stop = drift.until_alarm(self.windows, scores, part.y, part.weight, delta, example)
+            stop, alarm = (part.y.size, False) if stop < 0 else (stop, True)
+            both = np.stack([scores[:stop], fast[start : start + stop]])
+            answers.append(combined(self.state, both, part.y[:stop], part.weight[:stop], True))
+            start += stop
+            if alarm:
+                self._start_anew()  # the model has gone too far, but nothing of it is kept
+            if self.owner.on_drift is not None:
+                for event in self.alarms(told):
+                    self.owner.on_drift(event)
+        return np.concatenate(answers)
+
+    def _start_anew(self) -> None:
+        made, grown = self.n_features
+        old, self.model = self.model, self.maker._model()._new_machine(made, self.settings.seed)
+        self.model.grow(grown)
+        self.model.views = tuple(anew(*pair) for pair in zip(old.views, self.model.views, strict=True))
+        self.state.platt[0], self.state.inverse[0] = 0.0, (1.0, 0.0, 1.0)
+
+    @property
+    def _watching(self) -> Any:
+        return self.model.watch if isinstance(self.model.watch, Watch) else self.windows
+
+    @property
+    def _n_alarms(self) -> int:
+        return int(self._watching.counts[0])
+
+    def alarms(self, since: int = 0) -> list[Alarm]:
+        one = self._watching is not self.windows
+        return [Alarm(example, k if one else None) for example, k in drift.alarms(self._watching, since)]
+
+    @property
+    def settings(self) -> Settings:
+        return self.model.settings
+
+    @property
+    def record(self) -> Record:
+        """That of the model since it started anew, but for the number of examples."""
+        return self.model.record._replace(clock=self.state.clock)
+
+    def grow(self, n_features: int) -> None:
+        self.n_features = self.n_features[0], max(self.n_features[1], n_features)
+        self.model.grow(n_features)
+        self.fast.grow(n_features)
+
+    @property
+    def asks_names(self) -> bool:
+        return self.model.asks_names or self.fast.asks_names
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        self.model.name_features(names)
+        self.fast.name_features(names)
+
+    def columns_not_met(self) -> list[str]:
+        return list(dict.fromkeys([*self.model.columns_not_met(), *self.fast.columns_not_met()]))
+
+    @property
+    def n_features_seen(self) -> int | None:
+        return self.fast.n_features_seen
+
+    gives_probabilities = True
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return chances(scores)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        parts: dict[str, NDArray[Any]] = {}
+        for name, arrays in (
+            ("model", self.model.arrays()),
+            ("fast", self.fast.arrays()),
+            ("adaptive", self.state._asdict()),
+            ("windows", self.windows._asdict()),
+        ):
+            parts |= {f"{name}.{key}": array for key, array in arrays.items()}
+        return parts

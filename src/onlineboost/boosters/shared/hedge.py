@@ -1,0 +1,61 @@
+"""AdaNormalHedge (Luo and Schapire, 2015): experts weighed by their regret, with nothing to tune.
+
+| paper | here | meaning |
+| --- | --- | --- |
+| R | ``regret`` | sum of r, the expected loss of the weighted experts less that of this one |
+| C | ``size`` | sum of abs(r) |
+| Phi(R, C) | exp(max(R, 0)^2 / (3 C)) | potential |
+| w(R, C) | (Phi(R + 1, C + 1) - Phi(R - 1, C + 1)) / 2 | weight |
+"""
+
+from __future__ import annotations
+
+import math
+
+from onlineboost.compiled.jit import hot
+from onlineboost.data.batch import Floats
+
+_NEXT_TO_NOTHING = 40.0  # exp(-40) is beyond the digits of a sum in which there is a 1
+
+
+@hot
+def exponent(regret: float, size: float) -> float:
+    """The logarithm of Phi."""
+    positive = regret if regret > 0 else 0.0
+    return positive * positive / (3 * size)
+
+
+@hot
+def largest(regret: Floats, size: Floats) -> float:
+    """The largest exponent of all, by which weights are scaled: they may be beyond any number."""
+    top = 0.0
+    for k in range(regret.size):
+        top = max(top, exponent(regret[k] + 1, size[k] + 1))
+    return top
+
+
+@hot
+def weight(regret: float, size: float, top: float) -> float:
+    """The weight of an expert, times exp(-top)."""
+    return math.exp(exponent(regret + 1, size + 1) - top) - math.exp(exponent(regret - 1, size + 1) - top)
+
+
+@hot
+def learn(regret: Floats, size: Floats, k: int, expected: float, loss: float) -> None:
+    """What an expert is charged, and what was expected."""
+    regret[k] += expected - loss
+    size[k] += abs(expected - loss)
+
+
+@hot
+def share(regret: Floats, size: Floats, shares: Floats) -> None:
+    """The experts' weights, divided by their sum. Those next to nothing are nothing: most, and an exponential each."""
+    top = largest(regret, size)
+    total = 0.0
+    for k in range(regret.size):
+        heard = regret[k] > -1 and exponent(regret[k] + 1, size[k] + 1) > top - _NEXT_TO_NOTHING
+        shares[k] = weight(regret[k], size[k], top) if heard else 0.0
+        total += shares[k]
+    scale = 1 / total
+    for k in range(regret.size):
+        shares[k] *= scale

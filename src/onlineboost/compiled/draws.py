@@ -1,0 +1,42 @@
+"""Random numbers by counting: a draw is a function of (seed, example number, stream), and of nothing else.
+
+So it depends neither on how the examples were batched nor on what was drawn before, and needs no state to be saved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onlineboost.compiled.jit import njit
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+
+
+@njit
+def _mix(z: np.uint64) -> np.uint64:
+    """The finaliser of SplitMix64: every bit of z reaches every bit of the result."""
+    z = (z ^ (z >> _S30)) * _MIX1
+    z = (z ^ (z >> _S27)) * _MIX2
+    return z ^ (z >> _S31)
+
+
+@njit
+def uniform(seed: int, example: int, stream: int) -> float:
+    """A number in [0, 1), the same for the same three arguments.
+
+    >>> uniform(1, 2, 3)
+    0.05816240739533696
+    """
+    key = _mix(np.uint64(seed) + _STEP * (np.uint64(example) + np.uint64(1)))
+    bits = _mix(key + _STEP * (np.uint64(stream) + np.uint64(1)))
+    return float(bits >> _S11) * 2.0**-53
+
+
+@njit
+def count(seed: int, example: int, stream: int, mean: float) -> float:
+    """A whole number with the given mean: its floor, plus one with the probability of its fraction."""
+    floor = float(np.floor(mean))
+    return floor + 1.0 if uniform(seed, example, stream) < mean - floor else floor

@@ -1,0 +1,164 @@
+"""The one place that sets compiler options and decides where compiled code is kept.
+
+Compiled code is cached on disk. Numba notices a change in a function's own file only, not in the files it calls
+into, so the cache directory is named after a digest of all our sources: another version never meets old code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+import numpy as np
+from numba.core import event
+
+# Casts within compiled code, where a float32 is not a float64 and whole numbers have a width and a sign.
+u8: Any = np.uint8
+u32: Any = np.uint32
+i64: Any = np.int64
+u64: Any = np.uint64
+f32: Any = np.float32
+
+_PACKAGE = "onlineboost."
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _digest(package: Path) -> str:
+    sha = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        sha.update(file.relative_to(package).as_posix().encode())
+        sha.update(file.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+@functools.cache
+def source_digest() -> str:
+    """Another one for any change of this package."""
+    return _digest(Path(__file__).parent.parent)
+
+
+def _cache_directory() -> str:
+    """Where compiled code is kept, or "" where that place cannot be written: then every process compiles anew."""
+    root = os.environ.get("NUMBA_CACHE_DIR")
+    if root is None:
+        from platformdirs import user_cache_path
+
+        root = str(user_cache_path("onlineboost", appauthor=False))
+    directory = Path(root) / f"onlineboost-{source_digest()}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as problem:
+        _say(f"compiled code cannot be kept in {root} ({problem.strerror}); set NUMBA_CACHE_DIR to a writable place")
+        return ""
+    return str(directory)
+
+
+def _say(message: str) -> None:
+    print(f"onlineboost: {message}", file=sys.stderr, flush=True)
+
+
+if numba.config.DISABLE_JIT:
+    raise ImportError("onlineboost needs Numba's compiler: unset NUMBA_DISABLE_JIT")
+
+_DIRECTORY = _cache_directory()
+
+
+def cache_directory() -> str:
+    """Where compiled code is kept."""
+    return _DIRECTORY
+
+
+def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lean: bool = False) -> Callable[P, R]:
+    """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
+    ours = cache and _DIRECTORY != "" and function.__module__.startswith(_PACKAGE)
+    # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
+    theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
+    try:
+        options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not (hot or lean), "forceinline": hot}
+        if hot or lean:  # called by compiled code only: no time is spent on being called from Python
+            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        compiled: Callable[P, R] = numba.njit(**options)(function)
+    finally:
+        numba.config.CACHE_DIR = theirs
+    return compiled
+
+
+def hot(function: Callable[P, R]) -> Callable[P, R]:
+    """``njit`` for what runs several times a round: always inlined, counts no references, must not make arrays.
+
+    Passing the arrays of two states by value is a hundred words on the stack, and counting references is two atomic
+    additions for each of them: together as long as the arithmetic of a round.
+    """
+    return njit(function, hot=True)
+
+
+def part_of_loop(function: Callable[P, R]) -> Callable[P, R]:
+    """``hot``, in the disk cache as part of the engine's loop only.
+
+    By itself it would name the classes of boosters and learners from outside this package, which other processes may
+    not have.
+    """
+    return njit(function, hot=True, cache=False)
+
+
+def lean(function: Callable[P, R]) -> Callable[P, R]:
+    """``njit`` for what is called from ``hot`` code now and then: counts no references either."""
+    return njit(function, lean=True)
+
+
+_SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "readers", "transforms"))
+
+
+class _CompileNotice(event.Listener):  # type: ignore[misc]
+    """Says that compilation began, and how long it took: only where there was nothing in the cache."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.began = 0.0
+        self.said = False
+        self.total = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0 and not _is_ours(event):
+            return
+        self.depth += 1
+        if self.depth == 1:
+            self.began = time.perf_counter()
+            if not self.said and not os.environ.get("ONLINEBOOST_QUIET"):
+                _say("compiling for this machine: once for each kind of model and of file, some ten seconds each ...")
+            self.said = True
+
+    def on_end(self, event: Any) -> None:
+        if self.depth == 0:
+            return
+        self.depth -= 1
+        seconds = time.perf_counter() - self.began
+        self.total += seconds if self.depth == 0 else 0
+        if self.depth == 0 and seconds > 1 and not os.environ.get("ONLINEBOOST_QUIET"):
+            _say(f"compiled in {seconds:.1f} s")
+
+
+def _is_ours(event: Any) -> bool:
+    function = getattr(event.data.get("dispatcher"), "py_func", None)
+    return str(getattr(function, "__module__", "")).startswith(_SLOW)
+
+
+_notice = _CompileNotice()
+event.register("numba:compile", _notice)
+
+
+def compile_seconds() -> float:
+    """How long this process has been compiling."""
+    return _notice.total

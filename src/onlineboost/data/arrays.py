@@ -1,0 +1,184 @@
+"""Arrays, data frames and SciPy matrices as checked sources of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey
+from onlineboost.errors import DataError
+
+_MOST_COLUMNS = (1 << 31) - 2
+_ROWS = 1 << 15
+_CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
+
+
+class Dense:
+    """A checked two-dimensional array of numbers."""
+
+    def __init__(self, X: Any) -> None:
+        self.names = _headings(X)
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise DataError("X is an array with masked values: fill them in first, X.filled(...)")
+        try:
+            self.table = np.asarray(X)
+            if self.table.dtype.kind in "OUS":
+                self.table = self.table.astype(np.float64)
+        except (TypeError, ValueError) as problem:
+            raise _not_a_number(X) from problem
+        if self.table.dtype.kind not in "fiub":
+            raise DataError(f"X is an array of {self.table.dtype}: expected numbers")
+        if self.table.ndim != 2:
+            shape = self.table.shape
+            raise DataError(f"X has shape {shape}: expected two dimensions (rows, features). One row: X.reshape(1, -1)")
+        self.n_rows, self.n_features = self.table.shape
+        self.step = max(1, _CHUNK // max(1, self.n_features))
+        for start in range(0, self.n_rows, self.step):
+            good = np.abs(self._float32(start)) <= LARGEST
+            if not good.all():
+                row, column = np.argwhere(~good)[0]
+                raise _bad_number(start + int(row), int(column), self.table[start + row, column])
+
+    def _float32(self, start: int) -> Floats32:
+        with np.errstate(over="ignore"):
+            return np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
+
+    @property
+    def longest(self) -> int:
+        """The most features that a row has."""
+        counts = (np.count_nonzero(self._float32(start), axis=1) for start in range(0, self.n_rows, self.step))
+        return max((int(count.max()) for count in counts), default=0)
+
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        for start in range(0, self.n_rows, self.step):
+            part = slice(start, start + self.step)
+            yield Batch(*_compress(self._float32(start)), y[part], weight[part])
+
+
+class Sparse:
+    """A checked SciPy sparse matrix of numbers."""
+
+    def __init__(self, X: Any) -> None:
+        if len(X.shape) != 2:
+            raise DataError(f"X has shape {X.shape}: expected two dimensions (rows, features)")
+        self.names = None
+        csr = X.tocsr()
+        self.n_rows, self.n_features = csr.shape
+        n = csr.indptr[-1]
+        if csr.indptr[0] != 0 or min(csr.indices.size, csr.data.size) < n or (np.diff(csr.indptr) < 0).any():
+            raise DataError("X is not a valid sparse matrix: X.check_format() says why")
+        values = _float32(csr.data[:n])
+        columns = min(self.n_features, _MOST_COLUMNS)
+        outside, unsorted, bad, zeros = survey(_own(csr.indptr, np.int64), _own(csr.indices[:n]), values, columns)
+        if outside:
+            row, column = _place(csr, (csr.indices < 0) | (csr.indices >= columns))
+            message = f"X has an entry at row {row}, column {column}, outside its shape {csr.shape}; columns begin at 0"
+            raise DataError(message, row=row, column=column)
+        if unsorted:
+            csr = csr.copy()
+            csr.sum_duplicates()
+            values = _float32(csr.data)
+            bad, zeros = not (np.abs(values) <= LARGEST).all(), not values.all()
+        if bad:
+            row, column = _place(csr, ~(np.abs(values) <= LARGEST))
+            raise _bad_number(row, column, csr[row, column])
+        indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices[: values.size], np.int32)
+        if zeros:
+            kept = values != 0
+            indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+            indices, values = indices[kept], values[kept]
+        self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
+
+    @property
+    def longest(self) -> int:
+        """The most features that a row has."""
+        return int(np.diff(self.indptr).max(initial=0))
+
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        for start in range(0, self.n_rows, _ROWS):  # so that an interrupt is heard
+            rows = slice(start, start + _ROWS)
+            yield Batch(self.indptr[start : start + _ROWS + 1], self.indices, self.values, y[rows], weight[rows])
+
+
+def check_features(X: Any) -> Dense | Sparse:
+    """X as a source of batches, or an error that names the row and the column at fault."""
+    if hasattr(X, "tocsr"):
+        return Sparse(X)
+    if isinstance(X, Mapping):
+        raise DataError("X is one dict of features: use learn_one(x, y) and predict_one(x), or pass an array")
+    return Dense(X)
+
+
+def as_matrix(batch: Batch, columns: int) -> Sparse:
+    """The rows as a SciPy matrix, for learners that are Python objects."""
+    from scipy.sparse import csr_matrix
+
+    first, last = batch.indptr[0], batch.indptr[-1]
+    parts = batch.values[first:last], batch.indices[first:last], batch.indptr - first
+    return Sparse(csr_matrix(parts, (batch.y.size, columns)))
+
+
+def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:
+    """The rows without their zeros."""
+    rows, width = dense.shape
+    if np.count_nonzero(dense) == dense.size:
+        indices = np.tile(np.arange(width, dtype=np.int32), rows)
+        return np.arange(rows + 1) * width, indices, dense.reshape(-1)
+    indptr = np.empty(rows + 1, np.int64)
+    indices, values = np.empty(dense.size + 1, np.int32), np.empty(dense.size + 1, np.float32)
+    _drop_zeros(dense, indptr, indices, values)
+    return indptr, indices[: indptr[-1]], values[: indptr[-1]]
+
+
+@njit
+def _drop_zeros(dense: Floats32, indptr: Ints, indices: Ints32, values: Floats32) -> None:
+    n = 0
+    indptr[0] = 0
+    for r in range(dense.shape[0]):
+        for j in range(dense.shape[1]):
+            x = dense[r, j]
+            indices[n] = j
+            values[n] = x
+            n += x != 0
+        indptr[r + 1] = n
+
+
+def _own(array: Any, dtype: Any = None) -> Any:
+    """The array in this type, contiguous and writable: one kind of array is one compilation."""
+    return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+
+
+def _float32(array: Any) -> Floats32:
+    with np.errstate(over="ignore"):
+        return np.require(array, np.float32, ["C_CONTIGUOUS", "WRITEABLE"])
+
+
+def _place(csr: Any, wrong: Any) -> tuple[int, int]:
+    """Row and column of the first entry that is wrong."""
+    at = int(np.argmax(wrong))
+    return int(np.searchsorted(csr.indptr, at, side="right")) - 1, int(csr.indices[at])
+
+
+def _bad_number(row: int, column: int, value: object) -> DataError:
+    expected = f"expected a number of magnitude at most {LARGEST:g}"
+    if value != value:
+        expected += "; fill in or drop missing values first"
+    return DataError(f"X has {value} at row {row}, column {column}: {expected}", row=row, column=column)
+
+
+def _headings(X: Any) -> list[str] | None:
+    names = [str(name) for name in getattr(X, "columns", ())]
+    return names or None
+
+
+def _not_a_number(X: Any) -> DataError:
+    for r, row in enumerate(np.asarray(X, object) if hasattr(X, "columns") else X):
+        for j, value in enumerate(row if np.ndim(row) else [row]):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return DataError(f"X has {value!r} at row {r}, column {j}: expected a number", row=r, column=j)
+    return DataError("X is not a table of numbers: expected an array of shape (rows, features), all rows equally long")

@@ -1,0 +1,106 @@
+"""Rows of a stream as arrays: compressed sparse rows, labels and weights."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import njit
+from onlineboost.errors import DataError
+
+Floats: TypeAlias = NDArray[np.float64]
+Floats32: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int64]
+Ints32: TypeAlias = NDArray[np.int32]
+
+LARGEST = 1e18  # of a feature or a weight: what is computed from squares must stay within float32
+
+
+class Batch(NamedTuple):
+    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the stream's order, with non-zero ``values``."""
+
+    indptr: Ints
+    indices: Ints32
+    values: Floats32
+    y: Floats  # -1 or +1; NaN where nobody knows
+    weight: Floats
+
+
+def check_batch(batch: Batch, columns: int, learning: bool) -> None:
+    """Refuse a batch that would make compiled code read or learn what it must not."""
+    indptr, rows = batch.indptr, batch.y.size
+    whole = indptr.shape == (rows + 1,) and batch.weight.shape == (rows,) and batch.indices.size == batch.values.size
+    if not whole or indptr[0] < 0 or indptr[-1] > batch.indices.size or (np.diff(indptr) < 0).any():
+        raise DataError("the batch is not one: its arrays do not fit together")
+    first, last = int(indptr[0]), int(indptr[-1])
+    outside, _, bad, _ = survey(indptr - first, batch.indices[first:last], batch.values[first:last], columns)
+    if outside:
+        raise DataError(f"the batch has a feature beyond the {columns} of the model: open_stream(..., bits=...)")
+    if bad:
+        raise DataError(f"the batch has a value that is no number of magnitude at most {LARGEST:g}")
+    if learning and not ((batch.weight >= 0) & (batch.weight <= LARGEST)).all():
+        raise DataError(f"the batch has a weight that is no number from 0 to {LARGEST:g}")
+    if learning and not (np.abs(batch.y) == 1).all():
+        row = int(np.argmin(np.abs(batch.y) == 1))
+        raise DataError(f"row {row} of the batch has no label: there is nothing to learn from it", row=row)
+
+
+def longest_row(batch: Batch) -> int:
+    """The most features that a row has."""
+    return int(np.diff(batch.indptr).max(initial=0))
+
+
+def shuffled(rows: Batch, seed: int) -> Batch:
+    """The rows in another order."""
+    order = np.random.default_rng(seed).permutation(rows.y.size)
+    sizes = np.diff(rows.indptr)[order]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    at = np.repeat(rows.indptr[order] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return Batch(indptr, rows.indices[at], rows.values[at], rows.y[order], rows.weight[order])
+
+
+def joined(batches: list[Batch]) -> Batch:
+    """The rows of all, one after the other."""
+    if not batches:
+        return Batch(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), np.empty(0))
+    starts = np.cumsum([0, *(batch.indices.size for batch in batches)])
+    ends = [batch.indptr[1:] + start for batch, start in zip(batches, starts[:-1], strict=True)]
+    parts = zip(*(batch[1:] for batch in batches), strict=True)
+    return Batch(np.concatenate([[0], *ends]).astype(np.int64), *(np.concatenate(part) for part in parts))
+
+
+def cut(batch: Batch, start: int, stop: int) -> Batch:
+    """Some of the rows; nothing is copied."""
+    rows = slice(start, stop)
+    return batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
+
+
+def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
+    """A batch of a single row."""
+    return Batch(
+        np.array([0, len(indices)], np.int64),
+        np.array(indices, np.int32),
+        np.array(values, np.float32),
+        np.array([y]),
+        np.array([weight]),
+    )
+
+
+@njit
+def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool]:
+    """Whether an index is outside, two are not increasing, a value is too large or no number, and one is zero."""
+    outside = bad = zeros = falls = 0  # counted without branches, which the compiler turns into vector code
+    for k in range(indices.size):
+        outside += (indices[k] < 0) | (indices[k] >= columns)
+    for k in range(values.size):
+        bad += not abs(values[k]) <= LARGEST
+        zeros += values[k] == 0
+    for k in range(1, indices.size):
+        falls += indices[k - 1] >= indices[k]
+    for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
+        k = indptr[r]
+        if 0 < k < indptr[r + 1]:
+            falls -= indices[k - 1] >= indices[k]
+    return outside > 0, falls > 0, bad > 0, zeros > 0

@@ -1,0 +1,35 @@
+"""How the columns and labels of a source are understood."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from onlineboost.errors import ParameterError
+
+MOST_BITS = 30
+
+
+class Schema(NamedTuple):
+    """How the columns and labels of a stream are to be understood; the same for training and for prediction."""
+
+    bits: int = 18
+    label: str | int | None = None
+    weight: str | int | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    positive: Any = None
+    width: int | None = None  # columns of a table without names, the label among them
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.bits) - 1
+
+    def check(self) -> None:
+        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MOST_BITS:
+            raise ParameterError("bits", self.bits, f"a whole number from 1 to {MOST_BITS}")
+        label = "label" if self.label is None else str(self.label)
+        if self.weight is not None and str(self.weight) == label:
+            raise ParameterError("weight", self.weight, "another column than the label")
+        for name, columns in (("drop", self.drop), ("categorical", self.categorical)):
+            if label in columns:
+                raise ParameterError(name, label, "another column than the label")

@@ -1,0 +1,57 @@
+"""Did boosting pay? A paired test on the stream itself, in one or two sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onlineboost.engine.record import Record
+
+_LEAST_EDGE = 0.02  # learners below add next to nothing
+_WIDTH = 1.96  # standard errors of a 95 % interval
+
+
+def verdict(record: Record, booster: Any, learner: Any) -> str:
+    """Whether the answers were better than those of the first learner.
+
+    Of most boosters that is the base learner alone; others give it part of each example's weight only.
+
+    >>> from onlineboost import OnlineBBM
+    >>> edges, weights = np.array([500.0, 90]), np.array([1000.0, 300])
+    >>> record = Record(np.array([1000]), edges, weights, np.array([1000.0, 0, 60, 20, 80]))
+    >>> verdict(record, OnlineBBM(), None)
+    'Boosting gained 4.0 points over its base learner (95 %: +2.3 to +5.7 points).'
+    """
+    total, better, worse, squares = (float(record.totals[k]) for k in (0, 2, 3, 4))
+    if not total or math.isnan(total + better):
+        return ""
+    if record.edges.size == 1:
+        return "There was one learner: nothing to compare with."
+    gain = 100 * (better - worse) / total
+    unit = squares / (better + worse) if better + worse else 0.0  # the typical weight of those that differ
+    error = 100 * math.sqrt(max(squares - unit * (better - worse) ** 2 / total, 0)) / total
+    interval = f"(95 %: {gain - _WIDTH * error:+.1f} to {gain + _WIDTH * error:+.1f} points)"
+    whole = record.weights[0] > 0.999 * total
+    other = "its base learner" if whole else "its first learner, which is given part of each example's weight,"
+    if gain > _WIDTH * error:
+        sentences = [f"Boosting gained {gain:.1f} points over {other} {interval}."]
+    else:
+        lost = f"lost {-gain:.1f} points against" if gain < -_WIDTH * error else "made no difference to"
+        sentences = [f"Boosting {lost} {other} {interval}: try {_advice(booster, learner)}."]
+    edges = np.divide(record.edges, record.weights, out=np.zeros(record.edges.size), where=record.weights > 0)
+    useful = np.flatnonzero(np.abs(edges) >= _LEAST_EDGE)
+    enough = int(useful[-1]) + 1 if useful.size else 1
+    if enough < edges.size and not hasattr(booster, "gammas"):  # of groups the first learners are no booster
+        told = f"The first {enough} of {edges.size} learners would have been enough"
+        sentences.append(f"{told}: the others have no edge.")
+    return " ".join(sentences)
+
+
+def _advice(booster: Any, learner: Any) -> str:
+    if type(learner).__name__ in ("Linear", "Perceptron"):
+        return "trees, or bins and crosses"
+    if hasattr(booster, "gamma"):
+        return "SafeBoost, a lower gamma, or real votes"
+    return "deeper trees, or other features" if hasattr(booster, "gammas") else "SafeBoost"

@@ -1,0 +1,203 @@
+"""ADWIN (Bifet and Gavaldà, 2007): whether there are more mistakes of late than there were before.
+
+Mistakes are counted in blocks of 32 examples. A window of blocks is kept in buckets of 1, 2, 4, ... of them, at most
+five of each size. While there is a cut where the older and the newer part differ by more than chance allows,
+
+    difference of means > sqrt(2 v d / m) + 2 d / (3 m),    1 / m = 1 / n_older + 1 / n_newer,
+    v = mean (1 - mean) of the whole window of n examples,  d = log(2 log(n) / delta),
+
+its oldest bucket is dropped. An alarm is when the newer part had more mistakes; fewer are no reason to worry.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import lean, njit, part_of_loop
+from onlineboost.data.batch import Floats, Ints
+
+BLOCK = 32  # examples
+LOG = 256  # alarms that are remembered at least
+TOGETHER = 1024  # examples within which two things happen together
+AT_ONCE = 32  # of each window, that nobody has asked for yet
+_BUCKETS, _SIZES = 5, 48
+
+_forget = dispatch.forget
+
+
+class Windows(NamedTuple):
+    sums: Floats  # [windows, sizes, buckets + 1] mistakes in each bucket, the newest first
+    filled: Ints  # [windows, sizes] how many buckets there are
+    totals: Floats  # [windows, 2] examples and mistakes in the window
+    block: Floats  # [windows] mistakes in the block at hand
+    log: Ints  # [at least LOG, 2] the last alarms: the number of the example, and the window
+    counts: Ints  # [2] alarms; examples in the block at hand
+
+
+def new_windows(n: int) -> Windows:
+    return Windows(
+        np.zeros((n, _SIZES, _BUCKETS + 1)),
+        np.zeros((n, _SIZES), np.int64),
+        np.zeros((n, 2)),
+        np.zeros(n),
+        np.zeros((max(LOG, AT_ONCE * n), 2), np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+def alarms(windows: Windows, since: int = 0) -> list[tuple[int, int]]:
+    """The example and the window of each alarm from number ``since`` on, as far as they are remembered."""
+    count, most = int(windows.counts[0]), len(windows.log)
+    return [(int(t), int(k)) for t, k in (windows.log[n % most] for n in range(max(since, count - most), count))]
+
+
+@lean
+def closed_block(windows: Windows, k: int, delta: float) -> bool:
+    """Put the block at hand into a window; whether there are more mistakes than before."""
+    sums, filled, totals = windows.sums, windows.filled, windows.totals
+    totals[k, 0] += BLOCK
+    totals[k, 1] += windows.block[k]
+    size, carried = 0, windows.block[k]
+    windows.block[k] = 0.0
+    while True:
+        for b in range(filled[k, size], 0, -1):
+            sums[k, size, b] = sums[k, size, b - 1]
+        sums[k, size, 0] = carried
+        filled[k, size] += 1
+        if filled[k, size] <= _BUCKETS or size + 1 == _SIZES:
+            break
+        carried = sums[k, size, _BUCKETS] + sums[k, size, _BUCKETS - 1]
+        filled[k, size] -= 2
+        size += 1
+    rose = False
+    while True:
+        found = _cut(windows, k, delta)
+        if found == 0:
+            return rose
+        rose = rose or found > 0
+        _drop_oldest(windows, k)
+
+
+@lean
+def _cut(windows: Windows, k: int, delta: float) -> int:
+    """What the first cut there is shows: 1, more mistakes after it; -1, fewer. 0: there is none."""
+    n, mistakes = windows.totals[k, 0], windows.totals[k, 1]
+    mean = mistakes / n
+    doubt = math.log(2 * math.log(n) / delta)
+    n_older = older = 0.0
+    for size in range(_SIZES - 1, -1, -1):
+        for b in range(windows.filled[k, size] - 1, -1, -1):
+            n_older += BLOCK * 2.0**size
+            older += windows.sums[k, size, b]
+            n_newer = n - n_older
+            if n_newer <= 0:
+                return 0
+            inverse = 1 / n_older + 1 / n_newer
+            difference = (mistakes - older) / n_newer - older / n_older
+            if abs(difference) > math.sqrt(2 * inverse * mean * (1 - mean) * doubt) + 2 * inverse * doubt / 3:
+                return 1 if difference > 0 else -1
+    return 0
+
+
+@lean
+def _drop_oldest(windows: Windows, k: int) -> None:
+    size = _SIZES - 1
+    while windows.filled[k, size] == 0:
+        size -= 1
+    windows.filled[k, size] -= 1
+    windows.totals[k, 0] -= BLOCK * 2.0**size
+    windows.totals[k, 1] -= windows.sums[k, size, windows.filled[k, size]]
+
+
+@lean
+def start_anew(windows: Windows, k: int, example: int) -> None:
+    """Note an alarm, and empty the window."""
+    for size in range(_SIZES):
+        windows.filled[k, size] = 0
+    windows.totals[k, 0] = windows.totals[k, 1] = 0.0
+    place = windows.counts[0] % windows.log.shape[0]
+    windows.log[place, 0], windows.log[place, 1] = example, k
+    windows.counts[0] += 1
+
+
+@njit
+def until_alarm(windows: Windows, scores: Floats, y: Floats, weight: Floats, delta: float, example: int) -> int:
+    """Watch answers, beginning with those after so many examples. How many rows there are up to the first alarm.
+
+    Rows of weight 0 do not count. Without an alarm, -1.
+    """
+    for r in range(y.size):
+        if weight[r] > 0:
+            example += 1
+            windows.block[0] += 1.0 if (scores[r] >= 0) != (y[r] > 0) else 0.0
+            windows.counts[1] += 1
+            if windows.counts[1] == BLOCK:
+                windows.counts[1] = 0
+                if closed_block(windows, 0, delta):
+                    start_anew(windows, 0, example)
+                    return r + 1
+    return -1
+
+
+class NoWatch(NamedTuple):
+    """Learners are not watched."""
+
+    nothing: int
+
+
+class Watch(NamedTuple):
+    """A window for each learner, and one for the answers of all.
+
+    A learner whose mistakes become more has to forget if those of the answers did so too, a little before or after.
+    By itself it means nothing: boosting gives learners harder examples as those before them become better.
+    """
+
+    sums: Floats  # these as in ``Windows``
+    filled: Ints
+    totals: Floats
+    block: Floats
+    log: Ints
+    counts: Ints
+    rose: Ints  # [windows] the last example at which mistakes became more; 0: never, or it was dealt with
+    delta: float
+
+
+def new_watch(n_learners: int, delta: float) -> Watch:
+    n = n_learners + 1
+    return Watch(*new_windows(n), np.zeros(n, np.int64), delta / n)
+
+
+NOTHING = NoWatch(0)
+
+
+@part_of_loop
+def watch_nothing(watch: NoWatch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
+    pass
+
+
+@part_of_loop
+def watch_learners(watch: Watch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
+    n = votes.size
+    for i in range(n):
+        watch.block[i] += 1.0 if (votes[i] >= 0) != (y > 0) else 0.0
+    watch.block[n] += 1.0 if (answer >= 0) != (y > 0) else 0.0
+    watch.counts[1] += 1
+    if watch.counts[1] == BLOCK:
+        watch.counts[1] = 0
+        windows = Windows(watch.sums, watch.filled, watch.totals, watch.block, watch.log, watch.counts)
+        for k in range(n + 1):
+            if closed_block(windows, k, watch.delta):
+                watch.rose[k] = example
+        for i in range(n):
+            if watch.rose[i] > 0 and watch.rose[n] > 0 and abs(watch.rose[i] - watch.rose[n]) <= TOGETHER:
+                watch.rose[i] = 0
+                start_anew(windows, i, example)
+                _forget(committee, i)
+
+
+dispatch.register(dispatch.watch, NoWatch, watch_nothing)
+dispatch.register(dispatch.watch, Watch, watch_learners)

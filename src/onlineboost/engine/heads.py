@@ -1,0 +1,223 @@
+"""Heads: how votes become the answer, and the answer a probability.
+
+| head | score | probability of the positive label |
+| --- | --- | --- |
+| "vote" | the algorithm's own | Platt's: logistic(a score + c), with a and c learnt on the way by Newton's steps |
+| "stack" | sum of w_i h_i + c, learnt on the way by AdaGrad on the logistic loss; calibrated | logistic(score) |
+
+The stack sees the learners' real votes, and begins with equal weights: with the majority. It is calibrated by bins of
+the probability: what came true in a bin shifts the log odds there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.compiled.simd import load, splat, sqrt, store, total, widen, within, zeros
+from onlineboost.data.batch import Floats, Floats32
+
+HeadName = Literal["vote", "stack"]
+HEADS: tuple[HeadName, ...] = ("vote", "stack")
+RATE, LARGEST_VOTE = 0.05, 8.0
+_TINY = 1e-300  # where no gradient was yet there is nothing to divide by
+BINS, DOUBT, MOST = 16, 20.0, 1e5  # a bin's own opinion counts as so many examples; beyond so many it forgets half
+
+_BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for what is left over
+
+
+class VoteHead(NamedTuple):
+    platt: Floats  # [2] slope and offset
+    inverse: Floats  # [3] the inverse of the curvature so far: of slope, of both, of offset
+
+
+class StackHead(NamedTuple):
+    weights: Floats  # [n_learners + 1] the last is the offset
+    squares: Floats  # of their gradients
+    bins: Floats  # [BINS, 3] of the probabilities given: weight, sum of probabilities, weight of what came true
+    curve: Floats  # [BINS, 2] mean probability, and how far the log odds move there; follows from the bins
+
+
+Head: TypeAlias = VoteHead | StackHead
+
+
+def new_head(name: HeadName, n_learners: int) -> Head:
+    return new_stack(n_learners) if name == "stack" else VoteHead(np.zeros(2), np.array([1.0, 0.0, 1.0]))
+
+
+def new_stack(n_learners: int) -> StackHead:
+    weights = np.full(n_learners + 1, 1 / math.sqrt(n_learners))
+    weights[-1] = 0
+    return StackHead(weights, np.zeros(n_learners + 1), np.zeros((BINS, 3)), np.zeros((BINS, 2)))
+
+
+@hot
+def logistic(s: float) -> float:
+    """1 / (1 + exp(-s)), without overflow."""
+    e = math.exp(-abs(s))
+    return (1.0 if s >= 0 else e) / (1 + e)
+
+
+@hot
+def with_sign(log_odds: float, said: float) -> float:
+    """The log odds, if the answer has their sign, else next to nothing."""
+    if said * log_odds > 0:
+        return log_odds
+    return 1e-6 if said >= 0 else -1e-6
+
+
+@hot
+def vote_answer(head: VoteHead, score: float, h: Floats32) -> float:
+    return score
+
+
+@hot
+def vote_correct(head: VoteHead, score: float, h: Floats32, y: float, weight: float) -> None:
+    """A Newton step for one example: Sherman and Morrison's update of the inverse, then the gradient."""
+    a, b, c = head.inverse[0], head.inverse[1], head.inverse[2]
+    p = logistic(head.platt[0] * score + head.platt[1])
+    curvature = weight * p * (1 - p)
+    u, v = a * score + b, b * score + c
+    scale = curvature / (1 + curvature * (u * score + v))
+    head.inverse[0], head.inverse[1], head.inverse[2] = a - scale * u * u, b - scale * u * v, c - scale * v * v
+    step = weight * ((1.0 if y > 0 else 0.0) - p) / (1 + curvature * (u * score + v))
+    head.platt[0] += step * u
+    head.platt[1] += step * v
+
+
+@hot
+def stack_answer(head: StackHead, score: float, h: Floats32) -> float:
+    raw = log_odds(head, h)
+    return raw + shift(head, chance(raw))
+
+
+@hot
+def stack_correct(head: StackHead, score: float, h: Floats32, y: float, weight: float) -> None:
+    learn_stack(head, chance(log_odds(head, h)), h, y, weight)
+
+
+@hot
+def learn_stack(head: StackHead, p: float, h: Floats32, y: float, weight: float) -> None:
+    """The stack learns what came true, and its calibrator too, where it had said p."""
+    n = head.weights.size - 1
+    true = 1.0 if y > 0 else 0.0
+    k = int(p * BINS)
+    if head.bins[k, 0] > MOST:
+        for j in range(3):
+            head.bins[k, j] /= 2
+    head.bins[k, 0] += weight
+    head.bins[k, 1] += weight * p
+    head.bins[k, 2] += weight * true
+    _bend(head.bins, head.curve, k)
+    slope = weight * (true - p)
+    whole = n // len(_HALF) * len(_HALF)
+    _step(head, slope, h, 0, whole, _HALF)
+    _step(head, slope, h, whole, n, _ALONE)
+    head.squares[n] += slope * slope
+    head.weights[n] += RATE * slope / math.sqrt(head.squares[n] + _TINY)
+
+
+@hot
+def _step(head: StackHead, slope: float, h: Floats32, first: int, last: int, block: Any) -> None:
+    """AdaGrad for the weights from ``first`` to ``last``."""
+    zero = widen(zeros(block))
+    for i in range(first, last, len(block)):
+        gradient = splat(slope, zero) * _votes(h, i, zeros(block))
+        squares = load(head.squares, i, zero) + gradient * gradient
+        change = splat(RATE, zero) * gradient / sqrt(squares + splat(_TINY, zero))
+        store(head.squares, i, squares)
+        store(head.weights, i, load(head.weights, i, zero) + change)
+
+
+@hot
+def log_odds(head: StackHead, h: Floats32) -> float:
+    """The stack's own opinion."""
+    n = head.weights.size - 1
+    whole = n // len(_BLOCK) * len(_BLOCK)
+    by_blocks = _weighed(head.weights, h, 0, whole, _BLOCK)
+    return float(head.weights[n] + (by_blocks + _weighed(head.weights, h, whole, n, _ALONE)))
+
+
+@hot
+def _weighed(weights: Floats, h: Floats32, first: int, last: int, block: Any) -> float:
+    sums = widen(zeros(block))
+    for i in range(first, last, len(block)):
+        sums += load(weights, i, sums) * _votes(h, i, zeros(block))
+    return float(total(sums))
+
+
+@hot
+def _votes(h: Floats32, i: int, zero: Any) -> Any:
+    """As many votes as ``zero`` has lanes."""
+    return widen(within(load(h, i, zero), splat(LARGEST_VOTE, zero)))
+
+
+@hot
+def chance(log_odds: float) -> float:
+    """The probability, away from 0 and 1."""
+    p = logistic(log_odds)
+    p = p if p > 1e-9 else 1e-9  # also where there is no number: p chooses a bin
+    return p if p < 1 - 1e-9 else 1 - 1e-9
+
+
+@hot
+def shift(head: StackHead, p: float) -> float:
+    """How far the log odds are to be moved: what the bins on both sides of p say, by how near they are."""
+    low = int(p * BINS)
+    low -= 1 if head.curve[low, 0] > p else 0
+    high = low + 1
+    while low >= 0 and head.bins[low, 0] == 0:
+        low -= 1
+    while high < BINS and head.bins[high, 0] == 0:
+        high += 1
+    if low < 0 or high == BINS:
+        at = high if low < 0 else low
+        return float(head.curve[at, 1]) if at < BINS else 0.0
+    a, b = head.curve[low, 0], head.curve[high, 0]
+    near = (p - a) / (b - a)
+    return float((1 - near) * head.curve[low, 1] + near * head.curve[high, 1])
+
+
+def curve_of(bins: Floats) -> Floats:
+    """The whole curve."""
+    curve = np.zeros((BINS, 2))
+    _bend_all(bins, curve)
+    return curve
+
+
+@njit
+def _bend_all(bins: Floats, curve: Floats) -> None:
+    for k in range(BINS):
+        if bins[k, 0] > 0:
+            _bend(bins, curve, k)
+
+
+@hot
+def _bend(bins: Floats, curve: Floats, k: int) -> None:
+    """The point of the curve that bin k gives."""
+    weight, true = bins[k, 0], bins[k, 2]
+    p = bins[k, 1] / weight
+    curve[k, 0] = p
+    curve[k, 1] = math.log((true + DOUBT * p) * (1 - p) / ((weight - true + DOUBT * (1 - p)) * p))
+
+
+dispatch.register(dispatch.answer, VoteHead, vote_answer)
+dispatch.register(dispatch.correct, VoteHead, vote_correct)
+dispatch.register(dispatch.answer, StackHead, stack_answer)
+dispatch.register(dispatch.correct, StackHead, stack_correct)
+
+
+def probabilities(head: Head, scores: Floats) -> Floats:
+    """Of the positive label."""
+    return chances(head.platt[0] * scores + head.platt[1] if isinstance(head, VoteHead) else scores)
+
+
+def chances(log_odds: Floats) -> Floats:
+    """1 / (1 + exp(-s)), without overflow."""
+    e = np.exp(-np.abs(log_odds))
+    found: Floats = np.where(log_odds >= 0, 1, e) / (1 + e)
+    return found

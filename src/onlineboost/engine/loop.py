@@ -1,0 +1,183 @@
+"""The one loop: every example goes through the three phases of a round of boosting.
+
+1. predict: every weak learner votes, before any of them learns
+2. round:   the paper's algorithm turns votes and label into a weight for each learner; it never sees x
+3. learn:   learner i sees (x, y) with its weight, or with that probability
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pickle import UnpicklingError
+from typing import Any, Protocol
+
+import numpy as np
+
+from onlineboost.compiled import dispatch, draws
+from onlineboost.compiled.jit import cache_directory, njit, part_of_loop
+from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.engine.record import Record, Settings
+
+_predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
+_vote, _round = dispatch.vote, dispatch.round
+_answer, _correct = dispatch.answer, dispatch.correct
+_watch = dispatch.watch
+_count = draws.count
+
+VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
+
+
+@part_of_loop
+def _compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
+    totals[0] += weight
+    totals[1] += weight if y * score <= 0 else 0.0
+    right, first_right = (answer >= 0) == (y > 0), (first >= 0) == (y > 0)
+    if right != first_right:
+        totals[2 if right else 3] += weight
+        totals[4] += weight * weight
+
+
+_compared = njit(_compare.py_func)  # type: ignore[attr-defined]
+
+
+@njit
+def run(
+    committee: Any,
+    booster: Any,
+    head: Any,
+    watch: Any,
+    settings: Settings,
+    batch: Batch,
+    record: Record,
+    learning: bool,
+) -> Floats:
+    """Score every row of the batch before its label is used; learn from it if asked."""
+    longest = 0
+    for r in range(batch.y.size):
+        longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
+    work = _workspace(committee, longest)
+    n = settings.n_learners
+    room = -(-n // VECTOR) * VECTOR
+    h = np.zeros(room, np.float32)
+    p = np.zeros(room)[:n]
+    scores = np.empty(batch.y.size)
+    _rounds(committee, booster, head, watch, settings, batch, record, learning, work, h, np.empty(n), p, scores)
+    return scores
+
+
+@part_of_loop
+def _rounds(
+    committee: Any,
+    booster: Any,
+    head: Any,
+    watch: Any,
+    settings: Settings,
+    batch: Batch,
+    record: Record,
+    learning: bool,
+    work: Any,
+    h: Floats32,
+    votes: Floats,
+    p: Floats,
+    scores: Floats,
+) -> None:
+    for r in range(batch.y.size):
+        _predict(committee, work, batch, r, h)
+        for i in range(p.size):
+            votes[i] = h[i] if not settings.hard else (1.0 if h[i] >= 0 else -1.0)
+        score = _vote(booster, votes)
+        scores[r] = _answer(head, score, h)
+        if learning and batch.weight[r] > 0:
+            y = batch.y[r]
+            _round(booster, votes, y, p)
+            _compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
+            if batch.weight[r] != 1:
+                for i in range(p.size):
+                    p[i] *= batch.weight[r]
+            # Two short loops, without min and max, whose rules for NaN forbid vector code.
+            for i in range(p.size):
+                vote = 1.0 if votes[i] > 1 else votes[i]
+                record.edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+            for i in range(p.size):
+                record.weights[i] += p[i]
+            if settings.sample:
+                for i in range(p.size):
+                    p[i] = _count(settings.seed, record.clock[0], i, p[i])
+            _correct(head, scores[r], h, y, batch.weight[r])
+            _learn(committee, work, batch, r, h, y, p)
+            record.clock[0] += 1
+            _watch(watch, committee, votes, scores[r], y, record.clock[0])
+
+
+# A booster or learner from outside this package may change without our sources changing: it is compiled afresh.
+_run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
+
+
+def run_compiled(
+    committee: Any,
+    booster: Any,
+    head: Any,
+    watch: Any,
+    settings: Settings,
+    batch: Batch,
+    record: Record,
+    learning: bool,
+) -> Floats:
+    """``run``, from the disk cache if all that it is made of is this package's own."""
+    ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
+    try:
+        return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)
+    except (EOFError, UnpicklingError, ModuleNotFoundError) as problem:
+        raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
+
+
+@njit
+def _asked(head: Any, score: float, h: Floats32) -> float:
+    return _answer(head, score, h)  # type: ignore[no-any-return]
+
+
+@njit
+def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) -> None:
+    _correct(head, score, h, y, weight)
+
+
+class ObjectCommittee(Protocol):
+    """N weak learners that are Python objects."""
+
+    def predict(self, x: Any, hard: bool) -> Floats: ...
+
+    def learn(self, x: Any, y: float, p: Floats) -> None: ...
+
+
+def run_objects(
+    committee: ObjectCommittee,
+    booster: Any,
+    head: Any,
+    kernels: tuple[Callable[..., float], Callable[..., None]],
+    settings: Settings,
+    rows: Iterable[tuple[Any, float, float]],
+    record: Record,
+    learning: bool,
+) -> Floats:
+    """The same for a committee of Python objects: the same compiled ``vote`` and ``round``, called from Python."""
+    vote, round = kernels
+    p = np.empty(settings.n_learners)
+    scores = []
+    for x, y, weight in rows:
+        votes = committee.predict(x, settings.hard)
+        score = vote(booster, votes)
+        h = votes.astype(np.float32)
+        scores.append(_asked(head, score, h))
+        if learning and weight > 0:
+            round(booster, votes, y, p)
+            p *= weight
+            _compared(record.totals, score, scores[-1], float(h[0]), y, weight)
+            record.edges[:] += p * y * np.clip(votes, -1, 1)
+            record.weights[:] += p
+            if settings.sample:
+                for i in range(p.size):
+                    p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
+            _corrected(head, scores[-1], h, y, weight)
+            committee.learn(x, y, p)
+            record.clock[0] += 1
+    return np.array(scores)

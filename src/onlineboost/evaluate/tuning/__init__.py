@@ -1,1 +1,0 @@
-"""Many configurations on the same stream, and the best of them."""

@@ -1,0 +1,79 @@
+"""What a report consists of, in order: the page and the Markdown draw the same sections."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onlineboost.reproduction import charts, details, tables, words
+from onlineboost.reproduction.figures import Results, Summary
+from onlineboost.reproduction.tables import Table
+
+TITLE = "The paper's experiment, anew"
+
+
+class Section(NamedTuple):
+    anchor: str
+    title: str
+    paragraphs: list[str]
+    tables: list[Table] = []  # noqa: RUF012
+    pictures: list[tuple[str, str]] = []  # noqa: RUF012 (a caption or none, SVG)
+    legend: tuple[str, ...] = ()
+    marks: str = "bar"  # or "line": what the legend explains
+    folded: bool = False  # each table opens when asked to
+    points: list[str] = []  # noqa: RUF012
+
+
+def sections(results: Results, summary: Summary) -> list[Section]:
+    """Those that have something to show."""
+    found = [*_compared(results, summary), *_further(results, summary), *_behind(results)]
+    return [s for s in found if any(table.rows for table in s.tables) or s.pictures or s.points]
+
+
+def _compared(results: Results, summary: Summary) -> list[Section]:
+    told = results["settings"]
+    bars = charts.bars(results, summary)
+    about = "Percentages are relative: +10 % is an error of 0.09 where the baseline has 0.10."
+    return [
+        Section("pseudo-code", "By the pseudo-code", [_told(told, "paper")], [tables.errors(results, "paper")]),
+        Section("variants", "By the authors' variants", [_told(told, "vw")], [tables.errors(results, "vw")]),
+        Section(
+            "improvements",
+            "Improvement over the baseline",
+            [about],
+            [tables.improvements(results, summary)] if bars else [],
+            [("", bars)] if bars else [],
+            charts.BARS,
+        ),
+    ]
+
+
+def _further(results: Results, summary: Summary) -> list[Section]:
+    told = results["settings"]
+    any_trees = any(entry["setting"] == "trees" for each in results["sets"] for entry in each["entries"])
+    over_trees = [tables.trees(results), tables.tree_gains(results, summary), tables.errors(results, "trees")]
+    safe = told.get("safe") or told.get("linear", "")
+    trees = _told(told, "trees") + (f" SafeBoost: {safe}." if safe else "")
+    drawn = [(each["name"], svg) for each in results["sets"] if (svg := charts.curves(each))]
+    how = "Progressive 0-1 error since the start, over the examples seen (logarithmic); each set has its own scale."
+    return [
+        Section("trees", "Trees and SafeBoost", [trees], over_trees if any_trees else []),
+        Section("curves", "Error curves", [how], pictures=drawn, legend=charts.CURVES, marks="line"),
+        Section("vw", "Beside vw itself", [_told(told, "vw itself")], [tables.vw_itself(results)]),
+    ]
+
+
+def _behind(results: Results) -> list[Section]:
+    lead = "A click on a set opens everything that was run on it."
+    chosen = [details.chosen(results, each) for each in results["sets"] if each["entries"]]
+    timed = [sentence for sentence in [words.sweep(results)] if sentence]
+    return [
+        Section("data", "Data", [], [details.data(results)], points=words.caveats(results)),
+        Section("chosen", "Chosen settings", [lead], chosen, folded=True),
+        Section("time", "Time", timed, [details.timings(results)]),
+    ]
+
+
+def _told(settings: dict[str, str], setting: str) -> str:
+    """A setting's explanation as a sentence."""
+    said = settings.get(setting, tables.NAMES[setting])
+    return said[:1].upper() + said[1:] + "." * (not said.endswith("."))

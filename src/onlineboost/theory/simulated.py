@@ -1,0 +1,154 @@
+"""Simulated: weak learners of prescribed edges, to hold a booster against the theory.
+
+They read the label from the example: a row is (label, number of the row from 1 on), as ``simulated_stream`` makes them.
+Whether learner i is right on row t depends on (seed, t, i) alone, so that they can be asked twice.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.draws import uniform
+from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import Learner
+from onlineboost.parameters import check_between, check_count
+
+MOST_ROWS = 1 << 24  # whole numbers that a float32 holds
+
+
+class SimulatedState(NamedTuple):
+    right: Floats  # [learners] the probability to be right
+    guesses: int
+    seed: int
+
+
+class SimulatedWork(NamedTuple):
+    nothing: int
+
+
+@njit
+def workspace(state: SimulatedState, longest: int) -> SimulatedWork:
+    return SimulatedWork(0)
+
+
+@hot
+def predict(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: Floats32) -> None:
+    label, row = f32(0), 0
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        if batch.indices[j] == 0:
+            label = batch.values[j]
+        elif batch.indices[j] == 1:
+            row = int(batch.values[j])
+    if row < 1 or abs(label) != 1:
+        label = f32(0)  # not a row of simulated_stream: no opinion
+    for i in range(state.right.size):
+        chance = 0.5 if row <= state.guesses else state.right[i]
+        h[i] = label if uniform(state.seed, row, i) < chance else -label
+
+
+@hot
+def learn(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+    pass
+
+
+@lean
+def forget(state: SimulatedState, i: int) -> None:
+    """It has learnt nothing anyway."""
+
+
+@dataclass(eq=False, repr=False)
+class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=predict, learn=learn, forget=forget):
+    """Learners that are right with a given probability, each by itself, whatever they are taught.
+
+    Parameters
+    ----------
+    edge : they are right with probability 1/2 + edge; a number, or one for each learner
+    guesses : on so many rows at the beginning of the stream they only guess
+    seed : of their chance
+
+    Examples
+    --------
+    >>> from onlineboost import OnlineBBM, theory
+    >>> X, y = theory.simulated_stream(50_000)
+    >>> model = OnlineBBM(theory.Simulated(0.05), n_estimators=51, gamma=0.1, delivery="sample", random_state=0)
+    >>> float((model.progressive_fit(X, y) * y <= 0).mean().round(4)), round(theory.phi0(51, 0.1), 4)
+    (0.2355, 0.2359)
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+
+    edge: float | Sequence[float] = 0.1
+    _: KW_ONLY
+    guesses: int = 0
+    seed: int = 0
+
+    def committee(self, n_learners: int, n_features: int) -> SimulatedState:
+        expected = f"a number from -1/2 to 1/2, or {n_learners} of them"
+        try:
+            edges = np.asarray(self.edge, float)
+        except (TypeError, ValueError):
+            raise ParameterError("edge", self.edge, expected) from None
+        if edges.shape not in ((), (n_learners,)) or not (np.abs(edges) <= 0.5).all():
+            raise ParameterError("edge", self.edge, expected)
+        for name in ("guesses", "seed"):
+            _check_number(name, getattr(self, name))
+        return SimulatedState(np.broadcast_to(0.5 + edges, (n_learners,)).copy(), int(self.guesses), int(self.seed))
+
+    def grow(self, committee: Any, n_features: int) -> Any:
+        return committee
+
+
+def simulated_stream(n_examples: int, seed: int = 0) -> tuple[Floats32, NDArray[np.int64]]:
+    """Rows for ``Simulated``, with labels that are fair coins.
+
+    >>> X, y = simulated_stream(3)
+    >>> X.tolist(), y.tolist()
+    ([[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]], [1, 1, 1])
+    """
+    check_count("n_examples", n_examples)
+    if n_examples > MOST_ROWS:
+        raise ParameterError("n_examples", n_examples, f"at most {MOST_ROWS:,}")
+    _check_number("seed", seed)
+    y = np.random.default_rng(int(seed)).choice([-1, 1], n_examples)
+    return np.column_stack([y, np.arange(1, n_examples + 1)]).astype(np.float32), y
+
+
+def independent_learners(gamma: float, seed: int = 0) -> Simulated:
+    """The first construction of Theorem 3: right with probability 1/2 + 2 gamma.
+
+    So with probability 1 - delta they have edge gamma and excess loss ln(1/delta) / (2 gamma), and no booster does
+    better than their majority.
+
+    >>> independent_learners(0.05)
+    Simulated()
+    """
+    check_between("gamma", gamma, 0, 0.25)
+    return Simulated(2 * gamma, seed=seed)
+
+
+def two_phase_learners(gamma: float, excess: float, seed: int = 0) -> Simulated:
+    """The second construction of Theorem 3: a coin for the first S / (4 gamma) rows, then right with 1/2 + 2 gamma.
+
+    If S >= ln(1/delta) / gamma they have edge gamma and excess loss S with probability 1 - delta, and no booster can do
+    better than guess at first.
+
+    >>> two_phase_learners(0.05, 59.9).guesses
+    299
+    """
+    check_between("gamma", gamma, 0, 0.25)
+    check_between("excess", excess, 0, math.inf)
+    return Simulated(2 * gamma, guesses=min(int(excess / (4 * gamma)), MOST_ROWS), seed=seed)
+
+
+def _check_number(name: str, value: object) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not 0 <= int(value) < 1 << 63:
+        raise ParameterError(name, value, "a whole number of at least 0, below 2^63")

@@ -1,0 +1,178 @@
+"""Values of features as small whole numbers, for learners that split: a view, like the standardiser.
+
+The bins of a feature are made from its values in the first 128 rows, zeros included: one for each value if they are
+few, else between quantiles. Later values beyond the outermost edges belong to the outermost bins. A feature that comes
+later has three bins: negative, zero, positive. What a row shows is the number of the bin counted from that of zero:
+zero, like an absent feature, is 0 and is left out.
+
+Features get slots in the order in which they are met; when all are taken, the others share them by a hash.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.jit import f32, hot, i64, njit, u64
+from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
+from onlineboost.errors import ParameterError
+from onlineboost.parameters import check_count
+
+WARM = 128
+
+
+class BinsState(NamedTuple):
+    place: Ints32  # [features] 1 + the slot of a feature, or 0
+    samples: Floats32  # [slots, WARM] non-zero values of the first rows
+    edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
+    zero: Ints32  # [slots] the bin of zero
+    counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM; slots in use
+
+
+def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: int) -> int:
+    """The number of slots, if the parameters make sense and so many histograms of all slots can be kept."""
+    check_power("bins", n_bins)
+    check_count("max_slots", max_slots)
+    assert isinstance(n_bins, numbers.Integral) and isinstance(max_slots, numbers.Integral)
+    most = int(max_slots)
+    slots = min(n_features or most, most)  # 0: dicts, of which nobody knows how many features they have
+    size = histograms * slots * int(n_bins) * 8
+    if size > 1 << 36:
+        raise ParameterError("max_slots", max_slots, f"fewer, or fewer bins: they could take {size >> 30} GiB")
+    return slots
+
+
+def check_power(name: str, n_bins: object) -> None:
+    if not isinstance(n_bins, numbers.Integral) or n_bins not in (4, 8, 16, 32, 64, 128, 256):
+        raise ParameterError(name, n_bins, "a power of two from 4 to 256")
+
+
+def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
+    """``n_bins`` is a power of two, of at least 4."""
+    return BinsState(
+        np.zeros(n_features, np.int32),
+        np.zeros((n_slots, WARM), np.float32),
+        np.full((n_slots, n_bins - 1), np.inf, np.float32),
+        np.zeros(n_slots, np.int32),
+        np.zeros(n_slots + 2, np.int64),
+    )
+
+
+def grown(state: BinsState, n_features: int) -> BinsState:
+    """The same with room for more features."""
+    if n_features <= len(state.place):
+        return state
+    return state._replace(place=with_room(state.place, n_features))
+
+
+def with_room(array: Ints32, n: int) -> Ints32:
+    """The array with zeros behind it, to the next power of two: seldom copied, and its size depends on n alone."""
+    return np.pad(array, (0, (1 << (n - 1).bit_length()) - len(array)))
+
+
+def binned(state: BinsState, batch: Batch, learning: bool) -> Batch:
+    """The rows by the bins that those before them made; in the first rows there are none, and nothing is shown."""
+    return Batch(*_bin(state, batch, learning), batch.y, batch.weight)
+
+
+@njit
+def _bin(state: BinsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
+    rows = batch.y.size
+    n_slots = state.zero.size
+    indptr = np.zeros(rows + 1, np.int64)
+    room = batch.indptr[rows] - batch.indptr[0]
+    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
+    k = 0
+    for r in range(rows):
+        first, last = batch.indptr[r], batch.indptr[r + 1]
+        if state.counts[n_slots] == WARM:
+            for j in range(first, last):
+                slot = state.place[batch.indices[j]] - 1
+                if slot >= 0:
+                    indices[k] = slot
+                    values[k] = code(state.edges, slot, batch.values[j]) - state.zero[slot]
+                    k += values[k] != 0
+        indptr[r + 1] = k
+        if learning and batch.weight[r] > 0:
+            _learn(state, batch, first, last)
+    return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@hot
+def code(edges: Floats32, slot: int, x: float) -> int:
+    """The bin of a value, found by halving without a branch."""
+    low = 0
+    step = (edges.shape[1] + 1) // 2
+    while step > 0:
+        low += step if edges[slot, low + step - 1] < x else 0
+        step //= 2
+    return low
+
+
+@njit
+def _learn(state: BinsState, batch: Batch, first: int, last: int) -> None:
+    """Give new features a slot; keep the values of the first rows; after the last of these, make the bins."""
+    n_slots = state.zero.size
+    warm = state.counts[n_slots] < WARM
+    for j in range(first, last):
+        f = batch.indices[j]
+        if state.place[f] == 0:
+            used = state.counts[n_slots + 1]
+            slot = used if used < n_slots else i64(u64(f) * u64(2654435761) % u64(1 << 32)) % n_slots
+            state.place[f] = slot + 1
+            if used < n_slots:
+                state.counts[n_slots + 1] = used + 1
+                if not warm:
+                    state.edges[slot, 0], state.edges[slot, 1], state.zero[slot] = -1e-45, 0, 1
+        if warm:
+            keep_sample(state, state.place[f] - 1, batch.values[j])
+    if warm:
+        state.counts[n_slots] += 1
+        if state.counts[n_slots] == WARM:
+            make_bins(state)
+
+
+@hot
+def keep_sample(state: Any, slot: int, x: float) -> None:
+    """A value of one of the first rows; of features that share a slot there may be too many."""
+    n = state.counts[slot]
+    if n < WARM:
+        state.samples[slot, n] = x
+        state.counts[slot] = n + 1
+
+
+@njit
+def make_bins(state: Any) -> None:
+    """The edges of all slots in use, from the samples."""
+    n_slots, n_edges = state.zero.size, state.edges.shape[1]
+    for slot in range(state.counts[n_slots + 1]):
+        values = np.zeros(WARM, np.float32)
+        values[: state.counts[slot]] = state.samples[slot, : state.counts[slot]]
+        values.sort()
+        distinct = 1
+        for i in range(1, WARM):
+            distinct += values[i] != values[i - 1]
+        k = 0
+        for q in range(1, WARM):
+            # An edge lies halfway between two different neighbours: all of them, or the first from each quantile on.
+            i = q if distinct <= n_edges + 1 else q * WARM // (n_edges + 1)
+            while i < WARM and values[i] == values[i - 1]:
+                i += 1
+            if i < WARM:
+                edge = f32((values[i] + values[i - 1]) / f32(2))
+                if k == 0 or edge > state.edges[slot, k - 1]:
+                    state.edges[slot, k] = edge
+                    k += 1
+        state.zero[slot] = code(state.edges, slot, f32(0))
+
+
+def slot_names(state: BinsState, names: Mapping[int, str]) -> dict[int, str]:
+    """The features of each slot; those that share one are named together."""
+    found: dict[int, str] = {}
+    for f in np.flatnonzero(state.place).tolist():
+        slot, name = int(state.place[f]) - 1, names.get(f, str(f))
+        found[slot] = f"{found[slot]}, {name}" if slot in found else name
+    return found

@@ -1,0 +1,300 @@
+"""More features for linear learners: one for each bin of a value, and one for each pair of features.
+
+1. A feature that is non-zero in at least an eighth of the first 128 rows is shown as an indicator of its bin; the bin
+   of zero is shown by nothing. In those rows themselves there are no bins yet, and only what cannot have any is shown.
+2. Any other feature is shown as it is.
+3. A pair of what is shown is shown as the product of the two, numbered by a hash.
+
+A row is shown under the numbers [slots * bins | products | features]: only the last part grows.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import f32, hot, i64, njit, u64
+from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
+from onlineboost.errors import ParameterError
+from onlineboost.transforms.bins import WARM, check_power, code, keep_sample, make_bins, with_room
+
+SLOTS = 4096  # features that can have bins
+DENSE = WARM // 8  # non-zero values that a feature with bins has among the first rows
+MOST_CROSSED = 4096  # features of a row of which all pairs are made
+_STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+class CrossesState(NamedTuple):
+    place: Ints32  # [features] 1 + the slot of a feature, or 0
+    samples: Floats32  # [slots, WARM], edges, zero and counts: as those of ``BinsState``
+    edges: Floats32
+    zero: Ints32
+    counts: Ints
+    column: Ints32  # [features] which of the columns that are crossed it belongs to, counted from 1, or 0
+    crossed: NDArray[np.bool_]  # [columns + 1, columns + 1] whether features of the two are multiplied
+    products: int  # numbers that products have, a power of two; 0 if there are none
+
+
+def check_crosses(bins: object, crosses: Any, bits: object) -> None:
+    """Refuse parameters that make no sense."""
+    if bins != 0 or isinstance(bins, bool):
+        check_power("bins", bins)
+    if not isinstance(bits, numbers.Integral) or isinstance(bits, bool) or not 1 <= int(bits) <= 30:
+        raise ParameterError("bits", bits, "a whole number from 1 to 30")
+    if isinstance(crosses, bool | np.bool_):
+        return
+    if not isinstance(crosses, list | tuple) or not all(map(_is_pair, crosses)):
+        raise ParameterError("crosses", crosses, "True, False, or pairs of columns, such as [('age', 'city')]")
+
+
+def _is_pair(pair: Any) -> bool:
+    whole = isinstance(pair, list | tuple) and len(pair) == 2
+    return whole and all(isinstance(name, str | numbers.Integral) for name in pair)
+
+
+def crossed_columns(crosses: Any) -> list[str]:
+    """The columns that are named in pairs, each once."""
+    every = isinstance(crosses, bool | np.bool_)
+    return [] if every else list(dict.fromkeys(str(name) for pair in crosses for name in pair))
+
+
+def n_products(crosses: Any, bits: int) -> int:
+    return 1 << int(bits) if every_pair(crosses) or crossed_columns(crosses) else 0
+
+
+def every_pair(crosses: Any) -> bool:
+    """Whether all pairs are crossed."""
+    return isinstance(crosses, bool | np.bool_) and bool(crosses)
+
+
+def n_shown(n_features: int, bins: int, products: int) -> int:
+    """How many numbers the features have that are shown."""
+    n = SLOTS * bins + products + n_features
+    if n > np.iinfo(np.int32).max:
+        raise ParameterError("bits", int(products).bit_length() - 1, "fewer: more than 2^31 numbers would be needed")
+    return n
+
+
+def new_features(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:
+    slots = SLOTS if bins else 0
+    columns = crossed_columns(crosses)
+    crossed = np.full((len(columns) + 1, len(columns) + 1), every_pair(crosses))
+    for a, b in () if not columns else crosses:
+        i, j = columns.index(str(a)) + 1, columns.index(str(b)) + 1
+        crossed[i, j] = crossed[j, i] = True
+    column = np.zeros(n_features, np.int32)
+    for number, name in enumerate(columns, 1):
+        if name.isdecimal() and int(name) < n_features:
+            column[int(name)] = number
+    return CrossesState(
+        place=np.zeros(n_features, np.int32),
+        samples=np.zeros((slots, WARM), np.float32),
+        edges=np.full((slots, max(bins - 1, 0)), np.inf, np.float32),
+        zero=np.zeros(slots, np.int32),
+        counts=np.zeros(slots + 2, np.int64),
+        column=column,
+        crossed=crossed,
+        products=n_products(crosses, bits),
+    )
+
+
+def grown(state: CrossesState, n_features: int) -> CrossesState:
+    """The same with room for more features."""
+    if n_features <= len(state.place):
+        return state
+    return state._replace(place=with_room(state.place, n_features), column=with_room(state.column, n_features))
+
+
+def name_columns(state: CrossesState, crosses: Any, names: Mapping[int, str]) -> None:
+    """Features of these names belong to columns: "city" to that of this name, as do "city=Rome" and "city^Rome"."""
+    columns = [(name, number) for number, name in enumerate(crossed_columns(crosses), 1)]
+    for feature, name in names.items() if columns else ():
+        for column, number in columns:
+            if name == column or name.startswith((f"{column}=", f"{column}^")):
+                state.column[feature] = number
+                break
+
+
+def columns_not_met(state: CrossesState, crosses: Any) -> list[str]:
+    """Columns that are to be crossed and of which no feature is known."""
+    met = set(np.unique(state.column).tolist())
+    return [name for number, name in enumerate(crossed_columns(crosses), 1) if number not in met]
+
+
+def shown(state: CrossesState, batch: Batch, learning: bool) -> Batch:
+    """The rows by the bins that those before them made."""
+    return Batch(*_show(state, batch, learning, longest_row(batch)), batch.y, batch.weight)
+
+
+def piece(state: CrossesState, batch: Batch) -> int:
+    """So many rows can be shown at a time in some tens of megabytes."""
+    longest = longest_row(batch)
+    return max(1, (1 << 22) // (1 + longest * longest // 2)) if state.products else batch.y.size
+
+
+@njit
+def _show(state: CrossesState, batch: Batch, learning: bool, longest: int) -> tuple[Ints, Ints32, Floats32]:
+    rows = batch.y.size
+    slots = state.zero.size
+    room = batch.indptr[rows] - batch.indptr[0] + 1024
+    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
+    columns = np.empty(longest, np.int32)
+    indptr = np.zeros(rows + 1, np.int64)
+    k = 0
+    for r in range(rows):
+        first, last = batch.indptr[r], batch.indptr[r + 1]
+        n = last - first
+        most = n + _pairs(state, batch, first, last)
+        if k + most > room:
+            room = 2 * room + most
+            indices, values = _larger(indices, room), _larger(values, room)
+        k = _row(state, batch, first, last, columns, indices, values, k)
+        indptr[r + 1] = k
+        if learning and batch.weight[r] > 0 and state.counts[slots] < WARM:
+            _learn(state, batch, first, last)
+    return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@hot
+def _pairs(state: CrossesState, batch: Batch, first: int, last: int) -> int:
+    """How many products a row may have."""
+    if state.products == 0:
+        return 0
+    n = 0
+    for j in range(first, last):
+        n += state.crossed[0, 0] or state.column[batch.indices[j]] > 0
+    return n * (n - 1) // 2
+
+
+@njit
+def _larger(old: Any, room: int) -> Any:
+    new = np.empty(room, old.dtype)
+    new[: old.size] = old
+    return new
+
+
+@hot
+def _row(
+    state: CrossesState,
+    batch: Batch,
+    first: int,
+    last: int,
+    columns: Ints32,
+    indices: Ints32,
+    values: Floats32,
+    start: int,
+) -> int:
+    """Write what a row shows from ``start`` on; returns where it ends."""
+    slots, bins = state.zero.size, state.edges.shape[1] + 1
+    products = slots * bins
+    plain = products + state.products
+    known = state.counts[slots] == WARM
+    k = start
+    for j in range(first, last):
+        f = batch.indices[j]
+        slot = i64(state.place[f]) - 1
+        if slot < 0:
+            indices[k], values[k] = plain + f, batch.values[j]
+            columns[k - start] = state.column[f]
+            k += known or slots == 0 or state.counts[slots + 1] == slots
+        elif known:
+            at = code(state.edges, slot, batch.values[j]) - state.zero[slot]
+            indices[k], values[k] = slot * bins + (at & (bins - 1)), f32(1)
+            columns[k - start] = state.column[f]
+            k += at != 0
+    if state.products:
+        end = k
+        for a in range(start, end):
+            if not state.crossed[0, 0] and columns[a - start] == 0:
+                continue
+            for b in range(a + 1, end):
+                if state.crossed[columns[a - start], columns[b - start]]:
+                    x = f32(values[a] * values[b])
+                    indices[k] = products + _pair(indices[a], indices[b], state.products)
+                    values[k] = max(min(x, f32(LARGEST)), f32(-LARGEST))
+                    k += x != 0
+    return k
+
+
+@hot
+def _pair(a: int, b: int, products: int) -> int:
+    """A number for two features, whatever their order."""
+    key = (u64(min(a, b)) * _STEP + u64(max(a, b))) * _MIX
+    return int(i64((key >> u64(33)) & u64(products - 1)))
+
+
+@njit
+def _learn(state: CrossesState, batch: Batch, first: int, last: int) -> None:
+    """Keep the values of the first rows; after the last of these, make the bins of those that are dense."""
+    slots = state.zero.size
+    for j in range(first, last):
+        f = batch.indices[j]
+        if state.place[f] == 0 and state.counts[slots + 1] < slots:
+            state.counts[slots + 1] += 1
+            state.place[f] = state.counts[slots + 1]
+        if state.place[f] > 0:
+            keep_sample(state, state.place[f] - 1, batch.values[j])
+    state.counts[slots] += 1
+    if state.counts[slots] == WARM:
+        make_bins(state)
+        for f in range(state.place.size):
+            if state.place[f] > 0 and state.counts[state.place[f] - 1] < DENSE:
+                state.place[f] = 0
+
+
+def shown_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
+    """What the numbers stand for that features are shown under, as far as they were met."""
+    slots, bins = state.zero.size, state.edges.shape[1] + 1
+    found = {}
+    for f in np.flatnonzero(state.place).tolist() if state.counts[slots] == WARM else ():
+        slot = int(state.place[f]) - 1
+        edges = [-np.inf, *state.edges[slot][np.isfinite(state.edges[slot])].tolist(), np.inf]
+        for b in range(len(edges) - 1):
+            number = slot * bins + ((b - int(state.zero[slot])) & (bins - 1))
+            found[number] = f"{names.get(f, str(f))} in ({edges[b]:.6g}, {edges[b + 1]:.6g}]"
+    found |= {slots * bins + state.products + f: name for f, name in names.items()}
+    return found | (_product_names(state, found) if state.products else {})
+
+
+def _product_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
+    """The pair of features that a product can be; of several the first. Too many features: none are named."""
+    if len(names) > MOST_CROSSED or state.products > 1 << 24:
+        return {}
+    known = np.sort(np.fromiter(names, np.int64))
+    first = state.zero.size * (state.edges.shape[1] + 1)
+    products, at, other = _products(state, known, _columns_shown(state, known))
+    shown = [names[number] for number in known.tolist()]
+    pairs = zip(products.tolist(), at.tolist(), other.tolist(), strict=True)
+    return {first + product: f"{shown[a]} and {shown[b]}" for product, a, b in pairs}
+
+
+def _columns_shown(state: CrossesState, known: Ints) -> Ints32:
+    """The columns of what is shown under these numbers."""
+    slots, bins = state.zero.size, state.edges.shape[1] + 1
+    first = slots * bins + state.products
+    of_slot = np.zeros(slots + 1, np.int32)
+    placed = np.flatnonzero(state.place)
+    of_slot[state.place[placed] - 1] = state.column[placed]
+    plain = np.maximum(known - first, 0)
+    columns: Ints32 = np.where(known >= first, state.column[plain], of_slot[np.minimum(known // bins, slots)])
+    return columns
+
+
+@njit
+def _products(state: CrossesState, known: Ints, columns: Ints32) -> tuple[Ints, Ints32, Ints32]:
+    bins = state.edges.shape[1] + 1
+    indicators = state.zero.size * bins
+    at, other = np.full(state.products, -1, np.int32), np.full(state.products, -1, np.int32)
+    for a in range(known.size):
+        for b in range(a + 1, known.size):
+            same = known[b] < indicators and known[a] // bins == known[b] // bins  # bins of one feature
+            if state.crossed[columns[a], columns[b]] and not same:
+                product = _pair(known[a], known[b], state.products)
+                if at[product] < 0:
+                    at[product], other[product] = a, b
+    met = np.flatnonzero(at >= 0)
+    return met, at[met], other[met]

@@ -1,0 +1,184 @@
+"""Features centred and bounded as the stream goes by; sparse data stay sparse.
+
+1. A feature that is non-zero in at least 3/4 of the rows learnt so far (until that falls below 1/2) becomes x - m, kept
+   within +-3 s: m and s are its mean and standard deviation over the rows before this one, its zeros included.
+2. Any other feature is left as it is, but kept within +-3 root mean squares of its non-zero values. An indicator
+   never changes.
+
+Mean and variance follow about the last thousand non-zero values. There is no division by s: the linear learner
+rescales each feature itself. The row itself is not in m and s, so that ``predict`` sees what ``learn`` would.
+docs/data.md has the measurements behind the rule.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.jit import f32, hot, i64, njit, u32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+
+JOIN, LEAVE, BOUND, WINDOW = 0.75, 0.5, 3.0, 1000.0
+_COUNT, _MEAN, _VARIANCE, _PLACE = 0, 1, 2, 3
+
+
+class StandardizeState(NamedTuple):
+    """What is known of the features. All rows follow from the non-zero values: the zeros are known without looking."""
+
+    features: Floats  # [n, 4]: rows with a non-zero value; their mean and variance; 1 + place among the centred, or 0
+    centred: Ints32  # [n]: the features that are centred ...
+    counts: Ints  # ... how many they are, and how many rows were learnt
+
+
+def new_state(n_features: int) -> StandardizeState:
+    return StandardizeState(np.zeros((n_features, 4)), np.zeros(n_features, np.int32), np.zeros(2, np.int64))
+
+
+def grown(state: StandardizeState, n_features: int) -> StandardizeState:
+    """The same with room for more features, which have been zero so far."""
+    more = n_features - len(state.centred)
+    if more <= 0:
+        return state
+    return state._replace(
+        features=np.pad(state.features, ((0, more), (0, 0))), centred=np.pad(state.centred, (0, more))
+    )
+
+
+def standardized(state: StandardizeState, batch: Batch, learning: bool) -> Batch:
+    """The rows by what those before them taught. With ``learning``, each row of positive weight teaches the next."""
+    return Batch(*_standardize(state, batch, learning), batch.y, batch.weight)
+
+
+@njit
+def _standardize(state: StandardizeState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
+    counts = state.counts
+    rows = batch.y.size
+    indptr = np.zeros(rows + 1, np.int64)
+    room = batch.indptr[rows] - batch.indptr[0] + 1024
+    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
+    present = np.zeros(counts[0], np.int64)  # by place: the last row, from 1, in which the feature was
+    k = 0
+    for r in range(rows):
+        first, last = batch.indptr[r], batch.indptr[r + 1]
+        if k + last - first + counts[0] > room:
+            room = 2 * room + last - first + counts[0]
+            indices, values = _larger(indices, room), _larger(values, room)
+        if counts[0] > present.size:
+            present = _larger(present, 2 * counts[0])
+        learns = learning and batch.weight[r] > 0
+        k = _row(state, batch.indices, batch.values, first, last, r + 1, learns, present, indices, values, k)
+        indptr[r + 1] = k
+    return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@hot
+def _row(
+    state: StandardizeState,
+    index: Ints32,
+    value: Floats32,
+    first: int,
+    last: int,
+    row: int,
+    learns: bool,
+    present: Ints,
+    indices: Ints32,
+    values: Floats32,
+    k: int,
+) -> int:
+    features, counts = state.features, state.counts
+    n = float(counts[1])
+    centred = counts[0]
+    election = False
+    for j in range(first, last):
+        f = u32(index[j])
+        x = float(value[j])
+        place = i64(features[f, _PLACE])
+        if place > 0:
+            present[place - 1] = row
+            z = _centred(features, f, x, n)
+        else:
+            z = _bounded(features, f, x)
+        indices[k] = f
+        values[k] = z
+        # Of the first row nothing is known: a raw value could set the learner's scale for ever.
+        k += (n > 0) & (f32(z) != 0)
+        if learns:
+            _learn(features, f, x)
+            election |= (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
+    for p in range(centred):
+        if present[p] != row:
+            f = u32(state.centred[p])
+            z = _centred(features, f, 0.0, n)
+            indices[k] = f
+            values[k] = z
+            k += f32(z) != 0
+            election |= learns & (features[f, _COUNT] < LEAVE * (n + 1))
+    if learns:
+        counts[1] += 1
+        if election:
+            _elect(state, index, first, last)
+    return k
+
+
+@hot
+def _within(x: float, limit: float) -> float:
+    """x, or the bound of its sign where the square of x is above that of the bound."""
+    return math.copysign(math.sqrt(limit), x) if x * x > limit else x
+
+
+@hot
+def _bounded(features: Floats, f: int, x: float) -> float:
+    if features[f, _COUNT] == 0:
+        return x
+    return _within(x, BOUND * BOUND * (features[f, _VARIANCE] + features[f, _MEAN] * features[f, _MEAN]))
+
+
+@hot
+def _centred(features: Floats, f: int, x: float, n: float) -> float:
+    """x less its mean over all n rows, within the bound."""
+    count, mean = features[f, _COUNT], features[f, _MEAN]
+    density = 1.0 if count >= n else count / n  # exactly 1 where never zero: a constant vanishes exactly
+    variance = density * (features[f, _VARIANCE] + (1 - density) * mean * mean)  # within the non-zero ones, and between
+    return _within(x - density * mean, BOUND * BOUND * variance)
+
+
+@hot
+def _learn(features: Floats, f: int, x: float) -> None:
+    """Welford's update: no cancellation, however far the values are from zero."""
+    count = features[f, _COUNT] + 1
+    step = 1 / min(count, WINDOW)  # a mean at first, then old values fade
+    d = x - features[f, _MEAN]
+    mean = features[f, _MEAN] + step * d
+    features[f, _VARIANCE] += step * (d * (x - mean) - features[f, _VARIANCE])
+    features[f, _MEAN] = mean
+    features[f, _COUNT] = count
+
+
+@njit
+def _elect(state: StandardizeState, index: Ints32, first: int, last: int) -> None:
+    """Who is centred from now on. Rare after the first rows: the two thresholds are far apart."""
+    features, centred, counts = state.features, state.centred, state.counts
+    m = 0
+    for place in range(counts[0]):
+        f = centred[place]
+        features[f, _PLACE] = 0
+        if features[f, _COUNT] >= LEAVE * counts[1]:
+            centred[m] = f
+            m += 1
+            features[f, _PLACE] = m
+    for j in range(first, last):
+        f = index[j]
+        if features[f, _PLACE] == 0 and features[f, _COUNT] >= JOIN * counts[1]:
+            centred[m] = f
+            m += 1
+            features[f, _PLACE] = m
+    counts[0] = m
+
+
+@njit
+def _larger(array: Any, size: int) -> Any:
+    larger = np.zeros(size, array.dtype)
+    larger[: array.size] = array
+    return larger

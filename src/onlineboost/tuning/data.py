@@ -1,0 +1,164 @@
+"""The examples of a stream in memory, once for all configurations."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.adaptive.adaptive import Adaptive
+from onlineboost.data.arrays import Dense, Sparse, check_features
+from onlineboost.data.batch import Batch, check_batch, cut, joined
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
+from onlineboost.errors import DataError
+from onlineboost.learners.base import Learner
+from onlineboost.learners.linear import Linear
+from onlineboost.learners.perceptron import Perceptron
+from onlineboost.model import OnlineClassifier
+from onlineboost.readers import Stream
+from onlineboost.transforms import chain as views
+from onlineboost.transforms.crosses import CrossesState
+
+ROWS = 1 << 14  # learnt at a time: the lock of Python's threads is held between two of them only
+
+
+class Shown(NamedTuple):
+    """Rows as committees see them, after the views, and the number of features to make a committee for."""
+
+    batch: Batch
+    n_features: int
+
+
+class Data:
+    """All rows as one batch. Configurations with the same views share what these show, which is worked out once."""
+
+    def __init__(self, batch: Batch, n_features: int, origin: Told | tuple[Any, Any, Any, Binary]) -> None:
+        self.batch, self.n_features = batch, n_features
+        self.origin = origin  # where models of any kind can learn the same rows from
+        self._shown: dict[Any, Shown] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def rows(self) -> int:
+        return self.batch.y.size
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For other processes, which work out what views show by themselves."""
+        return self.__dict__ | {"_shown": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"_lock": threading.Lock()}
+
+    def fingerprint(self) -> str:
+        """Of the examples, however they came in batches."""
+        sha = hashlib.sha256(str(self.n_features).encode())
+        for array in (np.diff(self.batch.indptr), *self.batch[1:]):
+            sha.update(np.ascontiguousarray(array).data)
+        return sha.hexdigest()[:16]
+
+    def shown(self, model: OnlineClassifier) -> Shown | None:
+        """What the model's committee sees; None where every model must look for itself."""
+        member = model._member()
+        if not isinstance(member, Learner) or isinstance(model, Adaptive):  # of two machines, with views of their own
+            return None
+        states = member.views(self.n_features)
+        if any(isinstance(view, CrossesState) and view.products for view in states):
+            return None  # products of features may be too many to keep
+        compact = isinstance(member, Linear | Perceptron) and not any(isinstance(v, CrossesState) for v in states)
+        key = compact, *((type(view), *(np.shape(array) for array in view)) for view in states)
+        with self._lock:
+            if key not in self._shown:
+                batch = self._seen(states)
+                self._shown[key] = _renumbered(batch, self.n_features) if compact else Shown(batch, self.n_features)
+            return self._shown[key]
+
+    def _seen(self, states: tuple[views.Transform, ...]) -> Batch:
+        if not states:
+            return self.batch
+        parts = []
+        for part in pieces(self.batch, 0, self.rows):
+            for view in states:
+                part = views.seen(view, part, learning=True)
+            parts.append(part)
+        return joined(parts)
+
+
+class Told:
+    """What a stream tells of its batches beside them; there is nothing new after the first."""
+
+    def __init__(self, schema: Schema, labels: Binary, names: dict[int, str]) -> None:
+        self.schema, self.labels, self.names = schema, labels, names
+
+    def new_names(self) -> dict[int, str]:
+        return self.names
+
+
+def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
+    """Some of the rows, a few thousand at a time."""
+    for at in range(start, stop, ROWS):
+        yield cut(batch, at, min(at + ROWS, stop))
+
+
+def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Batch], None] | None = None) -> Data:
+    """A stream, batches, or arrays with their labels; ``notice`` is called with each batch that was read."""
+    if isinstance(X, Stream) or (isinstance(X, list | tuple) and X and all(isinstance(part, Batch) for part in X)):
+        if y is not None or sample_weight is not None:
+            raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
+        return _of_batches(X, notice)
+    if y is None:
+        raise DataError("y is missing: expected one label per row of X")
+    source = check_features(X)
+    labels = Binary()
+    labels.declare(y)
+    weight = np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, np.float64)
+    batch = _table(source, labels.encode(y), weight)
+    check_batch(batch, source.n_features, learning=True)
+    rows = X.tocsr() if hasattr(X, "tocsr") else X
+    return Data(batch, source.n_features, (rows, np.asarray(y), weight, labels))
+
+
+def _of_batches(X: Any, notice: Callable[[Batch], None] | None) -> Data:
+    batches = []
+    for batch in X:
+        batches.append(_alone(batch))
+        if notice is not None:
+            notice(batch)
+    if not batches:
+        raise DataError("the stream has no rows: there is nothing to learn from")
+    schema = X.schema if isinstance(X, Stream) else Schema()
+    batch = joined(batches)
+    check_batch(batch, schema.mask + 1, learning=True)
+    if isinstance(X, Stream):
+        return Data(batch, schema.mask + 1, Told(schema, X.labels, dict(X.names)))
+    signs = Binary()
+    signs.declare([-1, 1])
+    return Data(batch, schema.mask + 1, Told(schema, signs, {}))
+
+
+def _alone(batch: Batch) -> Batch:
+    """The rows without what lies before and behind them in their arrays."""
+    first, last = batch.indptr[0], batch.indptr[-1]
+    return batch._replace(
+        indptr=batch.indptr - first, indices=batch.indices[first:last], values=batch.values[first:last]
+    )
+
+
+def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:
+    if y.shape != (source.n_rows,) or weight.shape != (source.n_rows,):
+        raise DataError(f"y and sample_weight: expected {source.n_rows} of each, one per row of X")
+    if isinstance(source, Sparse):
+        return Batch(source.indptr, source.indices, source.values, y, weight)
+    return joined(list(source.batches(y, weight)))
+
+
+def _renumbered(batch: Batch, n_features: int) -> Shown:
+    """Features by their rank among those met: learners to which a number is but an address need less memory."""
+    first, last = batch.indptr[0], batch.indptr[-1]
+    met = np.zeros(n_features, np.int32)
+    met[batch.indices[first:last]] = 1
+    ranks = np.cumsum(met, dtype=np.int32)
+    return Shown(batch._replace(indices=ranks[batch.indices] - np.int32(1)), max(int(ranks[-1]), 1))

@@ -1,0 +1,69 @@
+"""Who does the work of a race: threads of this process, or Ray's workers on one machine or many."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, Protocol
+
+from onlineboost.errors import ParameterError
+from onlineboost.parameters import check_count, check_one_of
+from onlineboost.tuning.data import Data
+from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
+
+
+class Engine(Protocol):
+    """Takes runs further. What a run has become is in a ticket that only the engine can read."""
+
+    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
+        """As each is done: its place in the list, what became of its models or why nothing did, its new ticket.
+
+        The list is used up.
+        """
+
+    def close(self) -> None: ...
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def open_engine(name: str, data: Data, workers: int | None, address: str | None) -> Engine:
+    check_one_of("engine", name, ("threads", "ray"))
+    if workers is not None:
+        check_count("workers", workers)
+    if name == "ray":
+        from onlineboost.tuning.ray_engine import Ray
+
+        return Ray(data, workers, address)
+    if address is not None:
+        raise ParameterError("address", address, "nothing with threads, which are of this process: engine='ray'")
+    return Threads(data, workers)
+
+
+class Threads:
+    """Compiled code releases Python's lock: so many threads are so many cores at work. A ticket is the run itself."""
+
+    def __init__(self, data: Data, workers: int | None) -> None:
+        self.data, self.workers = data, workers or cores()
+        self.pool = ThreadPoolExecutor(self.workers, "onlineboost-tune")
+        self.stopped = threading.Event()
+
+    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Run]]:
+        places = len(tickets)
+        jobs: dict[Future[list[Outcome] | Failure], tuple[int, Run]] = {}
+        while tickets or jobs:
+            while tickets and len(jobs) < 2 * self.workers:  # no more, so that results do not pile up in memory
+                run = tickets.pop(0)
+                job = self.pool.submit(attempt, run, self.data, stop, self.stopped.is_set)
+                jobs[job] = places - len(tickets) - 1, run
+            for job in wait(jobs, return_when=FIRST_COMPLETED).done:
+                place, run = jobs.pop(job)
+                yield place, job.result(), run
+
+    def close(self) -> None:
+        self.stopped.set()
+        self.pool.shutdown(cancel_futures=True)

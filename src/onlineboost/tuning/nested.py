@@ -1,0 +1,77 @@
+"""Boosters within a booster: one run with N learners that also tells what its first n alone would have said.
+
+In AdaBoost.OL and OSBoost a learner's weight depends on the learners before it alone, and random draws on its number
+alone: the first n of N learners are a booster of n. Only the vote of those has to be taken as well. Nothing of the
+algorithms is written again: the state here goes through the engine's one loop like any other.
+
+Learners must be separate, too. ``Linear``'s are not: they share the scales of the features, and on most data learner 51
+met, while the first five had nothing to learn, a magnitude that was new.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.boosters.base import Booster
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.engine.heads import VoteHead
+from onlineboost.engine.machine import Machine
+from onlineboost.learners.base import Learner
+from onlineboost.model import OnlineClassifier
+
+_vote, _round, _first = dispatch.vote, dispatch.round, dispatch.first
+
+
+class NestedBooster(NamedTuple):
+    whole: Any  # the state of the booster of all learners
+    sizes: Ints  # of the boosters within
+    scores: Floats  # [rows learnt, sizes] what those said
+    row: Ints  # [1] the next of them
+
+
+@njit
+def vote(state: NestedBooster, h: Floats) -> float:
+    return float(_vote(state.whole, h))
+
+
+@hot
+def round(state: NestedBooster, h: Floats, y: float, p: Floats) -> None:
+    for k in range(state.sizes.size):
+        n = state.sizes[k]
+        state.scores[state.row[0], k] = _vote(_first(state.whole, n), h[:n])
+    state.row[0] += 1
+    _round(state.whole, h, y, p)
+
+
+dispatch.register(dispatch.vote, NestedBooster, vote)
+dispatch.register(dispatch.round, NestedBooster, round)
+
+
+def can_nest(model: OnlineClassifier, n_features: int) -> bool:
+    """Whether it holds boosters of fewer learners; the answer must be the booster's own, not that of a stack."""
+    if not isinstance(model, Booster) or not isinstance(model._new_head(1), VoteHead):
+        return False
+    member, n = model._member(), model.n_estimators
+    # Others are compiled afresh by each process, and the engine knows them by the class of their state.
+    ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, member))
+    if not ours or not isinstance(member, Learner) or not member.separate(n, n_features):
+        return False
+    return type(model.initial_state(n, False, 0)) in dispatch.first.kernels  # type: ignore[attr-defined]
+
+
+def nest(machine: Machine, sizes: list[int]) -> None:
+    """From now on the machine also tells what its first learners say."""
+    within = np.array(sizes, np.int64)
+    machine.booster = NestedBooster(machine.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
+
+
+def run_nested(machine: Machine, batch: Batch) -> tuple[Floats, Floats]:
+    """Learn the batch; scores of the whole, and, for rows of positive weight, of each size within."""
+    rows = int(np.count_nonzero(batch.weight > 0))
+    scores, row = np.empty((rows, machine.booster.sizes.size)), np.zeros(1, np.int64)
+    machine.booster = machine.booster._replace(scores=scores, row=row)
+    return machine.run(batch, True), scores

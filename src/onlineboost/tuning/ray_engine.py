@@ -1,0 +1,90 @@
+"""Ray's workers: the examples go into its object store once, runs travel to whoever is free."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from onlineboost.data.batch import Batch
+from onlineboost.errors import ParameterError
+from onlineboost.tuning.data import Data
+from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
+
+_RETRIES = 1  # of a run whose worker died
+_mine: dict[str, Data] = {}  # in a worker: the examples it has
+
+
+@contextmanager
+def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
+    """Ray, connected or started; several races within need that once only."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise ParameterError("engine", "ray", "Ray: pip install 'onlineboost[ray]'") from None
+    started = not ray.is_initialized()
+    if started:
+        local = {"num_cpus": workers} if workers and address is None else {}
+        ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR, **local)
+    try:
+        yield ray
+    finally:
+        if started:
+            ray.shutdown()
+
+
+class Ray:
+    """A ticket is a run, or where in the object store it is kept."""
+
+    def __init__(self, data: Data, workers: int | None, address: str | None) -> None:
+        self.open = ExitStack()
+        self.ray = self.open.enter_context(cluster(workers, address))
+        self.workers = workers
+        self.data = self.ray.put(data)
+        self.task = self.ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=2)(_advance)
+
+    def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
+        places = len(tickets)
+        running: dict[Any, tuple[int, Any]] = {}
+        while tickets or running:
+            while tickets and len(running) < (self.workers or places):
+                found, new = self.task.remote([self.data], tickets.pop(0), stop)
+                running[found] = places - len(tickets) - 1, new
+            ready, _ = self.ray.wait(list(running), num_returns=1)
+            place, new = running.pop(ready[0])
+            try:
+                outcome = self.ray.get(ready[0])
+            except self.ray.exceptions.RayError as problem:
+                outcome = Failure(f"the worker died: {str(problem).strip().splitlines()[0]}")
+            yield place, outcome, new
+
+    def close(self) -> None:
+        del self.data
+        self.open.close()
+
+
+def _advance(place: list[Any], ticket: Run | bytes, stop: int) -> tuple[list[Outcome] | Failure, bytes]:
+    """In a worker. The run is returned as bytes, not as arrays, which would come back read-only."""
+    from ray import cloudpickle
+
+    run: Run = cloudpickle.loads(ticket) if isinstance(ticket, bytes) else ticket
+    found = attempt(run, _own(place[0]), stop)
+    return found, b"" if isinstance(found, Failure) else cloudpickle.dumps(run)
+
+
+def _own(reference: Any) -> Data:
+    """The examples, copied once in each worker: arrays of the object store are read-only, for which Numba would
+    compile everything a second time."""
+    import ray
+
+    if reference.hex() not in _mine:
+        _mine.clear()
+        data: Data = ray.get(reference)
+        data.batch = Batch._make(np.array(array) for array in data.batch)
+        _mine[reference.hex()] = data
+    return _mine[reference.hex()]
