@@ -1,0 +1,5 @@
+"""Weak learners, one file each: every module registers its class."""
+
+from onlineboost.registry import import_modules
+
+import_modules(__name__, __path__)
