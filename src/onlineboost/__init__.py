@@ -8,9 +8,6 @@
 0.724
 """
 
-from pathlib import Path as _Path
-from typing import Any as _Any
-
 from onlineboost.adaptive.adaptive import Adaptive
 from onlineboost.adaptive.machine import Alarm
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
@@ -30,16 +27,10 @@ from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.perceptron import Perceptron
 from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
-from onlineboost.model import OnlineClassifier
-from onlineboost.storage import model_file as _persist
+from onlineboost.model import OnlineClassifier, load
 from onlineboost.transforms.binner import Binner
 
 __version__ = "0.1.0"
-
-
-def load(path: str | _Path) -> _Any:
-    """The model that ``save`` wrote to this file, ready to go on exactly where it stopped."""
-    return _persist.load(path, OnlineClassifier.kinds)
 
 
 __all__ = [

@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any, Self
+
+import numpy as np
 
 from onlineboost.errors import ParameterError
 
@@ -14,13 +17,14 @@ class Parameters:
     """``get_params``, ``set_params``, ``clone`` and ``repr`` from the signature of ``__init__``."""
 
     @classmethod
-    def _defaults(cls) -> dict[str, Any]:
+    def defaults(cls) -> dict[str, Any]:
+        """The constructor's arguments with their defaults."""
         signature = inspect.signature(cls.__init__)
         return {name: p.default for name, p in list(signature.parameters.items())[1:]}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments by name; with ``deep`` also those of an estimator inside, as ``estimator__x``."""
-        params = {name: getattr(self, name) for name in self._defaults()}
+        params = {name: getattr(self, name) for name in self.defaults()}
         if deep:
             for name, value in list(params.items()):
                 if hasattr(value, "get_params") and not isinstance(value, type):
@@ -29,7 +33,7 @@ class Parameters:
 
     def set_params(self, **params: Any) -> Self:
         """Change constructor arguments; they take effect at the next ``fit``."""
-        known = self._defaults()
+        known = self.defaults()
         for name, value in params.items():
             outer, _, inner = name.partition("__")
             if outer not in known:
@@ -48,17 +52,43 @@ class Parameters:
         params = self.get_params(deep=False)
         return type(self)(**{name: v.clone() if isinstance(v, Parameters) else v for name, v in params.items()})
 
-    def _saved_params(self) -> dict[str, Any]:
+    def saved_params(self) -> dict[str, Any]:
         """The parameters as a model file holds them: the seed that was drawn from ``random_state`` is saved apart."""
         params = self.get_params(deep=False)
         if not isinstance(params.get("random_state"), int):
             params |= {name: None for name in params if name == "random_state"}
         return params
 
+    def describe(self) -> dict[str, Any]:
+        """The class and its parameters as JSON; ``build`` makes the same again."""
+        return {"class": type(self).__name__, "params": {k: _described(v) for k, v in self.saved_params().items()}}
+
     def __repr__(self) -> str:
-        defaults = self._defaults()
+        defaults = self.defaults()
         shown = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, Parameters):
+        return value.describe()
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    if isinstance(value, list | tuple):
+        return [_described(v) for v in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def build(described: Any, find: Callable[[str], type[Parameters]]) -> Any:
+    """What ``describe`` has described; ``find`` knows classes by name."""
+    if not isinstance(described, dict):
+        return described
+    if "array" in described:
+        return np.array(described["array"])
+    kind = find(described["class"])
+    defaults = kind.defaults()
+    params = {name: build(value, find) for name, value in described["params"].items()}
+    return kind(**{k: tuple(v) if isinstance(defaults.get(k), tuple) else v for k, v in params.items()})
 
 
 def check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 from onlineboost.adaptive.machine import AdaptiveMachine, Alarm, new_state
@@ -54,6 +54,8 @@ class Adaptive(OnlineClassifier):
     0.137
     """
 
+    one_committee = False
+
     estimator: Any = None
     _: KW_ONLY
     fast: Any = None
@@ -64,23 +66,24 @@ class Adaptive(OnlineClassifier):
     @property
     def alarms_(self) -> list[Alarm]:
         """The alarms so far; of very many, the last."""
-        return self._adaptive().alarms()
+        return self._machine().alarms()
 
     @property
     def n_alarms_(self) -> int:
         """How many there were."""
-        return self._adaptive()._n_alarms
+        return self._machine().n_alarms
 
     @property
     def estimator_(self) -> Any:
-        """The model as it is since it started anew, to look at: its own ``report()``, ``alphas_`` and the like."""
-        model = self._adaptive().maker._model()
-        model._machine, model._labels, model._columns = self._adaptive().model, self._labels, self._columns
+        """The model as it is since it started over, to look at: its own ``report()``, ``alphas_`` and the like."""
+        fitted = self._check_fitted()
+        model = fitted.spec.model()
+        model.fitted = replace(fitted, spec=model.clone(), machine=self._machine().model)
         return model
 
     def verdict(self) -> str:
         """How the stream changed, and whether boosting paid since."""
-        n, reset = self.n_alarms_, self._adaptive().maker.reset
+        n, reset = self.n_alarms_, self._check_fitted().spec.reset
         inner: str = self.estimator_.verdict()
         if reset == "none":
             return inner
@@ -102,12 +105,13 @@ class Adaptive(OnlineClassifier):
         found: Report = inside.report()
         return found
 
-    def _adaptive(self) -> AdaptiveMachine:
-        machine: Any = self._check_fitted()
+    def _machine(self) -> AdaptiveMachine:
+        machine = self._check_fitted().machine
         assert isinstance(machine, AdaptiveMachine)
         return machine
 
-    def _model(self) -> Any:
+    def model(self) -> Any:
+        """A new one of the model that adapts."""
         if self.estimator is None:
             return SafeBoost()
         if not isinstance(self.estimator, OnlineClassifier):
@@ -119,31 +123,35 @@ class Adaptive(OnlineClassifier):
     def _fast(self) -> Any:
         return Linear(standardize=True, learning_rate=32.0) if self.fast is None else self.fast
 
-    def _member(self) -> Any:
-        return self._model()._member()
+    def base_learner(self) -> Any:
+        return self.model().base_learner()
 
-    def _longest_row(self) -> int | None:
-        both = (getattr(learner, "longest_row", None) for learner in (self._member(), self._fast()))
+    def max_row_features(self) -> int | None:
+        both = (model.max_row_features() for model in (self.model(), self._fast()))
         return min((most for most in both if most is not None), default=None)
 
-    def _saved_params(self) -> dict[str, Any]:
-        return super()._saved_params() | {"on_drift": None}
+    def saved_params(self) -> dict[str, Any]:
+        return super().saved_params() | {"on_drift": None}
 
-    def _assemble(self, n_features: int, seed: int | None = None) -> Any:
+    def _notify(self, alarm: Alarm) -> None:
+        if self.on_drift is not None:
+            self.on_drift(alarm)
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> AdaptiveMachine:
         check_one_of("reset", self.reset, _RESETS)
         check_between("delta", self.delta, 0, 1)
         if self.on_drift is not None and not callable(self.on_drift):
             raise ParameterError("on_drift", self.on_drift, "a function of an Alarm, or None")
-        member = self._member()
-        if isinstance(member, Copies):
+        learner, fast = self.base_learner(), self._fast()
+        if isinstance(learner, Copies):
             raise ParameterError("estimator", self.estimator, "a booster of compiled learners, such as Linear or Tree")
-        fast = self._fast()
         if not isinstance(fast, Learner):
             raise ParameterError("fast", self.fast, "a compiled learner such as Linear, or None")
-        model = self._model()._new_machine(n_features, seed)
+        model = self.model().new_machine(n_features, seed)
         if self.reset == "learners":
             if type(model.committee) not in dispatch.forget.kernels:  # type: ignore[attr-defined]
-                raise ParameterError("reset", self.reset, f"'all': {member!r} cannot make single learners forget")
+                raise ParameterError("reset", self.reset, f"'all': single learners of {learner!r} cannot be reset")
             model.watch = new_watch(model.settings.n_learners, float(self.delta))
-        machines = model, fast.clone()._new_machine(n_features, seed)
-        return AdaptiveMachine(*machines, new_state(), new_windows(1), (n_features, n_features), self)
+        machines = model, fast.clone().new_machine(n_features, seed)
+        states = new_state(), new_windows(1)
+        return AdaptiveMachine(*machines, *states, self.clone(), self._notify, (n_features, n_features))

@@ -14,7 +14,7 @@ long "of late" is. On a stream that does not change the model keeps its weight, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, cut
-from onlineboost.engine import adwin as drift
+from onlineboost.data.target import mistaken
+from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows
 from onlineboost.engine.heads import VoteHead, chances, logistic, new_head, vote_correct, with_sign
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import BatchMachine, CompiledMachine
 from onlineboost.engine.record import Record, Settings
-from onlineboost.transforms.chain import anew
 
 _PRIOR = (0.9, 0.1)  # of the model, of the fast learner
 _LENGTHS = (1 << 62, 250, 1000, 4000, 16000)  # examples after which a level begins again
@@ -98,7 +98,7 @@ def _teach(
     state: AdaptiveState, scores: Floats, r: int, said: float, y: float, weight: float, nothing: Floats32
 ) -> None:
     for k in range(2):
-        loss = 0.0 if (scores[k, r] >= 0) == (y > 0) else 1.0
+        loss = 1.0 if mistaken(scores[k, r], y) else 0.0
         for level in range(len(_LENGTHS)):
             hedge.learn(state.regret[level], state.size[level], k, (1 - y * said) / 2, loss)
         vote_correct(VoteHead(state.platt[k], state.inverse[k]), scores[k, r], nothing, y, weight)
@@ -110,46 +110,46 @@ def _teach(
 
 
 @dataclass
-class AdaptiveMachine:
+class AdaptiveMachine(BatchMachine):
     """The machines of the model and of the fast learner, and what combines them."""
 
-    model: Machine
-    fast: Machine
+    model: CompiledMachine
+    fast: CompiledMachine
     state: AdaptiveState
     windows: Windows
+    spec: Any  # the ``Adaptive`` that this was made by
+    notify: Callable[[Alarm], None]
     n_features: tuple[int, int]  # with how many the machines were made, and what they have grown to
-    owner: Any  # the model that users hold, which is told of alarms
-    maker: Any = None
-    compiled: bool = True
 
-    def run(self, batch: Batch, learning: bool) -> Floats:
-        fast = self.fast.run(batch, learning)
+    def run(self, examples: Batch, learning: bool) -> Floats:
+        batch, fast = examples, self.fast.run(examples, learning)
         if not learning:
             return combined(self.state, np.stack([self.model.run(batch, False), fast]), batch.y, batch.weight, False)
         answers, start = [np.empty(0)], 0
         while start < batch.y.size:
-            told = self._n_alarms
+            told = self.n_alarms
             part = cut(batch, start, min(start + _PIECE, batch.y.size))
             scores, stop = self.model.run(part, True), -1
-            if self.maker.reset == "all":
-                delta, example = self.maker.delta, int(self.state.clock[0])
-                stop = drift.until_alarm(self.windows, scores, part.y, part.weight, delta, example)
+            if self.spec.reset == "all":
+                delta, example = self.spec.delta, int(self.state.clock[0])
+                stop = adwin.until_alarm(self.windows, scores, part.y, part.weight, delta, example)
             stop, alarm = (part.y.size, False) if stop < 0 else (stop, True)
             both = np.stack([scores[:stop], fast[start : start + stop]])
             answers.append(combined(self.state, both, part.y[:stop], part.weight[:stop], True))
             start += stop
             if alarm:
-                self._start_anew()  # the model has gone too far, but nothing of it is kept
-            if self.owner.on_drift is not None:
-                for event in self.alarms(told):
-                    self.owner.on_drift(event)
+                self._start_over()  # the model has gone too far, but nothing of it is kept
+            for event in self.alarms(told):
+                self.notify(event)
         return np.concatenate(answers)
 
-    def _start_anew(self) -> None:
+    def _start_over(self) -> None:
         made, grown = self.n_features
-        old, self.model = self.model, self.maker._model()._new_machine(made, self.settings.seed)
-        self.model.grow(grown)
-        self.model.views = tuple(anew(*pair) for pair in zip(old.views, self.model.views, strict=True))
+        fresh: CompiledMachine = self.spec.model().new_machine(made, self.settings.seed)
+        fresh.grow(grown)
+        pairs = zip(self.model.transforms, fresh.transforms, strict=True)
+        fresh.transforms = tuple(new.continued(old) for old, new in pairs)
+        self.model = fresh
         self.state.platt[0], self.state.inverse[0] = 0.0, (1.0, 0.0, 1.0)
 
     @property
@@ -157,20 +157,23 @@ class AdaptiveMachine:
         return self.model.watch if isinstance(self.model.watch, Watch) else self.windows
 
     @property
-    def _n_alarms(self) -> int:
+    def n_alarms(self) -> int:
         return int(self._watching.counts[0])
 
     def alarms(self, since: int = 0) -> list[Alarm]:
+        """The alarms from number ``since`` on, as far as they are remembered."""
+        if since == self.n_alarms:
+            return []
         one = self._watching is not self.windows
-        return [Alarm(example, k if one else None) for example, k in drift.alarms(self._watching, since)]
+        return [Alarm(example, k if one else None) for example, k in adwin.alarms(self._watching, since)]
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> Settings:  # type: ignore[override]
         return self.model.settings
 
     @property
-    def record(self) -> Record:
-        """That of the model since it started anew, but for the number of examples."""
+    def record(self) -> Record:  # type: ignore[override]
+        """That of the model since it started over, but for the number of examples."""
         return self.model.record._replace(clock=self.state.clock)
 
     def grow(self, n_features: int) -> None:
@@ -179,8 +182,8 @@ class AdaptiveMachine:
         self.fast.grow(n_features)
 
     @property
-    def asks_names(self) -> bool:
-        return self.model.asks_names or self.fast.asks_names
+    def needs_names(self) -> bool:
+        return self.model.needs_names or self.fast.needs_names
 
     def name_features(self, names: Mapping[int, str]) -> None:
         self.model.name_features(names)
@@ -192,8 +195,6 @@ class AdaptiveMachine:
     @property
     def n_features_seen(self) -> int | None:
         return self.fast.n_features_seen
-
-    gives_probabilities = True
 
     def probabilities(self, scores: Floats) -> Floats:
         return chances(scores)

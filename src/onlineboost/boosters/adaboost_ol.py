@@ -19,13 +19,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.target import mistaken
 from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
+from onlineboost.registry import BOOSTERS, Entry
 
 Expert = Literal["vote", "random", "last"]
 _EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
@@ -81,7 +83,7 @@ def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats) -> None:
         w = logistic(-s)
         state.alpha[i] = min(2.0, max(-2.0, state.alpha[i] + eta * z * w))  # line 13
         advice = y * s  # the vote itself, whose sign is expert i's advice
-        state.mistakes[i] += (advice >= 0) != (y > 0)  # line 15
+        state.mistakes[i] += mistaken(advice, y)  # line 15
 
 
 @hot
@@ -92,8 +94,19 @@ def first(state: AdaBoostOLState, n: int) -> AdaBoostOLState:
 dispatch.register(dispatch.first, AdaBoostOLState, first)
 
 
+_OPTIONS = (*COMMON, VOTES, HEAD)
+
+
 @dataclass(eq=False, repr=False)
-class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
+class AdaBoostOL(
+    Booster,
+    name="adaboost-ol",
+    title="AdaBoost.OL",
+    options=_OPTIONS,
+    state=AdaBoostOLState,
+    vote=vote,
+    round=round,
+):
     """Adaptive online boosting without parameters: learners count by how good they are. AdaBoost.OL.S by sampling.
 
     Parameters
@@ -129,13 +142,13 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
     @property
     def alphas_(self) -> Floats:
         """What each learner counts in the vote, from -2 to 2; negative: its opposite does."""
-        alpha: Floats = self._check_fitted().booster.alpha
+        alpha: Floats = self._booster_state().alpha
         return alpha.copy()
 
     @property
     def expert_mistakes_(self) -> Ints:
         """How often each expert erred, which is the vote of the first i learners; Hedge weighs them by it."""
-        mistakes: Ints = self._check_fitted().booster.mistakes
+        mistakes: Ints = self._booster_state().mistakes
         return mistakes.copy()
 
     def _experts(self) -> Ints | None:
@@ -150,3 +163,6 @@ class AdaBoostOL(Booster, state=AdaBoostOLState, vote=vote, round=round):
             expert=_EXPERTS.index(self.expert),
             seed=seed,
         )
+
+
+BOOSTERS.add(Entry("adaboost-ol-s", AdaBoostOL, "AdaBoost.OL.S", _OPTIONS, {"delivery": "sample"}))

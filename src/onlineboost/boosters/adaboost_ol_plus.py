@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats
@@ -67,7 +67,15 @@ def move(alpha: Floats, squares: Floats, i: int, g: float) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class AdaBoostOLPlus(Booster, state=AdaBoostOLPlusState, vote=vote, round=round):
+class AdaBoostOLPlus(
+    Booster,
+    name="adaboost-ol-plus",
+    title="AdaBoost.OL+",
+    options=(*COMMON, VOTES, HEAD),
+    state=AdaBoostOLPlusState,
+    vote=vote,
+    round=round,
+):
     """Adaptive online boosting with nothing to tune: AdaBoost.OL with second-order step sizes and AdaNormalHedge.
 
     Parameters

@@ -14,7 +14,8 @@ from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Report
 from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.heads import HEADS, HeadName, new_head
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import CompiledMachine
+from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -22,9 +23,31 @@ from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_count, check_one_of
+from onlineboost.registry import BOOSTERS, Entry, Option
 
 Delivery = Literal["auto", "weight", "sample"]
 Votes = Literal["hard", "real"]
+
+
+LEARNERS_OPTION = Option(
+    "n_estimators",
+    "Number of weak learners.",
+    int,
+    flag="--learners",
+    short="-n",
+    least=1,
+    most=10_000,
+    tried=(5, 11, 21, 51),
+)
+GAMMA = Option("gamma", "Edge of the weak learners over guessing.", float, tried=(0.05, 0.1, 0.2))
+DELIVERY = Option(
+    "delivery", "Weights as importance weights or as sampling probabilities.", choices=("auto", "weight", "sample")
+)
+VOTES = Option("votes", "Votes of -1 and +1, or real-valued.", choices=("hard", "real"))
+HEAD = Option("head", "Answer by the algorithm's own vote, or by a logistic regression on the votes.", choices=HEADS)
+WITH_GAMMA = "SafeBoost, a lower gamma, or real votes"  # advice of algorithms that are told an edge
+COMMON = (LEARNERS_OPTION, DELIVERY)
+"""Options that every booster has."""
 
 
 class Booster(OnlineClassifier):
@@ -32,7 +55,8 @@ class Booster(OnlineClassifier):
 
     ``class Mine(Booster, state=MineState, vote=vote, round=round)``
 
-    and says what the state is before the first example (``initial_state``).
+    and says what the state is before the first example (``initial_state``). With ``name="mine"`` and ``options=(...)``
+    it is on the command line: ``onlineboost train --algorithm mine``.
     """
 
     estimator: Any
@@ -45,13 +69,29 @@ class Booster(OnlineClassifier):
     derived: ClassVar[tuple[str, ...]] = ()
     """Fields of the state that follow from the parameters, so that a model file need not hold them."""
 
+    advice: ClassVar[str] = "SafeBoost"
+    """What to try where boosting did not pay."""
+
+    grouped: ClassVar[bool] = False
+    """Whether learners form groups, so that the first of them alone are no booster."""
+
     _kernels: ClassVar[tuple[Callable[..., float], Callable[..., None]]]
 
     def __init_subclass__(
-        cls, *, state: type, vote: Callable[..., float], round: Callable[..., None], **keywords: Any
+        cls,
+        *,
+        state: type,
+        vote: Callable[..., float],
+        round: Callable[..., None],
+        name: str = "",
+        title: str = "",
+        options: tuple[Option, ...] = (),
+        **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
         cls._kernels = (dispatch.register(dispatch.vote, state, vote), dispatch.register(dispatch.round, state, round))
+        if name:
+            BOOSTERS.add(Entry(name, cls, title or cls.__name__, options))
 
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
@@ -63,52 +103,54 @@ class Booster(OnlineClassifier):
 
     def verdict(self) -> str:
         """Whether boosting paid, by a paired test on the stream; empty where nobody knows."""
-        machine = self._check_fitted()
-        return verdict(machine.record, machine.maker, machine.maker._member())
+        fitted = self._check_fitted()
+        return verdict(fitted.machine.record, fitted.spec, fitted.spec.base_learner())
 
     def report(self) -> Report:
         """What each learner contributed, as a table (``print``) and as a picture (``.plot(path)``)."""
-        machine = self._check_fitted()
-        known = machine.settings.hard and not np.isnan(machine.record.totals).any()
-        certificate = self.certificate() if known and type(self).certificate is not Booster.certificate else None
+        hard = self._check_fitted().machine.settings.hard
+        certificate = self.certificate() if hard and type(self).certificate is not Booster.certificate else None
         parts = self.edges_, self.weight_sums_, certificate, self._experts(), self.verdict()
         return Report(type(self).__name__, self.n_seen_, *parts)
 
-    def _new_head(self, n_learners: int) -> Any:
+    def new_head(self, n_learners: int) -> Any:
+        """The state that turns votes into the answer."""
         return new_head(self.head, n_learners)
 
     def _experts(self) -> Ints | None:
         """The mistakes of the booster's experts, if it has any."""
         return None
 
-    def _member(self) -> Learner | Copies:
-        """The weak learner that the user named, as something that can form a committee."""
+    def base_learner(self) -> Learner | Copies:
+        """The weak learner, as something that can form a committee."""
         if self.estimator is None:
             return Linear()
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
-    def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
+    def _booster_state(self) -> Any:
+        """The algorithm's own arrays, to look at."""
+        machine = self._check_fitted().machine
+        assert isinstance(machine, CompiledMachine | ObjectMachine)
+        return machine.booster
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine | ObjectMachine:
         check_count("n_estimators", self.n_estimators)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
         check_one_of("head", self.head, HEADS)
-        member, n = self._member(), int(self.n_estimators)
-        sampled = (member.prefers if self.delivery == "auto" else self.delivery) == "sample"
-        seed = _seed(self.random_state) if seed is None else seed
+        learner, n = self.base_learner(), int(self.n_estimators)
+        sampled = (learner.prefers if self.delivery == "auto" else self.delivery) == "sample"
+        seed = seed_of(self.random_state) if seed is None else seed
         settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=seed)
-        booster = self.initial_state(n, sampled, seed)
-        compiled = isinstance(member, Learner)
-        committee = (
-            member.committee(n, n_features)
-            if isinstance(member, Learner)
-            else member.committee(n, settings.hard, settings.sample)
-        )
-        views = member.views(n_features) if isinstance(member, Learner) else ()
-        parts = settings, committee, booster, self._kernels, self._new_head(n), new_record(n)
-        return Machine(*parts, compiled, self.derived, views=views)
+        booster, head, record = self.initial_state(n, sampled, seed), self.new_head(n), new_record(n)
+        if isinstance(learner, Copies):
+            committee = learner.committee(n, n_features, settings.hard, settings.sample)
+            return ObjectMachine(settings, committee, booster, self._kernels, head, record)
+        states = learner.committee(n, n_features), booster, head, record
+        return CompiledMachine(settings, learner, *states, self.derived, learner.transforms(n_features))
 
 
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
     """A seed from None (a fresh one), a whole number, or a NumPy generator."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])

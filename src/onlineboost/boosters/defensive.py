@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import Booster, Delivery
+from onlineboost.boosters.base import COMMON, HEAD, Booster, Delivery
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats
 from onlineboost.engine.heads import HeadName
@@ -66,7 +66,15 @@ def _step(state: DefensiveState, k: int, gradient: float) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class DefensiveBoost(Booster, state=DefensiveState, vote=vote, round=round):
+class DefensiveBoost(
+    Booster,
+    name="defensive",
+    title="DefensiveBoost",
+    options=(*COMMON, HEAD),
+    state=DefensiveState,
+    vote=vote,
+    round=round,
+):
     """One learner, taught what is left of each label: probabilities by design, and no edge to know.
 
     Parameters

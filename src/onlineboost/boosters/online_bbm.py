@@ -18,14 +18,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.base import COMMON, GAMMA, HEAD, VOTES, WITH_GAMMA, Booster, Delivery, Votes
 from onlineboost.boosters.shared.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, weight_norms
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.engine.heads import HeadName
-from onlineboost.errors import NotFittedError, ParameterError
+from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_one_of
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
@@ -107,7 +107,15 @@ def _fill(
 
 
 @dataclass(eq=False, repr=False)
-class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
+class OnlineBBM(
+    Booster,
+    name="bbm",
+    title="Online BBM",
+    options=(*COMMON, GAMMA, VOTES, HEAD),
+    state=OnlineBBMState,
+    vote=vote,
+    round=round,
+):
     """Online boost-by-majority: optimal in the number of learners and of examples, if the edge gamma is known.
 
     Parameters
@@ -134,6 +142,7 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
     """
 
     derived = OnlineBBMState._fields
+    advice = WITH_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21
@@ -163,16 +172,15 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
                 -715.5  by learners above it
         Learner 3 costs most: 289.7 mistakes.
         """
-        machine = self._check_fitted()
-        if not machine.settings.hard:
-            raise ParameterError("votes", machine.maker.votes, "'hard': there is no certificate for real votes")
-        if np.isnan(machine.record.totals).any():
-            raise NotFittedError("this model comes from a file that did not keep its mistakes: train it anew")
-        N, record, state = machine.settings.n_learners, machine.record, machine.booster
-        b = bias(machine.maker.coin, machine.maker.gamma, machine.settings.sample)
+        fitted = self._check_fitted()
+        spec, settings, record = fitted.spec, fitted.machine.settings, fitted.machine.record
+        if not settings.hard:
+            raise ParameterError("votes", spec.votes, "'hard': there is no certificate for real votes")
+        N, state = settings.n_learners, self._booster_state()
+        b = bias(spec.coin, spec.gamma, settings.sample)
         # What weights were divided by: the largest weight that can be met, over what stands for it in the table.
         largest = state.table[state.start + likeliest(N, b)]
-        found = weight_norms(N, machine.maker.gamma, b)
+        found = weight_norms(N, spec.gamma, b)
         norms = np.divide(found, largest, out=np.zeros(N), where=largest > 0)  # 0: weights too small for a number
         deficits = norms * ((2 * b - 1) * record.weights - record.edges)
-        return Certificate(float(record.totals[0]), phi0(N, machine.maker.gamma, b), deficits, float(record.totals[1]))
+        return Certificate(float(record.totals[0]), phi0(N, spec.gamma, b), deficits, float(record.totals[1]))

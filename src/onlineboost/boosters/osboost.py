@@ -15,7 +15,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.base import COMMON, GAMMA, HEAD, VOTES, WITH_GAMMA, Booster, Delivery, Votes
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats
@@ -63,7 +63,15 @@ def smooth_constants(gamma: float) -> tuple[float, float]:
 
 
 @dataclass(eq=False, repr=False)
-class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
+class OSBoost(
+    Booster,
+    name="osboost",
+    title="OSBoost",
+    options=(*COMMON, GAMMA, VOTES, HEAD),
+    state=OSBoostState,
+    vote=vote,
+    round=round,
+):
     """Online smooth boosting with a uniform vote.
 
     Parameters
@@ -80,6 +88,8 @@ class OSBoost(Booster, state=OSBoostState, vote=vote, round=round):
     >>> float(((scores >= 0) != (y > 0)).mean().round(3))
     0.304
     """
+
+    advice = WITH_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21

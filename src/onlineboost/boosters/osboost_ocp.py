@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import Booster, Delivery, Votes
+from onlineboost.boosters.base import COMMON, GAMMA, HEAD, VOTES, WITH_GAMMA, Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Ints
@@ -69,7 +69,15 @@ def project_to_simplex(a: Floats) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
+class OSBoostOCP(
+    Booster,
+    name="osboost-ocp",
+    title="OSBoost.OCP",
+    options=(*COMMON, GAMMA, VOTES, HEAD),
+    state=OSBoostOCPState,
+    vote=vote,
+    round=round,
+):
     """Online smooth boosting whose vote is learnt.
 
     Parameters
@@ -87,6 +95,8 @@ class OSBoostOCP(Booster, state=OSBoostOCPState, vote=vote, round=round):
     >>> float(((scores >= 0) != (y > 0)).mean().round(3))
     0.305
     """
+
+    advice = WITH_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21

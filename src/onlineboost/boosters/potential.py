@@ -19,12 +19,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.boosters.base import Booster, Delivery
+from onlineboost.boosters.base import COMMON, GAMMA, HEAD, WITH_GAMMA, Booster, Delivery
 from onlineboost.boosters.online_bbm import OnlineBBMState, check_table, round, vote
 from onlineboost.boosters.shared.coin import NOTHING, Coin, bias
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
+from onlineboost.registry import Option
 
 Named = Literal["zero-one", "fair-ties", "logistic", "hinge", "exponential"]
 Terminal = Named | Callable[[Floats], Floats] | Floats
@@ -37,8 +38,19 @@ _POTENTIALS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
+_TERMINAL = Option("terminal", "Cost of a final margin.", choices=(*_POTENTIALS, "exponential"))
+
+
 @dataclass(eq=False, repr=False)
-class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
+class PotentialBoost(
+    Booster,
+    name="potential",
+    title="Potential boosting",
+    options=(*COMMON, GAMMA, HEAD, _TERMINAL),
+    state=OnlineBBMState,
+    vote=vote,
+    round=round,
+):
     """Online boosting with weights from any terminal potential, by exact backward recursion.
 
     Parameters
@@ -58,6 +70,7 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
     """
 
     derived = OnlineBBMState._fields
+    advice = WITH_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21
@@ -97,8 +110,8 @@ class PotentialBoost(Booster, state=OnlineBBMState, vote=vote, round=round):
             raise ParameterError("terminal", self.terminal, f"{N + 1} values, one for each of -N, -N + 2, ..., N")
         return values
 
-    def _saved_params(self) -> dict[str, Any]:
-        params = super()._saved_params()
+    def saved_params(self) -> dict[str, Any]:
+        params = super().saved_params()
         return params | ({"terminal": self._values(int(self.n_estimators))} if callable(self.terminal) else {})
 
 

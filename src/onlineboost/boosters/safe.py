@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.boosters.adaboost_ol_plus import move
-from onlineboost.boosters.base import Booster, Delivery
+from onlineboost.boosters.base import COMMON, Booster, Delivery
 from onlineboost.boosters.online_bbm import OnlineBBMState, weight_table
 from onlineboost.boosters.shared import hedge
 from onlineboost.boosters.shared.coin import bias
@@ -186,7 +186,15 @@ def _rows(group: OnlineBBMState) -> list[Floats]:
 
 
 @dataclass(eq=False, repr=False)
-class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
+class SafeBoost(
+    Booster,
+    name="safe",
+    title="SafeBoost",
+    options=COMMON,
+    state=SafeState,
+    vote=vote,
+    round=round,
+):
     """Boosting with nothing to tune: as good as the best gamma, and never noticeably worse than the base learner.
 
     Parameters
@@ -207,6 +215,8 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
     """
 
     derived = SafeState._fields
+    advice = "deeper trees, or other features"
+    grouped = True
 
     estimator: Any = None
     n_estimators: int = 63
@@ -231,7 +241,7 @@ class SafeBoost(Booster, state=SafeState, vote=vote, round=round):
             raise ParameterError("n_estimators", n_learners, f"at least {groups}, one for each of the gammas")
         return np.round(np.linspace(0, n_learners, groups + 1)).astype(np.int64)
 
-    def _new_head(self, n_learners: int) -> Any:
+    def new_head(self, n_learners: int) -> Any:
         groups = len(self.gammas)
         alpha, experts = np.zeros(1 + groups), np.zeros(groups + 5)
         shares = np.full(experts.size, 1 / experts.size)

@@ -109,7 +109,7 @@ def _load(name: str, data: Path | None) -> Batch:
     from onlineboost.readers import open_stream
 
     path, file = find(name, data), get(name).file
-    batch = joined(list(open_stream(path)))
+    batch = joined([page.batch for page in open_stream(path)])
     assert file is not None
     check(path, file, batch)
     return batch

@@ -1,16 +1,31 @@
-"""Dicts of features as rows of a table."""
+"""Columns: which column of the table a feature's name stands for."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import LARGEST, Batch, one_row
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
+
+MOST_NAMES = 1 << 18  # of hashed features that are remembered
+
+
+class Located(NamedTuple):
+    """The features of a dict by column."""
+
+    pairs: list[tuple[int, float]]  # column and value, in order of columns
+    new: dict[Any, int]  # columns of names not known before
+
+    def row(self, y: float = 1.0, weight: float = 1.0) -> Batch:
+        """The features as a batch of one row."""
+        pairs = [(column, value) for column, value in self.pairs if np.float32(value) != 0]
+        return one_row([column for column, _ in pairs], [value for _, value in pairs], y, weight)
 
 
 class Columns:
@@ -21,10 +36,12 @@ class Columns:
     value is an indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
 
     >>> columns = Columns()
-    >>> columns.row({"b": 2.0, "a": 0.5}, learning=True).indices
-    array([0, 1], dtype=int32)
-    >>> columns.row({"a": 0.5, "new": 1.0}, learning=False).indices
-    array([1], dtype=int32)
+    >>> found = columns.locate({"b": 2.0, "a": 0.5}, learning=True)
+    >>> found.pairs, found.new
+    ([(0, 2.0), (1, 0.5)], {'b': 0, 'a': 1})
+    >>> columns.add(found.new)
+    >>> columns.locate({"a": 0.5, "new": 1.0}, learning=False).pairs
+    [(1, 0.5)]
     """
 
     def __init__(self, n: int | None = None, headings: list[str] | None = None, schema: Schema | None = None) -> None:
@@ -38,28 +55,86 @@ class Columns:
     def n(self) -> int:
         return len(self.names) if self.fixed is None else self.fixed
 
-    def row(self, x: Mapping[Any, Any], *, learning: bool, y: float = 1.0, weight: float = 1.0) -> Batch:
-        """The features as a batch of one row."""
-        pairs = [(column, value) for column, value in self.pairs(x, learning=learning) if np.float32(value) != 0]
-        return one_row([column for column, _ in pairs], [value for _, value in pairs], y, weight)
-
-    def pairs(self, x: Mapping[Any, Any], *, learning: bool) -> list[tuple[int, float]]:
-        """Columns in order, with values. Unknown names become columns when learning, else they are left out."""
+    def locate(self, x: Mapping[Any, Any], *, learning: bool) -> Located:
+        """The columns of the features. Unknown names get the next columns when learning, else they are left out."""
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
-        numbers = [_number(name, value) for name, value in x.items()]  # all are checked before a name is taken in
+        numbers = [_number(name, value) for name, value in x.items()]
         if len({name for name, _ in numbers}) < len(numbers):
             raise DataError("x has the same feature twice: a name and a category of the same spelling, such as 'a=b'")
-        columns = [(self._column(name, learning), value) for name, value in numbers]
-        return sorted((column, value) for column, value in columns if column is not None)
+        new: dict[Any, int] = {}
+        pairs = []
+        for name, value in numbers:
+            column = self._column(name)
+            if column is None and learning:
+                column = new[name] = len(self.names) + len(new)
+            if column is not None:
+                pairs.append((column, value))
+        pairs.sort()
+        return Located(pairs, new)
 
-    def _column(self, name: Any, learning: bool) -> int | None:
+    def _column(self, name: Any) -> int | None:
         if self.fixed is None:
-            return self.names.setdefault(name, len(self.names)) if learning else self.names.get(name)
+            return self.names.get(name)
         if not isinstance(name, int | np.integer) or not 0 <= name < self.fixed:
             expected = f"a column number from 0 to {self.fixed - 1}, since this model began with arrays"
             raise DataError(f"x has the feature {name!r}: expected {expected}", column=name)
         return int(name)
+
+    def add(self, new: dict[Any, int]) -> None:
+        """Take in names that ``locate`` has found."""
+        self.names.update(new)
+
+    def add_hashed(self, names: list[tuple[int, str]]) -> dict[int, str]:
+        """Take in names of hashed features, as long as there is room; of two with one number the first is kept."""
+        new = dict(names[: max(MOST_NAMES - len(self.hashed), 0)])
+        self.hashed = new | self.hashed
+        return new
+
+    def check(self, source: Dense | Sparse) -> None:
+        """Refuse a table whose columns are not those of the training."""
+        if self.fixed is None:
+            raise DataError("this model began with dicts: use learn_one and predict_one, or call fit() to start over")
+        if source.n_features != self.fixed:
+            raise DataError(f"X has {source.n_features} features, but this model was trained on {self.fixed}")
+        if source.names and self.headings and source.names != self.headings:
+            wrong = next(j for j, name in enumerate(source.names) if name != self.headings[j])
+            expected = f"{self.headings[wrong]!r}, as in training"
+            raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {expected}", column=wrong)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the names of hashed features are their numbers, as those of arrays are."""
+        return all(name == str(number) for number, name in self.hashed.items())
+
+    def by_number(self) -> dict[int, str]:
+        """The name of each column, as far as known."""
+        if self.schema is not None:
+            return self.hashed
+        if self.fixed is not None:
+            return dict(enumerate(self.headings or map(str, range(self.fixed))))
+        return {column: str(name) for name, column in self.names.items()}
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON, for a model file."""
+        for name in self.names:
+            if not isinstance(name, str | int | float):
+                raise DataError(f"the feature {name!r} cannot be kept in a model file: expected a string or a number")
+        return {
+            "fixed": None if self.schema else self.fixed,
+            "names": list(self.names),
+            "headings": self.headings,
+            "schema": self.schema.describe() if self.schema else None,
+            "hashed": [[number, self.hashed[number]] for number in sorted(self.hashed)],
+        }
+
+    @classmethod
+    def restore(cls, described: dict[str, Any]) -> Self:
+        schema = Schema.restore(described["schema"]) if described["schema"] else None
+        columns = cls(described["fixed"], described["headings"], schema)
+        columns.names = {name: column for column, name in enumerate(described["names"])}
+        columns.hashed = dict(described["hashed"])
+        return columns
 
 
 def _number(name: Any, value: Any) -> tuple[Any, float]:

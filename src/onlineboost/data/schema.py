@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from onlineboost.errors import ParameterError
 
@@ -33,3 +33,12 @@ class Schema(NamedTuple):
         for name, columns in (("drop", self.drop), ("categorical", self.categorical)):
             if label in columns:
                 raise ParameterError(name, label, "another column than the label")
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON, for a model file."""
+        return self._asdict()
+
+    @classmethod
+    def restore(cls, described: dict[str, Any]) -> Self:
+        lists = {name: tuple(value) for name, value in described.items() if isinstance(value, list)}
+        return cls(**{**described, **lists})

@@ -1,65 +1,138 @@
-"""Any two labels of the user's as -1 and +1."""
+"""Targets: what a score means. How labels are encoded for the learners, and scores decoded to labels."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
 from onlineboost.errors import DataError
 
 _NONE = object()
 
 
-class Binary:
-    """Which label is -1 and which is +1.
+@hot
+def mistaken(score: float, y: float) -> bool:
+    """Whether a score is on the wrong side, for compiled code; 0 counts as positive."""
+    return (score >= 0) != (y > 0)
+
+
+class Target(ABC):
+    """What is to be predicted, and what a score says about it."""
+
+    width: int  # numbers of a score
+
+    @staticmethod
+    @abstractmethod
+    def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Which of the scores are wrong, given encoded labels."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> NDArray[Any]:
+        """The labels met so far, in the order of probabilities."""
+
+    @abstractmethod
+    def encode(self, y: Any) -> Floats:
+        """Labels as the numbers that learners are taught."""
+
+    @abstractmethod
+    def decode(self, scores: Floats) -> NDArray[Any]:
+        """The label that each score stands for."""
+
+    @abstractmethod
+    def describe(self) -> Any:
+        """As JSON, for a model file."""
+
+
+class Binary(Target):
+    """Two labels of any kind as -1 and +1; the sign of a score is the answer, and 0 counts as +1.
 
     Declared or seen together, two labels are sorted: the larger is +1. Met one by one, the label 1 (or True) is +1
     and any other first label is -1; the second label takes the place that is left.
 
-    >>> labels = Binary()
-    >>> labels.declare(["spam", "ham"])
-    >>> labels.encode(["spam", "ham", "ham"])
+    >>> target = Binary()
+    >>> target.declare(["spam", "ham"])
+    >>> target.encode(["spam", "ham", "ham"])
     array([ 1., -1., -1.])
-    >>> labels.decode(1.0)
+    >>> target.decode_one(1.0)
     'spam'
     """
 
-    def __init__(self) -> None:
-        self.negative: Any = _NONE
-        self.positive: Any = _NONE
+    width = 1
+
+    def __init__(self, negative: Any = _NONE, positive: Any = _NONE) -> None:
+        self.negative = negative
+        self.positive = positive
+
+    @staticmethod
+    def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Whether each score is on the wrong side; a score of 0 counts as positive."""
+        wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
+        return wrong
 
     @property
     def known(self) -> list[Any]:
         return [label for label in (self.negative, self.positive) if label is not _NONE]
 
-    def by_label(self, negative: float, positive: float) -> dict[Any, float]:
-        """Two numbers, by the labels that they belong to; of one that was not met, nothing."""
-        pairs = ((self.negative, negative), (self.positive, positive))
+    @property
+    def has_negative(self) -> bool:
+        return self.negative is not _NONE
+
+    def by_label(self, probability: float) -> dict[Any, float]:
+        """The probability of each label that was met, given that of the positive one."""
+        pairs = ((self.negative, 1 - probability), (self.positive, probability))
         return {label: number for label, number in pairs if label is not _NONE}
+
+    def probabilities(self, positive: Floats) -> Floats:
+        """A column for each label, the negative one first."""
+        return np.column_stack([1 - positive, positive])
 
     @property
     def classes(self) -> NDArray[Any]:
         mixed = len({type(label) for label in self.known}) > 1
         return np.array(self.known, object if mixed else None)
 
-    def __getstate__(self) -> list[Any]:
+    def describe(self) -> list[list[Any]]:
+        for label in self.known:
+            if not isinstance(label, str | int | float):
+                raise DataError(f"the label {label!r} cannot be kept in a model file: expected a string or a number")
+        return self.__getstate__()
+
+    @classmethod
+    def restore(cls, described: Any) -> Self:
+        target = cls()
+        target.__setstate__(described)
+        return target
+
+    def __getstate__(self) -> list[list[Any]]:
         return [[label] if label is not _NONE else [] for label in (self.negative, self.positive)]
 
-    def __setstate__(self, state: list[Any]) -> None:
+    def __setstate__(self, state: list[list[Any]]) -> None:
         self.negative, self.positive = (place[0] if place else _NONE for place in state)
 
     def merged(self, other: Binary) -> Binary:
         """Both together; an error if a label has different signs."""
         both = Binary()
-        pairs = zip(self.__getstate__(), other.__getstate__(), strict=True)
+        pairs = list(zip(self.__getstate__(), other.__getstate__(), strict=True))
         both.__setstate__([mine or theirs for mine, theirs in pairs])
-        agree = all(a == b or not a or not b for a, b in zip(self.__getstate__(), other.__getstate__(), strict=True))
+        agree = all(a == b or not a or not b for a, b in pairs)
         if not agree or (len(both.known) == 2 and both.negative == both.positive):
             raise DataError(f"the labels are {_some(other.known)}, but this model knows {_some(self.known)}")
         return both
+
+    def with_label(self, label: Any) -> Binary:
+        """This target if it knows the label, else a copy that has taken it in."""
+        if isinstance(label, str | int | float) and label in self.known:
+            return self
+        larger = copy.copy(self)
+        larger.encode_one(label)
+        return larger
 
     def declare(self, classes: Any) -> None:
         """These two are the labels. To declare them again is allowed, to change them is not."""
@@ -71,7 +144,9 @@ class Binary:
             hint = "; if another comes later, partial_fit takes classes= with both" if len(found) < 2 else ""
             raise DataError(f"{len(found)} different labels ({_some(found)}): expected two{hint}")
         if not set(self.known) <= set(found):
-            raise DataError(f"classes are {_some(found)}, but this model knows {_some(self.known)}; fit() starts anew")
+            raise DataError(
+                f"classes are {_some(found)}, but this model knows {_some(self.known)}; call fit() to start over"
+            )
         for label in found:
             if label not in self.known:
                 if self.negative is _NONE:
@@ -108,8 +183,15 @@ class Binary:
                 self.negative = label
         return 1.0 if label == self.positive else -1.0
 
-    def decode(self, score: float) -> Any:
-        """The label for a score: its sign, where 0 counts as +1."""
+    def decode(self, scores: Floats) -> NDArray[Any]:
+        negative, positive = self.decode_one(-1.0), self.decode_one(1.0)
+        if type(negative) is not type(positive):
+            return np.array([positive if score >= 0 else negative for score in scores], object)
+        answers: NDArray[Any] = np.where(scores >= 0, positive, negative)
+        return answers
+
+    def decode_one(self, score: float) -> Any:
+        """The label for one score; the other one as long as that was not met, None if none was."""
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
         return wanted if wanted is not _NONE else other if other is not _NONE else None
 

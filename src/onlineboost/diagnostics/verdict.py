@@ -25,7 +25,7 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
     'Boosting gained 4.0 points over its base learner (95 %: +2.3 to +5.7 points).'
     """
     total, better, worse, squares = (float(record.totals[k]) for k in (0, 2, 3, 4))
-    if not total or math.isnan(total + better):
+    if not total:
         return ""
     if record.edges.size == 1:
         return "There was one learner: nothing to compare with."
@@ -35,23 +35,16 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
     interval = f"(95 %: {gain - _WIDTH * error:+.1f} to {gain + _WIDTH * error:+.1f} points)"
     whole = record.weights[0] > 0.999 * total
     other = "its base learner" if whole else "its first learner, which is given part of each example's weight,"
+    advice = "trees, or bins and crosses" if getattr(learner, "linear", False) else booster.advice
     if gain > _WIDTH * error:
         sentences = [f"Boosting gained {gain:.1f} points over {other} {interval}."]
     else:
         lost = f"lost {-gain:.1f} points against" if gain < -_WIDTH * error else "made no difference to"
-        sentences = [f"Boosting {lost} {other} {interval}: try {_advice(booster, learner)}."]
+        sentences = [f"Boosting {lost} {other} {interval}: try {advice}."]
     edges = np.divide(record.edges, record.weights, out=np.zeros(record.edges.size), where=record.weights > 0)
     useful = np.flatnonzero(np.abs(edges) >= _LEAST_EDGE)
     enough = int(useful[-1]) + 1 if useful.size else 1
-    if enough < edges.size and not hasattr(booster, "gammas"):  # of groups the first learners are no booster
+    if enough < edges.size and not booster.grouped:
         told = f"The first {enough} of {edges.size} learners would have been enough"
         sentences.append(f"{told}: the others have no edge.")
     return " ".join(sentences)
-
-
-def _advice(booster: Any, learner: Any) -> str:
-    if type(learner).__name__ in ("Linear", "Perceptron"):
-        return "trees, or bins and crosses"
-    if hasattr(booster, "gamma"):
-        return "SafeBoost, a lower gamma, or real votes"
-    return "deeper trees, or other features" if hasattr(booster, "gammas") else "SafeBoost"

@@ -19,11 +19,12 @@ import numpy as np
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import lean, njit, part_of_loop
 from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.target import mistaken
 
 BLOCK = 32  # examples
 LOG = 256  # alarms that are remembered at least
-TOGETHER = 1024  # examples within which two things happen together
-AT_ONCE = 32  # of each window, that nobody has asked for yet
+COINCIDENCE_WINDOW = 1024  # examples within which two things happen together
+UNREAD_ALARMS = 32  # of each window, that nobody has asked for yet
 _BUCKETS, _SIZES = 5, 48
 
 _forget = dispatch.forget
@@ -44,7 +45,7 @@ def new_windows(n: int) -> Windows:
         np.zeros((n, _SIZES), np.int64),
         np.zeros((n, 2)),
         np.zeros(n),
-        np.zeros((max(LOG, AT_ONCE * n), 2), np.int64),
+        np.zeros((max(LOG, UNREAD_ALARMS * n), 2), np.int64),
         np.zeros(2, np.int64),
     )
 
@@ -114,7 +115,7 @@ def _drop_oldest(windows: Windows, k: int) -> None:
 
 
 @lean
-def start_anew(windows: Windows, k: int, example: int) -> None:
+def start_over(windows: Windows, k: int, example: int) -> None:
     """Note an alarm, and empty the window."""
     for size in range(_SIZES):
         windows.filled[k, size] = 0
@@ -133,12 +134,12 @@ def until_alarm(windows: Windows, scores: Floats, y: Floats, weight: Floats, del
     for r in range(y.size):
         if weight[r] > 0:
             example += 1
-            windows.block[0] += 1.0 if (scores[r] >= 0) != (y[r] > 0) else 0.0
+            windows.block[0] += 1.0 if mistaken(scores[r], y[r]) else 0.0
             windows.counts[1] += 1
             if windows.counts[1] == BLOCK:
                 windows.counts[1] = 0
                 if closed_block(windows, 0, delta):
-                    start_anew(windows, 0, example)
+                    start_over(windows, 0, example)
                     return r + 1
     return -1
 
@@ -183,8 +184,8 @@ def watch_nothing(watch: NoWatch, committee: Any, votes: Floats, answer: float, 
 def watch_learners(watch: Watch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
     n = votes.size
     for i in range(n):
-        watch.block[i] += 1.0 if (votes[i] >= 0) != (y > 0) else 0.0
-    watch.block[n] += 1.0 if (answer >= 0) != (y > 0) else 0.0
+        watch.block[i] += 1.0 if mistaken(votes[i], y) else 0.0
+    watch.block[n] += 1.0 if mistaken(answer, y) else 0.0
     watch.counts[1] += 1
     if watch.counts[1] == BLOCK:
         watch.counts[1] = 0
@@ -193,9 +194,9 @@ def watch_learners(watch: Watch, committee: Any, votes: Floats, answer: float, y
             if closed_block(windows, k, watch.delta):
                 watch.rose[k] = example
         for i in range(n):
-            if watch.rose[i] > 0 and watch.rose[n] > 0 and abs(watch.rose[i] - watch.rose[n]) <= TOGETHER:
+            if watch.rose[i] > 0 and watch.rose[n] > 0 and abs(watch.rose[i] - watch.rose[n]) <= COINCIDENCE_WINDOW:
                 watch.rose[i] = 0
-                start_anew(windows, i, example)
+                start_over(windows, i, example)
                 _forget(committee, i)
 
 

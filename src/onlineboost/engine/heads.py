@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import hot, njit
+from onlineboost.compiled.jit import hot
 from onlineboost.compiled.simd import load, splat, sqrt, store, total, widen, within, zeros
 from onlineboost.data.batch import Floats, Floats32
 
@@ -25,7 +25,9 @@ HeadName = Literal["vote", "stack"]
 HEADS: tuple[HeadName, ...] = ("vote", "stack")
 RATE, LARGEST_VOTE = 0.05, 8.0
 _TINY = 1e-300  # where no gradient was yet there is nothing to divide by
-BINS, DOUBT, MOST = 16, 20.0, 1e5  # a bin's own opinion counts as so many examples; beyond so many it forgets half
+BINS = 16
+PRIOR_WEIGHT = 20.0  # of the stack's own probability in a bin, in examples
+MAX_BIN_WEIGHT = 1e5  # beyond it a bin forgets half
 
 _BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for what is left over
 
@@ -106,7 +108,7 @@ def learn_stack(head: StackHead, p: float, h: Floats32, y: float, weight: float)
     n = head.weights.size - 1
     true = 1.0 if y > 0 else 0.0
     k = int(p * BINS)
-    if head.bins[k, 0] > MOST:
+    if head.bins[k, 0] > MAX_BIN_WEIGHT:
         for j in range(3):
             head.bins[k, j] /= 2
     head.bins[k, 0] += weight
@@ -182,27 +184,13 @@ def shift(head: StackHead, p: float) -> float:
     return float((1 - near) * head.curve[low, 1] + near * head.curve[high, 1])
 
 
-def curve_of(bins: Floats) -> Floats:
-    """The whole curve."""
-    curve = np.zeros((BINS, 2))
-    _bend_all(bins, curve)
-    return curve
-
-
-@njit
-def _bend_all(bins: Floats, curve: Floats) -> None:
-    for k in range(BINS):
-        if bins[k, 0] > 0:
-            _bend(bins, curve, k)
-
-
 @hot
 def _bend(bins: Floats, curve: Floats, k: int) -> None:
     """The point of the curve that bin k gives."""
     weight, true = bins[k, 0], bins[k, 2]
     p = bins[k, 1] / weight
     curve[k, 0] = p
-    curve[k, 1] = math.log((true + DOUBT * p) * (1 - p) / ((weight - true + DOUBT * (1 - p)) * p))
+    curve[k, 1] = math.log((true + PRIOR_WEIGHT * p) * (1 - p) / ((weight - true + PRIOR_WEIGHT * (1 - p)) * p))
 
 
 dispatch.register(dispatch.answer, VoteHead, vote_answer)

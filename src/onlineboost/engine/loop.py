@@ -7,15 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pickle import UnpicklingError
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.jit import cache_directory, njit, part_of_loop
 from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.data.target import mistaken
 from onlineboost.engine.record import Record, Settings
 
 _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
@@ -28,16 +28,14 @@ VECTOR = 8  # the memory of h and p has room for the learners padded to a multip
 
 
 @part_of_loop
-def _compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
+def compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
+    """Count the answer beside that of the first learner (``Record.totals``)."""
     totals[0] += weight
     totals[1] += weight if y * score <= 0 else 0.0
-    right, first_right = (answer >= 0) == (y > 0), (first >= 0) == (y > 0)
-    if right != first_right:
-        totals[2 if right else 3] += weight
+    wrong, first_wrong = mistaken(answer, y), mistaken(first, y)
+    if wrong != first_wrong:
+        totals[3 if wrong else 2] += weight
         totals[4] += weight * weight
-
-
-_compared = njit(_compare.py_func)  # type: ignore[attr-defined]
 
 
 @njit
@@ -90,7 +88,7 @@ def _rounds(
         if learning and batch.weight[r] > 0:
             y = batch.y[r]
             _round(booster, votes, y, p)
-            _compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
+            compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
             if batch.weight[r] != 1:
                 for i in range(p.size):
                     p[i] *= batch.weight[r]
@@ -129,55 +127,3 @@ def run_compiled(
         return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)
     except (EOFError, UnpicklingError, ModuleNotFoundError) as problem:
         raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
-
-
-@njit
-def _asked(head: Any, score: float, h: Floats32) -> float:
-    return _answer(head, score, h)  # type: ignore[no-any-return]
-
-
-@njit
-def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) -> None:
-    _correct(head, score, h, y, weight)
-
-
-class ObjectCommittee(Protocol):
-    """N weak learners that are Python objects."""
-
-    def predict(self, x: Any, hard: bool) -> Floats: ...
-
-    def learn(self, x: Any, y: float, p: Floats) -> None: ...
-
-
-def run_objects(
-    committee: ObjectCommittee,
-    booster: Any,
-    head: Any,
-    kernels: tuple[Callable[..., float], Callable[..., None]],
-    settings: Settings,
-    rows: Iterable[tuple[Any, float, float]],
-    record: Record,
-    learning: bool,
-) -> Floats:
-    """The same for a committee of Python objects: the same compiled ``vote`` and ``round``, called from Python."""
-    vote, round = kernels
-    p = np.empty(settings.n_learners)
-    scores = []
-    for x, y, weight in rows:
-        votes = committee.predict(x, settings.hard)
-        score = vote(booster, votes)
-        h = votes.astype(np.float32)
-        scores.append(_asked(head, score, h))
-        if learning and weight > 0:
-            round(booster, votes, y, p)
-            p *= weight
-            _compared(record.totals, score, scores[-1], float(h[0]), y, weight)
-            record.edges[:] += p * y * np.clip(votes, -1, 1)
-            record.weights[:] += p
-            if settings.sample:
-                for i in range(p.size):
-                    p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
-            _corrected(head, scores[-1], h, y, weight)
-            committee.learn(x, y, p)
-            record.clock[0] += 1
-    return np.array(scores)

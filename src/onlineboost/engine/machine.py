@@ -1,92 +1,179 @@
-"""The working parts of a fitted model: what affects the next update, and what a file must hold."""
+"""Machines: the states of a fitted model and what runs them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats
-from onlineboost.engine import adwin as drift
-from onlineboost.engine import loop as engine
+from onlineboost.data.columns import Columns
+from onlineboost.data.target import Binary
+from onlineboost.engine import adwin, loop
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.record import Record, Settings
-from onlineboost.transforms.chain import Transform, grown, pieces, seen
+from onlineboost.transforms.chain import Transforms, output_names, transformed
 
 
-@dataclass
-class Machine:
-    """A committee and its booster."""
+class Machine(ABC):
+    """All states that affect the next update, behind one interface whatever the learners are made of.
+
+    ``examples`` are in the form that the machine itself made of a table, a batch or a dict.
+    """
 
     settings: Settings
-    committee: Any  # a state of arrays, or N Python objects
-    booster: Any
-    kernels: tuple[Callable[..., float], Callable[..., None]]
-    head: Head
     record: Record
-    compiled: bool
-    derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
-    maker: Any = None  # a copy of the model with the parameters that it was made by
-    views: tuple[Transform, ...] = ()  # what rows pass before the committee sees them
-    watch: NoWatch | Watch = drift.NOTHING  # whether learners are watched, and forget if they err more than before
 
-    def run(self, batch: Batch, learning: bool) -> Floats:
-        scores = []
-        for part in pieces(batch, self.views):
-            for view in self.views:
-                part = seen(view, part, learning)
-            states = self.committee, self.booster, self.head, self.watch
-            scores.append(engine.run_compiled(*states, self.settings, part, self.record, learning))
-        return np.concatenate(scores) if len(scores) != 1 else scores[0]
+    @abstractmethod
+    def run(self, examples: Any, learning: bool) -> Floats:
+        """Score every example before its label is used; learn from it if asked."""
 
-    def run_objects(self, rows: Iterator[tuple[Any, float, float]], learning: bool) -> Floats:
-        parts = self.committee, self.booster, self.head, self.kernels, self.settings
-        return engine.run_objects(*parts, rows, self.record, learning)
+    @abstractmethod
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Any]:
+        """The rows of a table as examples, in parts that are run one after the other."""
 
+    @abstractmethod
+    def of_batch(self, batch: Batch, n_features: int, target: Binary) -> Iterator[Any]:
+        """The rows of a batch as examples, in parts that are run one after the other."""
+
+    @abstractmethod
+    def of_dict(
+        self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
+    ) -> Any:
+        """One dict as an example. With ``learning``, names not met before get columns, and room."""
+
+    @abstractmethod
     def grow(self, n_features: int) -> None:
-        """Room for more features."""
-        if self.compiled:
-            self.committee = self.maker._member().grow(self.committee, n_features)
-        self.views = tuple(grown(view, n_features) for view in self.views)
+        """Make room for more features."""
+
+    @abstractmethod
+    def probabilities(self, scores: Floats) -> Floats:
+        """Of the positive label."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]] | None:
+        """Every array that cannot be worked out from the parameters, by name; None if there are others than arrays."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Compiled code takes arrays of memory that can be written: those of a memory map are copied."""
+        self.__dict__.update({name: _writable(value) for name, value in state.items()})
 
     @property
-    def asks_names(self) -> bool:
+    def needs_names(self) -> bool:
         """Whether it matters what features are called."""
-        return bool(self.views)
+        return False
 
-    def name_features(self, names: Mapping[int, str]) -> None:
-        if self.views:
-            self.maker._member().name_features(self.views, names)
+    def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines have no use for names
+        """What features are called, as soon as that is known."""
 
     def columns_not_met(self) -> list[str]:
         """Columns that parameters name and of which no feature is known."""
-        names: list[str] = self.maker._member().not_met(self.views) if self.compiled else []
+        return []
+
+    @property
+    def n_features_seen(self) -> int | None:
+        """How many features have been met; None if the learners do not count them."""
+        return None
+
+
+class BatchMachine(Machine):
+    """A machine whose examples are batches."""
+
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Batch]:
+        for batch in source.batches(y, weight):
+            yield from self.of_batch(batch, source.n_features, target)
+
+    def of_batch(self, batch: Batch, n_features: int, target: Binary) -> Iterator[Batch]:
+        yield batch
+
+    def of_dict(
+        self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
+    ) -> Batch:
+        found = columns.locate(x, learning=learning)
+        if found.new:
+            self.grow(columns.n + len(found.new))  # room first, then the names that lead there
+            if self.needs_names:
+                self.name_features({column: str(name) for name, column in found.new.items()})
+            columns.add(found.new)
+        return found.row(y, weight)
+
+
+@dataclass
+class CompiledMachine(BatchMachine):
+    """A committee of compiled learners and its booster."""
+
+    settings: Settings
+    learner: Any  # that the committee is made of
+    committee: Any
+    booster: Any
+    head: Head
+    record: Record
+    derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
+    transforms: Transforms = ()
+    watch: NoWatch | Watch = adwin.NOTHING  # resets learners whose mistakes become more, if it is asked for
+
+    def run(self, examples: Batch, learning: bool) -> Floats:
+        scores = []
+        for part in transformed(examples, self.transforms, learning):
+            states = self.committee, self.booster, self.head, self.watch
+            scores.append(loop.run_compiled(*states, self.settings, part, self.record, learning))
+        return np.concatenate(scores) if len(scores) != 1 else scores[0]
+
+    def grow(self, n_features: int) -> None:
+        transforms = tuple(transform.grown(n_features) for transform in self.transforms)
+        self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
+
+    @property
+    def needs_names(self) -> bool:
+        return bool(self.transforms)
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        if self.transforms:
+            self.learner.name_features(self.transforms, names)
+
+    def columns_not_met(self) -> list[str]:
+        names: list[str] = self.learner.unmet_columns(self.transforms)
         return names
 
     @property
     def n_features_seen(self) -> int | None:
-        found: int | None = self.maker._member().n_seen(self.committee) if self.compiled else None
+        found: int | None = self.learner.n_seen(self.committee)
         return found
 
-    @property
-    def gives_probabilities(self) -> bool:
-        return not any(np.isnan(array).any() for array in self.head)
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        """Name, number and strength of each feature that the committee uses, the strongest first."""
+        strengths = self.learner.strengths(self.committee, self.settings.n_learners)
+        if strengths is None:
+            return []
+        known = output_names(self.transforms, names)
+        order = np.argsort(-np.abs(strengths), kind="stable").tolist()
+        return [(known.get(j, str(j)), j, float(strengths[j])) for j in order if strengths[j] != 0]
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array of the state that cannot be worked out again from the parameters, by name."""
-        arrays: dict[str, NDArray[Any]] = {}
         parts = {"record": self.record, "committee": self.committee, "booster": self.booster, "head": self.head}
-        parts |= {f"view{number or ''}": view for number, view in enumerate(self.views)}
+        parts |= {f"transform{number}": transform for number, transform in enumerate(self.transforms)}
         parts |= {"watch": self.watch}
-        for part, state in parts.items():
-            for name, value in zip(state._fields, state, strict=True):
-                if isinstance(value, np.ndarray) and (part != "booster" or name not in self.derived):
-                    arrays[f"{part}.{name}"] = value
-        return arrays
+        return {
+            f"{part}.{name}": value
+            for part, state in parts.items()
+            for name, value in zip(state._fields, state, strict=True)
+            if isinstance(value, np.ndarray) and (part != "booster" or name not in self.derived)
+        }
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
+    if isinstance(value, tuple):
+        parts = [_writable(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from onlineboost.data.batch import Batch
+from onlineboost.data.page import Page
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 
@@ -18,9 +17,8 @@ class Training:
     >>> from onlineboost.readers import open_stream
     >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> training = Training(OnlineBBM(n_estimators=5), Linear())
-    >>> stream = open_stream(rows)
-    >>> for batch in stream:
-    ...     training.learn(batch, stream)
+    >>> for page in open_stream(rows):
+    ...     training.learn(page)
     >>> training.curve.examples, training.curve.mistakes
     (200, 3.0)
     """
@@ -31,12 +29,12 @@ class Training:
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0  # features of all examples
 
-    def learn(self, batch: Batch, stream: Any) -> None:
-        """Score the batch, then learn it."""
+    def learn(self, page: Page) -> None:
+        """Score the page, then learn it."""
+        batch = page.batch
         for model, curve in ((self.model, self.curve), (self.base, self.base_curve)):
             if model is not None:
-                scores = model.learn_batch(batch, stream)
-                curve.update((scores >= 0) != (batch.y > 0), batch.weight)
+                curve.update(page.target.mistakes(model.learn(page), batch.y), batch.weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     @property

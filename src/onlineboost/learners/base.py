@@ -1,4 +1,4 @@
-"""A weak learner: what the user names, a classifier by itself, and the maker of a committee of N of its kind."""
+"""Weak learners: each is a classifier by itself, and makes committees of N of its kind."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats
 from onlineboost.engine.heads import new_head
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import CompiledMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier
-from onlineboost.transforms.chain import Transform
+from onlineboost.registry import LEARNERS, Entry, Option
+from onlineboost.transforms.chain import Transforms
 
 
 class AloneState(NamedTuple):
@@ -41,11 +42,15 @@ class Learner(OnlineClassifier):
 
     ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
 
-    A fourth, ``forget=forget``, is needed if single learners shall forget when the stream changes (``Adaptive``).
+    A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
+    With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
     """
 
     prefers: ClassVar[Literal["weight", "sample"]]
     """How the learner would rather be told how much an example matters."""
+
+    linear: ClassVar[bool] = False
+    """Whether it weighs features one by one: it gains little from boosting, and a feature's number is an address."""
 
     strength: ClassVar[str] = "mean weight times largest magnitude"
     """What the numbers of ``strengths`` are."""
@@ -58,6 +63,8 @@ class Learner(OnlineClassifier):
         predict: Callable[..., None],
         learn: Callable[..., None],
         forget: Callable[..., None] | None = None,
+        name: str = "",
+        options: tuple[Option, ...] = (),
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
@@ -66,6 +73,8 @@ class Learner(OnlineClassifier):
         dispatch.register(dispatch.learn, state, learn)
         if forget is not None:
             dispatch.register(dispatch.forget, state, forget)
+        if name:
+            LEARNERS.add(Entry(name, cls, cls.__name__, options))
 
     @abstractmethod
     def committee(self, n_learners: int, n_features: int) -> Any:
@@ -83,32 +92,29 @@ class Learner(OnlineClassifier):
         """How many features the learners have met; None if they do not know."""
         return None
 
-    def name_features(self, views: tuple[Transform, ...], names: Mapping[int, str]) -> None:
-        """What features are called, as soon as that is known, for views that ask for it."""
+    def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
+        """What features are called, as soon as that is known, for transforms that need it."""
 
-    def not_met(self, views: tuple[Transform, ...]) -> list[str]:
+    def unmet_columns(self, transforms: Transforms) -> list[str]:
         """Columns that parameters name and of which no feature is known so far."""
         return []
 
-    @property
-    def longest_row(self) -> int | None:
-        """How many features a row may have at most; None for any number."""
+    def max_row_features(self) -> int | None:
+        """How many features a row may have; None for any number."""
         return None
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         """Whether the first learners of a committee are as if the others were not there, to the last bit."""
         return False
 
-    def views(self, n_features: int) -> tuple[Transform, ...]:
-        """The states of what examples pass, one after the other, before the committee sees them."""
+    def transforms(self, n_features: int) -> Transforms:
+        """The states of the transforms that rows pass before the committee sees them."""
         return ()
 
-    def _assemble(self, n_features: int, seed: int | None = None) -> Machine:
+    def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
-        committee = self.committee(1, n_features)
-        kernels = (vote, round)
-        parts = settings, committee, AloneState(1), kernels, new_head("vote", 1), new_record(1)
-        return Machine(*parts, compiled=True, views=self.views(n_features))
+        states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
+        return CompiledMachine(settings, self, *states, transforms=self.transforms(n_features))
 
-    def _member(self) -> Learner:
+    def base_learner(self) -> Learner:
         return self

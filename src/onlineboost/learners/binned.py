@@ -22,5 +22,5 @@ class Binned:
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True
 
-    def views(self, n_features: int) -> tuple[BinsState]:
+    def transforms(self, n_features: int) -> tuple[BinsState]:
         return (new_bins(n_features, check_bins(self.bins, self.max_slots, n_features, 1), int(self.bins)),)

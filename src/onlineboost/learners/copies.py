@@ -49,14 +49,14 @@ class Copies(Parameters):
         """Weights where the learner takes them."""
         return "weight" if _kind(self.estimator).takes_weights(self.estimator) else "sample"
 
-    def committee(self, n_learners: int, hard: bool, sample: bool) -> Committee:
+    def committee(self, n_learners: int, n_features: int, hard: bool, sample: bool) -> Committee:
         kind = _kind(self.estimator)
         if not sample and not kind.takes_weights(self.estimator):
             expected = f"'sample' or 'auto', since {type(self.estimator).__name__} takes no weights when it learns"
             raise ParameterError("delivery", "weight", expected)
         if not hard and not kind.gives_scores(self.estimator):
             raise ParameterError("votes", "real", f"'hard', since {type(self.estimator).__name__} gives labels only")
-        members = [_clone(self.estimator) for _ in range(n_learners)]
+        members = [kind.new_member(self.estimator, n_features) for _ in range(n_learners)]
         return Committee(kind, members, sample, weighted=kind.takes_weights(self.estimator))
 
 
@@ -69,35 +69,32 @@ class Committee:
         self.sample = sample
         self.weighted = weighted
         self.started = [False] * len(members)
-        self.labels = Binary()
 
-    def rows(self, source: Dense | Sparse, labels: Binary) -> Iterator[Any]:
-        """The rows of an array as the members want them."""
-        self.labels = labels
+    def rows(self, source: Dense | Sparse) -> Iterator[Any]:
+        """The rows of a table as the members want them."""
         return (self.kind.from_array(source.table[r : r + 1]) for r in range(source.n_rows))
 
-    def row(self, x: Mapping[Any, Any], columns: Columns, labels: Binary, learning: bool) -> Any:
+    def row(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
         """A dict of features as the members want it."""
-        self.labels = labels
-        return self.kind.from_dict(x, columns, learning)
+        return self.kind.from_dict(x, columns, learning, self.members)
 
-    def predict(self, x: Any, hard: bool) -> Floats:
+    def predict(self, x: Any, hard: bool, target: Binary) -> Floats:
         """Every member's vote; one that cannot tell yet votes 0, and 0 counts as +1."""
         votes = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
             if self.started[i] or self.kind.votes_untaught:
-                votes[i] = self.kind.sign(member, x, self.labels) if hard else self.kind.score(member, x, self.labels)
+                votes[i] = self.kind.sign(member, x, target) if hard else self.kind.score(member, x, target)
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
-    def learn(self, x: Any, y: float, p: Floats) -> None:
-        label = self.labels.decode(y)
+    def learn(self, x: Any, y: float, p: Floats, target: Binary) -> None:
+        label = target.decode_one(y)
         for i, member in enumerate(self.members):
             # A sampled example is shown without a weight, or several times over: at once, if the learner can.
             once = self.weighted and (p[i] > 1 or not self.sample)
             times, weight = (int(p[i] > 0), float(p[i])) if once else (int(p[i]), None)
             for _ in range(times):
                 first, self.started[i] = not self.started[i], True
-                self.kind.learn(member, x, label, weight, self.labels, first)
+                self.kind.learn(member, x, label, weight, target, first)
 
 
 class Kind(Protocol):
@@ -105,25 +102,30 @@ class Kind(Protocol):
 
     votes_untaught: bool  # whether it can be asked before it was taught
 
+    def new_member(self, estimator: Any, n_features: int) -> Any: ...
+
     def takes_weights(self, estimator: Any) -> bool: ...
 
     def gives_scores(self, estimator: Any) -> bool: ...
 
     def from_array(self, row: Any) -> Any: ...
 
-    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any: ...
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any: ...
 
-    def sign(self, member: Any, x: Any, labels: Binary) -> float: ...
+    def sign(self, member: Any, x: Any, target: Binary) -> float: ...
 
-    def score(self, member: Any, x: Any, labels: Binary) -> float: ...
+    def score(self, member: Any, x: Any, target: Binary) -> float: ...
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Binary, first: bool) -> None: ...
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Binary, first: bool) -> None: ...
 
 
 class _River:
     """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts."""
 
     votes_untaught = True
+
+    def new_member(self, estimator: Any, n_features: int) -> Any:
+        return _clone(estimator)
 
     def takes_weights(self, estimator: Any) -> bool:
         return "w" in inspect.signature(estimator.learn_one).parameters
@@ -136,19 +138,21 @@ class _River:
             return dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
         return dict(enumerate(row[0].tolist()))
 
-    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Mapping[Any, Any]:
+    def from_dict(
+        self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]
+    ) -> Mapping[Any, Any]:
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         return x
 
-    def sign(self, member: Any, x: Any, labels: Binary) -> float:
-        return _sign(member.predict_one(x), labels)
+    def sign(self, member: Any, x: Any, target: Binary) -> float:
+        return _sign(member.predict_one(x), target)
 
-    def score(self, member: Any, x: Any, labels: Binary) -> float:
+    def score(self, member: Any, x: Any, target: Binary) -> float:
         shares = member.predict_proba_one(x)
-        return float(2 * shares.get(labels.positive, 0.0) - 1) if shares else 0.0
+        return float(2 * shares.get(target.positive, 0.0) - 1) if shares else 0.0
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Binary, first: bool) -> None:
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Binary, first: bool) -> None:
         member.learn_one(x, label, **({} if weight is None else {"w": weight}))
 
 
@@ -160,6 +164,9 @@ class _ScikitLearn:
     def __init__(self) -> None:
         self.dtype: Any = np.float64  # of the rows so far: a classifier wants all of one kind
 
+    def new_member(self, estimator: Any, n_features: int) -> Any:
+        return _clone(estimator)
+
     def takes_weights(self, estimator: Any) -> bool:
         return "sample_weight" in inspect.signature(estimator.partial_fit).parameters
 
@@ -170,35 +177,38 @@ class _ScikitLearn:
         self.dtype = row.dtype if row.dtype.kind == "f" else np.float64
         return row
 
-    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any:
         if columns.fixed is None:
             raise DataError(
                 "scikit-learn's classifiers need a fixed number of columns: begin with partial_fit on an array"
             )
         row = np.zeros((1, columns.fixed), self.dtype)
-        for column, value in columns.pairs(x, learning=False):
+        for column, value in columns.locate(x, learning=False).pairs:
             row[0, column] = value
         return row
 
-    def sign(self, member: Any, x: Any, labels: Binary) -> float:
-        return _sign(member.predict(x)[0], labels)
+    def sign(self, member: Any, x: Any, target: Binary) -> float:
+        return _sign(member.predict(x)[0], target)
 
-    def score(self, member: Any, x: Any, labels: Binary) -> float:
+    def score(self, member: Any, x: Any, target: Binary) -> float:
         return float(member.decision_function(x)[0])
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, labels: Binary, first: bool) -> None:
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Binary, first: bool) -> None:
         extra: dict[str, Any] = {} if weight is None else {"sample_weight": np.array([weight])}
         if first and "classes" in inspect.signature(member.partial_fit).parameters:
-            if len(labels.known) < 2:
+            if len(target.known) < 2:
                 raise DataError("scikit-learn's learners must know both labels at the start: partial_fit(classes=...)")
-            extra["classes"] = np.unique(labels.classes)
+            extra["classes"] = np.unique(target.classes)
         member.partial_fit(x, np.array([label]), **extra)
 
 
 class _Ours:
-    """Our own classifiers, reached below their checks: the rows were checked before."""
+    """Our own classifiers, as machines: the rows were checked before."""
 
     votes_untaught = True
+
+    def new_member(self, estimator: OnlineClassifier, n_features: int) -> Machine:
+        return estimator.clone().new_machine(n_features)
 
     def takes_weights(self, estimator: Any) -> bool:
         return True
@@ -210,29 +220,27 @@ class _Ours:
         source = Sparse(row) if hasattr(row, "tocsr") else Dense(row)
         return next(source.batches(np.ones(1), np.ones(1)))
 
-    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Batch:
-        return columns.row(x, learning=learning)
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Batch:
+        found = columns.locate(x, learning=learning)
+        if found.new:
+            for member in members:  # room first, then the names that lead there
+                member.grow(columns.n + len(found.new))
+            columns.add(found.new)
+        return found.row()
 
-    def sign(self, member: OnlineClassifier, x: Batch, labels: Binary) -> float:
-        return self.score(member, x, labels)
+    def sign(self, member: Machine, x: Batch, target: Binary) -> float:
+        return self.score(member, x, target)
 
-    def score(self, member: OnlineClassifier, x: Batch, labels: Binary) -> float:
-        return float(self._machine(member, x).run(x, False)[0])
+    def score(self, member: Machine, x: Batch, target: Binary) -> float:
+        return float(member.run(x, False)[0])
 
-    def learn(
-        self, member: OnlineClassifier, x: Batch, label: Any, weight: float | None, labels: Binary, first: bool
-    ) -> None:
-        sign = np.array([_sign(label, labels)])
-        self._machine(member, x).run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
-
-    def _machine(self, member: OnlineClassifier, x: Batch) -> Machine:
-        machine = member._machine = member._machine or member._new_machine(0)
-        machine.grow(int(x.indices.max()) + 1 if x.indices.size else 0)
-        return machine
+    def learn(self, member: Machine, x: Batch, label: Any, weight: float | None, target: Binary, first: bool) -> None:
+        sign = np.array([_sign(label, target)])
+        member.run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
 
 
-def _sign(label: Any, labels: Binary) -> float:
-    return 0.0 if label is None else 1.0 if label == labels.positive else -1.0
+def _sign(label: Any, target: Binary) -> float:
+    return 0.0 if label is None else 1.0 if label == target.positive else -1.0
 
 
 def _kind(estimator: Any) -> Kind:
@@ -241,7 +249,7 @@ def _kind(estimator: Any) -> Kind:
     if any(kind.__name__ in ("Regressor", "RegressorMixin") for kind in type(estimator).__mro__):
         raise ParameterError("estimator", estimator, "a classifier, not a regressor")
     if isinstance(estimator, OnlineClassifier):
-        if not estimator._assemble(0).compiled:
+        if estimator.new_machine(0).arrays() is None:
             raise ParameterError("estimator", estimator, "a booster of compiled learners, or a single learner")
         return _Ours()
     if hasattr(estimator, "learn_one") and hasattr(estimator, "predict_one"):

@@ -19,8 +19,11 @@ from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
-from onlineboost.transforms.chain import Transform
+from onlineboost.registry import Option
+from onlineboost.transforms.bins import BINS
+from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.crosses import (
+    CROSSES,
     MOST_CROSSED,
     CrossesState,
     check_crosses,
@@ -29,13 +32,27 @@ from onlineboost.transforms.crosses import (
     n_products,
     n_shown,
     name_columns,
-    new_features,
+    new_crosses,
 )
-from onlineboost.transforms.standardize import new_state
+from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
+
+_OPTIONS = (
+    Option("loss", "Loss that a step reduces.", choices=("squared", "logistic")),
+    Option("learning_rate", "Size of a step.", float, tried=(0.1, 0.5, 2.0)),
+)
 
 
 @dataclass(eq=False, repr=False)
-class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, learn=learn, forget=forget):
+class Linear(
+    Learner,
+    name="linear",
+    options=(*_OPTIONS, STANDARDIZE, BINS, *CROSSES),
+    state=LinearState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+):
     """A linear classifier, the default weak learner: Vowpal Wabbit's, to the last digit.
 
     Parameters
@@ -63,6 +80,7 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    linear: ClassVar[bool] = True
 
     loss: Literal["squared", "logistic"] = "squared"
     _: KW_ONLY
@@ -105,23 +123,22 @@ class Linear(Learner, state=LinearState, workspace=workspace, predict=predict, l
     def n_seen(self, committee: LinearState) -> int | None:
         return int(np.count_nonzero(committee.scale[1:]))
 
-    def views(self, n_features: int) -> tuple[Transform, ...]:
-        scaled: tuple[Transform, ...] = (new_state(n_features),) if self.standardize else ()
+    def transforms(self, n_features: int) -> Transforms:
+        scaled: Transforms = (new_standardize(n_features),) if self.standardize else ()
         if not self.bins and not n_products(self.crosses, self.bits):
             return scaled
-        return (*scaled, new_features(n_features, int(self.bins), self.crosses, int(self.bits)))
+        return (*scaled, new_crosses(n_features, int(self.bins), self.crosses, int(self.bits)))
 
-    def name_features(self, views: tuple[Transform, ...], names: Mapping[int, str]) -> None:
-        for view in views:
-            if isinstance(view, CrossesState):
-                name_columns(view, self.crosses, names)
+    def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
+        for transform in transforms:
+            if isinstance(transform, CrossesState):
+                name_columns(transform, self.crosses, names)
 
-    def not_met(self, views: tuple[Transform, ...]) -> list[str]:
-        found = (columns_not_met(view, self.crosses) for view in views if isinstance(view, CrossesState))
+    def unmet_columns(self, transforms: Transforms) -> list[str]:
+        found = (columns_not_met(state, self.crosses) for state in transforms if isinstance(state, CrossesState))
         return [name for names in found for name in names]
 
-    @property
-    def longest_row(self) -> int | None:
+    def max_row_features(self) -> int | None:
         return MOST_CROSSED if every_pair(self.crosses) else None
 
     def _shown(self, n_features: int) -> int:

@@ -14,7 +14,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import read_codes, remember
 from onlineboost.parameters import check_between
-from onlineboost.transforms.bins import check_bins
+from onlineboost.transforms.bins import BINS, check_bins
 
 _AT_ONCE = 8  # so many ratios are multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
 
@@ -103,7 +103,15 @@ def forget(state: NaiveBayesState, i: int) -> None:
 
 @dataclass(eq=False, repr=False)
 class NaiveBayes(
-    Binned, Learner, state=NaiveBayesState, workspace=workspace, predict=predict, learn=learn, forget=forget
+    Binned,
+    Learner,
+    name="naive-bayes",
+    options=(BINS,),
+    state=NaiveBayesState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
 ):
     """How often each label came with each value, multiplied as if features were independent.
 

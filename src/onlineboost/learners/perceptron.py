@@ -11,7 +11,8 @@ from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.transforms.standardize import StandardizeState, new_state
+from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 
 class PerceptronState(NamedTuple):
@@ -70,7 +71,16 @@ def _within(x: float) -> np.float32:
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=predict, learn=learn, forget=forget):
+class Perceptron(
+    Learner,
+    name="perceptron",
+    options=(STANDARDIZE,),
+    state=PerceptronState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+):
     """A linear classifier that moves by the example if it was wrong: nothing to tune, and the cheapest there is.
 
     It does not feel the scale of weights: under Online BBM and AdaBoost.OL copies differ by what they are given to see.
@@ -91,6 +101,7 @@ class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=pr
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # by weights alone, copies would never differ
+    linear: ClassVar[bool] = True
 
     _: KW_ONLY
     standardize: bool = False
@@ -109,5 +120,5 @@ class Perceptron(Learner, state=PerceptronState, workspace=workspace, predict=pr
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True
 
-    def views(self, n_features: int) -> tuple[StandardizeState, ...]:
-        return (new_state(n_features),) if self.standardize else ()
+    def transforms(self, n_features: int) -> Transforms:
+        return (new_standardize(n_features),) if self.standardize else ()

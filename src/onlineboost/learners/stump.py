@@ -14,7 +14,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import best_split, read_codes, remember, some_slots
 from onlineboost.parameters import check_count, check_share
-from onlineboost.transforms.bins import check_bins
+from onlineboost.transforms.bins import BINS, check_bins
 
 
 class StumpState(NamedTuple):
@@ -103,7 +103,17 @@ def _choose(state: StumpState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class Stump(Binned, Learner, state=StumpState, workspace=workspace, predict=predict, learn=learn, forget=forget):
+class Stump(
+    Binned,
+    Learner,
+    name="stump",
+    options=(BINS,),
+    state=StumpState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+):
     """One split, by the feature and the threshold that are best so far; looked for again every few examples.
 
     Parameters

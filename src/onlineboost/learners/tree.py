@@ -16,13 +16,27 @@ from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import new_histograms, some_slots
 from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
-from onlineboost.transforms.bins import check_bins
+from onlineboost.registry import Option
+from onlineboost.transforms.bins import BINS, check_bins
 
 _MOST_NODES = (1 << 16) - 1
 
 
+MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
+
+
 @dataclass(eq=False, repr=False)
-class Tree(Binned, Learner, state=TreeState, workspace=workspace, predict=predict, learn=learn, forget=forget):
+class Tree(
+    Binned,
+    Learner,
+    name="tree",
+    options=(MAX_DEPTH, BINS),
+    state=TreeState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+):
     """A decision tree that splits as soon as the stream justifies it: the weak learner that gains most from boosting.
 
     Parameters

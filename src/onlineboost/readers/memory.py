@@ -69,7 +69,7 @@ def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[
             stop = start + orders.batch_size
             rows = slice(start, stop)
             part = batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
-            yield Page(part, [], labels, orders.schema, 0, 0, [])
+            yield Page(part, [], labels, orders.schema)
 
 
 def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:

@@ -62,7 +62,7 @@ class Pager:
             rows.weight[:n].copy(),
         )
         names = self._new_names()
-        skipped, problems, self.skipped, self.problems = self.skipped, self.problems, 0, []
+        skipped, problems, self.skipped, self.problems = self.skipped, tuple(self.problems), 0, []
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
         return Page(batch, names, copy.copy(self.labels), self.schema, position, skipped, problems)
 

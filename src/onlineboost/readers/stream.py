@@ -1,4 +1,4 @@
-"""``open_stream``: whatever holds examples, as an iterator of batches."""
+"""``open_stream``: whatever holds examples, as an iterator of pages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
-from onlineboost.data.batch import Batch
-from onlineboost.data.page import Page
+from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError, ParameterError
@@ -19,46 +18,33 @@ from onlineboost.readers import arrow, files, formats, memory
 from onlineboost.readers.pages import MOST_PROBLEMS, Orders
 from onlineboost.readers.text import Layout, TextReader
 
-MOST_NAMES = 1 << 18
 _AHEAD = 4  # pages read before they are asked for
 
 
-class Stream(Iterator[Batch]):
-    """Batches of a stream, and what is known after the last of them.
+class Stream(Pages):
+    """An iterator of pages, and how far it has come.
 
     Attributes
     ----------
-    schema : how columns and labels are understood
-    labels : the labels met so far
-    names : names of features by number, as far as met, at most 262,144
     rows, skipped : records read and refused; ``problems`` tells the first hundred refusals
     position, size : bytes read and to be read (None if unknown), for a progress bar
     """
 
-    def __init__(self, pages: Iterator[Page], schema: Schema, labels: Binary, size: int | None, ahead: bool) -> None:
-        self.schema, self.labels, self.size = schema, labels, size
-        self.names: dict[int, str] = {}
+    def __init__(self, pages: Iterator[Page], size: int | None, ahead: bool) -> None:
+        self.size = size
         self.rows = self.skipped = self.position = 0
         self.problems: list[str] = []
-        self._new: list[tuple[int, str]] = []
         self._pages = _Ahead(pages) if ahead else pages
 
-    def __next__(self) -> Batch:
+    def __next__(self) -> Page:
         while True:
             page = next(self._pages)
-            self.labels, self.schema, self.position = page.labels, page.schema, page.position
+            self.position = page.position
             self.skipped += page.skipped
             self.problems += page.problems[: MOST_PROBLEMS - len(self.problems)]
-            self._new += page.names[: MOST_NAMES - len(self.names)]
-            self.names.update(page.names[: MOST_NAMES - len(self.names)])
-            if page.batch.y.size:
-                self.rows += page.batch.y.size
-                return page.batch
-
-    def new_names(self) -> dict[int, str]:
-        """The names that became known since this was last asked."""
-        new, self._new = self._new, []
-        return dict(new)
+            if page.n_rows:
+                self.rows += page.n_rows
+                return page
 
     def close(self) -> None:
         """Stop reading."""
@@ -94,7 +80,7 @@ def open_stream(
     batch_size: int = 1 << 14,
     like: Any = None,
 ) -> Stream:
-    """Examples as batches, in bounded memory.
+    """Examples as pages, in bounded memory: batches with the names and labels that became known with them.
 
     Parameters
     ----------
@@ -118,8 +104,8 @@ def open_stream(
     --------
     >>> import onlineboost
     >>> rows = [{"colour": "red", "size": 3, "label": 1}, {"colour": "blue", "size": 2, "label": 0}]
-    >>> batch = next(open_stream(rows))
-    >>> batch.y.tolist(), batch.values.tolist()
+    >>> page = next(open_stream(rows))
+    >>> page.batch.y.tolist(), page.batch.values.tolist()
     ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(bits, label, weight, _names("drop", drop), _names("categorical", categorical), positive)
@@ -152,7 +138,7 @@ def open_stream(
         pages = memory.array_pages(source, y, sample_weight, orders)
     else:
         pages = memory.dict_pages(source, y, sample_weight, orders)
-    return Stream(pages, schema, known, None, ahead=False)
+    return Stream(pages, None, ahead=False)
 
 
 def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout, checked: bool) -> Stream:
@@ -181,7 +167,7 @@ def _open_files(names: list[str], format: str | None, orders: Orders, layout: La
         pages = _arrow_pages(format, sources, orders)
     else:
         pages = _text_pages(TextReader(format, orders, layout), sources)
-    return Stream(pages, orders.schema, orders.labels, size, ahead=True)
+    return Stream(pages, size, ahead=True)
 
 
 def _check_options(format: str, schema: Schema, layout: Layout) -> None:
@@ -214,11 +200,12 @@ def _arrow_pages(format: str, sources: Iterator[files.Source], orders: Orders) -
 
 
 def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Schema, Binary]:
-    schema = model._columns.schema if model.__sklearn_is_fitted__() else None
+    fitted = model.fitted
+    schema = fitted.columns.schema if fitted is not None else None
     if schema is None:
         raise DataError("the model was not trained on a stream: give it arrays, as in training")
     changes = {name: value for name, value in (("label", label), ("weight", weight)) if value is not None}
-    return schema._replace(**changes), copy.copy(model._labels)
+    return schema._replace(**changes), copy.copy(fitted.target)
 
 
 def _names(parameter: str, given: Any) -> tuple[str, ...]:

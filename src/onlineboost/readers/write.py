@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import Batch
+from onlineboost.data.page import Page
+from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.readers.files import STDIN
 from onlineboost.readers.formats import COMPRESSED, by_name
@@ -17,7 +19,19 @@ from onlineboost.readers.hashing import hash_name
 from onlineboost.storage.atomic import replacing
 
 MOST_COLUMNS = 10_000
-Write = Callable[[Batch, Any], None]
+Write = Callable[[Page], None]
+
+
+class _Told:
+    """What the pages so far have told: the names of all features."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self.schema = Schema()
+
+    def take(self, page: Page) -> None:
+        self.names.update(page.names)
+        self.schema = page.schema
 
 
 @contextmanager
@@ -36,7 +50,13 @@ def open_writer(target: str, stream_again: Callable[[], Any], rereadable: bool) 
     with replacing(path) as temporary, ExitStack() as stack:
         if format in ("vw", "libsvm", "jsonl"):
             file = stack.enter_context(_compressed(temporary, path.suffix))
-            yield lambda batch, stream: file.write(_LINES[format](batch, stream))
+            told = _Told()
+
+            def write(page: Page) -> None:
+                told.take(page)
+                file.write(_LINES[format](page.batch, told))
+
+            yield write
         else:
             yield _table_writer(format, temporary, path.suffix, _columns(target, stream_again, rereadable), stack)
         stack.close()
@@ -166,9 +186,11 @@ def _columns(target: str, stream_again: Callable[[], Any], rereadable: bool) -> 
             f"{target}: a table needs all its columns first, and {STDIN} can be read once: choose .vw or .jsonl"
         )
     with stream_again() as stream:
-        seen = np.zeros(stream.schema.mask + 1, bool)
+        told, seen = _Told(), np.zeros(0, bool)
         weighted = False
-        for batch in stream:
+        for page in stream:
+            told.take(page)
+            batch, seen = page.batch, seen if seen.size else np.zeros(page.schema.mask + 1, bool)
             seen[batch.indices] = True
             weighted = weighted or bool((batch.weight != 1).any())
             if seen.sum() > MOST_COLUMNS:
@@ -177,8 +199,8 @@ def _columns(target: str, stream_again: Callable[[], Any], rereadable: bool) -> 
         numbers = np.flatnonzero(seen).tolist()
         names = []
         for number in numbers:
-            name = stream.names.get(number, "")
-            good = name and name not in ("label", "weight") and hash_name(name, stream.schema.bits) == number
+            name = told.names.get(number, "")
+            good = name and name not in ("label", "weight") and hash_name(name, told.schema.bits) == number
             names.append(name if good else str(number))
     return numbers, names, weighted
 
@@ -195,7 +217,8 @@ def _table_writer(
     )
     writer = stack.enter_context(_open_table(format, path, suffix, schema, stack))
 
-    def write(batch: Batch, stream: Any) -> None:
+    def write(page: Page) -> None:
+        batch = page.batch
         dense = np.zeros((len(numbers), batch.y.size), np.float32)
         first, last = int(batch.indptr[0]), int(batch.indptr[-1])
         rows = np.repeat(np.arange(batch.y.size), np.diff(batch.indptr))

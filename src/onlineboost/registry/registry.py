@@ -23,11 +23,11 @@ T = TypeVar("T", bound=Named)
 
 
 @dataclass(frozen=True)
-class Model:
-    """A booster or a learner under its name on the command line."""
+class Entry:
+    """A booster, a learner or a transform under its name on the command line."""
 
     name: str
-    make: Callable[..., Any]  # the class
+    make: Callable[..., Any]  # the class, or what makes its state
     title: str  # as papers write it
     options: tuple[Option, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters that the name implies
@@ -65,13 +65,18 @@ class Registry(Generic[T]):
         """The entry of this name, from this package or from an entry point."""
         known = self.names()
         if name not in self._entries:
-            for point in entry_points(group=f"onlineboost.{self.kind}s", name=name):
-                point.load()
+            self.load_entry_points(name)
         if name not in self._entries:
             near = difflib.get_close_matches(name, known, 1)
             meant = f"; did you mean {near[0]!r}?" if near else ""
             raise ParameterError(self.kind, name, f"one of {', '.join(known)}{meant}")
         return self._entries[name]
+
+    def load_entry_points(self, *names: str) -> None:
+        """Import what other packages announce under these names, or under any."""
+        for point in entry_points(group=f"onlineboost.{self.kind}s"):
+            if not names or point.name in names:
+                point.load()
 
 
 def import_modules(package: str, path: Iterable[str]) -> None:

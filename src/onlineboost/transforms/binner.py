@@ -19,9 +19,7 @@ from onlineboost.transforms.crosses import (
     n_products,
     n_shown,
     name_columns,
-    new_features,
-    shown,
-    shown_names,
+    new_crosses,
 )
 
 
@@ -66,7 +64,7 @@ class Binner(Parameters):
         source = check_features(X)
         bins, bits = int(self.bins), int(self.bits)
         n_shown(source.n_features, bins, n_products(self.crosses, bits))
-        state = new_features(source.n_features, bins, self.crosses, bits)
+        state = new_crosses(source.n_features, bins, self.crosses, bits)
         names = source.names or [str(j) for j in range(source.n_features)]
         name_columns(state, self.crosses, dict(enumerate(names)))
         for name in columns_not_met(state, self.crosses):
@@ -97,7 +95,7 @@ class Binner(Parameters):
         """What each column of the matrix stands for; numbers that nothing has are "unused"."""
         if self._state is None:
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
-        known = shown_names(self._state, dict(enumerate(self._names)))
+        known = self._state.output_names(dict(enumerate(self._names)))
         return np.array([known.get(j, f"unused {j}") for j in range(self._width())], object)
 
     def _width(self) -> int:
@@ -114,4 +112,4 @@ class Binner(Parameters):
             wrong = next(j for j, name in enumerate(source.names) if name != self._names[j])
             raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {self._names[wrong]!r}")
         one = np.ones(source.n_rows)
-        return joined([shown(self._state, batch, learning) for batch in source.batches(one, one)])
+        return joined([self._state.apply(batch, learning) for batch in source.batches(one, one)])

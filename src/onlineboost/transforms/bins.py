@@ -20,6 +20,7 @@ from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count
+from onlineboost.registry import TRANSFORMS, Entry, Option
 
 WARM = 128
 
@@ -30,6 +31,32 @@ class BinsState(NamedTuple):
     edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
     zero: Ints32  # [slots] the bin of zero
     counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM; slots in use
+
+    @property
+    def expands(self) -> bool:
+        return False
+
+    def apply(self, batch: Batch, learning: bool) -> Batch:
+        """The rows by the bins that those before them made; in the first rows there are none, and all is left out."""
+        return Batch(*_bin(self, batch, learning), batch.y, batch.weight)
+
+    def grown(self, n_features: int) -> BinsState:
+        """The same with room for more features."""
+        return self if n_features <= len(self.place) else self._replace(place=with_room(self.place, n_features))
+
+    def continued(self, old: BinsState) -> BinsState:
+        return self
+
+    def rows_at_once(self, batch: Batch) -> int:
+        return batch.y.size
+
+    def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
+        """The features of each slot; those that share one are named together."""
+        found: dict[int, str] = {}
+        for f in np.flatnonzero(self.place).tolist():
+            slot, name = int(self.place[f]) - 1, names.get(f, str(f))
+            found[slot] = f"{found[slot]}, {name}" if slot in found else name
+        return found
 
 
 def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: int) -> int:
@@ -61,21 +88,9 @@ def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
     )
 
 
-def grown(state: BinsState, n_features: int) -> BinsState:
-    """The same with room for more features."""
-    if n_features <= len(state.place):
-        return state
-    return state._replace(place=with_room(state.place, n_features))
-
-
 def with_room(array: Ints32, n: int) -> Ints32:
     """The array with zeros behind it, to the next power of two: seldom copied, and its size depends on n alone."""
     return np.pad(array, (0, (1 << (n - 1).bit_length()) - len(array)))
-
-
-def binned(state: BinsState, batch: Batch, learning: bool) -> Batch:
-    """The rows by the bins that those before them made; in the first rows there are none, and nothing is shown."""
-    return Batch(*_bin(state, batch, learning), batch.y, batch.weight)
 
 
 @njit
@@ -169,10 +184,5 @@ def make_bins(state: Any) -> None:
         state.zero[slot] = code(state.edges, slot, f32(0))
 
 
-def slot_names(state: BinsState, names: Mapping[int, str]) -> dict[int, str]:
-    """The features of each slot; those that share one are named together."""
-    found: dict[int, str] = {}
-    for f in np.flatnonzero(state.place).tolist():
-        slot, name = int(state.place[f]) - 1, names.get(f, str(f))
-        found[slot] = f"{found[slot]}, {name}" if slot in found else name
-    return found
+BINS = Option("bins", "Bins per feature, a power of two.", int)
+TRANSFORMS.add(Entry("bins", new_bins, "Bins", (BINS,)))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
 from onlineboost.errors import ParameterError
+from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.transforms.bins import WARM, check_power, code, keep_sample, make_bins, with_room
 
 SLOTS = 4096  # features that can have bins
@@ -37,6 +38,44 @@ class CrossesState(NamedTuple):
     column: Ints32  # [features] which of the columns that are crossed it belongs to, counted from 1, or 0
     crossed: NDArray[np.bool_]  # [columns + 1, columns + 1] whether features of the two are multiplied
     products: int  # numbers that products have, a power of two; 0 if there are none
+
+    @property
+    def expands(self) -> bool:
+        """Whether rows become so long that they should not all be kept."""
+        return self.products > 0
+
+    def apply(self, batch: Batch, learning: bool) -> Batch:
+        """The rows by the bins that those before them made."""
+        return Batch(*_show(self, batch, learning, longest_row(batch)), batch.y, batch.weight)
+
+    def grown(self, n_features: int) -> CrossesState:
+        """The same with room for more features."""
+        if n_features <= len(self.place):
+            return self
+        return self._replace(place=with_room(self.place, n_features), column=with_room(self.column, n_features))
+
+    def continued(self, old: CrossesState) -> CrossesState:
+        """The same, with what the old one was told about the columns of features."""
+        self.column[:] = old.column
+        return self
+
+    def rows_at_once(self, batch: Batch) -> int:
+        """How many rows can be transformed at a time in some tens of megabytes."""
+        longest = longest_row(batch)
+        return max(1, (1 << 22) // (1 + longest * longest // 2)) if self.products else batch.y.size
+
+    def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
+        """What the numbers of transformed features stand for, as far as they were met."""
+        slots, bins = self.zero.size, self.edges.shape[1] + 1
+        found = {}
+        for f in np.flatnonzero(self.place).tolist() if self.counts[slots] == WARM else ():
+            slot = int(self.place[f]) - 1
+            edges = [-np.inf, *self.edges[slot][np.isfinite(self.edges[slot])].tolist(), np.inf]
+            for b in range(len(edges) - 1):
+                number = slot * bins + ((b - int(self.zero[slot])) & (bins - 1))
+                found[number] = f"{names.get(f, str(f))} in ({edges[b]:.6g}, {edges[b + 1]:.6g}]"
+        found |= {slots * bins + self.products + f: name for f, name in names.items()}
+        return found | (_product_names(self, found) if self.products else {})
 
 
 def check_crosses(bins: object, crosses: Any, bits: object) -> None:
@@ -79,7 +118,7 @@ def n_shown(n_features: int, bins: int, products: int) -> int:
     return n
 
 
-def new_features(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:
+def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:
     slots = SLOTS if bins else 0
     columns = crossed_columns(crosses)
     crossed = np.full((len(columns) + 1, len(columns) + 1), every_pair(crosses))
@@ -102,13 +141,6 @@ def new_features(n_features: int, bins: int, crosses: Any, bits: int) -> Crosses
     )
 
 
-def grown(state: CrossesState, n_features: int) -> CrossesState:
-    """The same with room for more features."""
-    if n_features <= len(state.place):
-        return state
-    return state._replace(place=with_room(state.place, n_features), column=with_room(state.column, n_features))
-
-
 def name_columns(state: CrossesState, crosses: Any, names: Mapping[int, str]) -> None:
     """Features of these names belong to columns: "city" to that of this name, as do "city=Rome" and "city^Rome"."""
     columns = [(name, number) for number, name in enumerate(crossed_columns(crosses), 1)]
@@ -123,17 +155,6 @@ def columns_not_met(state: CrossesState, crosses: Any) -> list[str]:
     """Columns that are to be crossed and of which no feature is known."""
     met = set(np.unique(state.column).tolist())
     return [name for number, name in enumerate(crossed_columns(crosses), 1) if number not in met]
-
-
-def shown(state: CrossesState, batch: Batch, learning: bool) -> Batch:
-    """The rows by the bins that those before them made."""
-    return Batch(*_show(state, batch, learning, longest_row(batch)), batch.y, batch.weight)
-
-
-def piece(state: CrossesState, batch: Batch) -> int:
-    """So many rows can be shown at a time in some tens of megabytes."""
-    longest = longest_row(batch)
-    return max(1, (1 << 22) // (1 + longest * longest // 2)) if state.products else batch.y.size
 
 
 @njit
@@ -246,20 +267,6 @@ def _learn(state: CrossesState, batch: Batch, first: int, last: int) -> None:
                 state.place[f] = 0
 
 
-def shown_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
-    """What the numbers stand for that features are shown under, as far as they were met."""
-    slots, bins = state.zero.size, state.edges.shape[1] + 1
-    found = {}
-    for f in np.flatnonzero(state.place).tolist() if state.counts[slots] == WARM else ():
-        slot = int(state.place[f]) - 1
-        edges = [-np.inf, *state.edges[slot][np.isfinite(state.edges[slot])].tolist(), np.inf]
-        for b in range(len(edges) - 1):
-            number = slot * bins + ((b - int(state.zero[slot])) & (bins - 1))
-            found[number] = f"{names.get(f, str(f))} in ({edges[b]:.6g}, {edges[b + 1]:.6g}]"
-    found |= {slots * bins + state.products + f: name for f, name in names.items()}
-    return found | (_product_names(state, found) if state.products else {})
-
-
 def _product_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
     """The pair of features that a product can be; of several the first. Too many features: none are named."""
     if len(names) > MOST_CROSSED or state.products > 1 << 24:
@@ -298,3 +305,22 @@ def _products(state: CrossesState, known: Ints, columns: Ints32) -> tuple[Ints, 
                     at[product], other[product] = a, b
     met = np.flatnonzero(at >= 0)
     return met, at[met], other[met]
+
+
+def _pair_of_columns(text: str) -> tuple[str, str]:
+    first, _, second = (part.strip() for part in text.partition(","))
+    if not first or not second or "," in second:
+        raise ParameterError("--cross", text, "two columns with a comma between them, such as --cross age,city")
+    return first, second
+
+
+CROSSES = (
+    Option("crosses", "Products of all pairs of features.", bool, flag="--crosses"),
+    Option(
+        "cross",
+        "Products of the features of two columns, A,B.",
+        repeated=True,
+        parse=_pair_of_columns,
+    ),
+)
+TRANSFORMS.add(Entry("crosses", new_crosses, "Bins and crosses", CROSSES))

@@ -13,12 +13,14 @@ docs/data.md has the measurements behind the rule.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u32
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.registry import TRANSFORMS, Entry, Option
 
 JOIN, LEAVE, BOUND, WINDOW = 0.75, 0.5, 3.0, 1000.0
 _COUNT, _MEAN, _VARIANCE, _PLACE = 0, 1, 2, 3
@@ -31,24 +33,35 @@ class StandardizeState(NamedTuple):
     centred: Ints32  # [n]: the features that are centred ...
     counts: Ints  # ... how many they are, and how many rows were learnt
 
+    @property
+    def expands(self) -> bool:
+        return False
 
-def new_state(n_features: int) -> StandardizeState:
+    def apply(self, batch: Batch, learning: bool) -> Batch:
+        """The rows by what those before them taught; with ``learning``, rows of positive weight teach the next."""
+        return Batch(*_standardize(self, batch, learning), batch.y, batch.weight)
+
+    def grown(self, n_features: int) -> StandardizeState:
+        """The same with room for more features, which have been zero so far."""
+        more = n_features - len(self.centred)
+        if more <= 0:
+            return self
+        return self._replace(
+            features=np.pad(self.features, ((0, more), (0, 0))), centred=np.pad(self.centred, (0, more))
+        )
+
+    def continued(self, old: StandardizeState) -> StandardizeState:
+        return self
+
+    def rows_at_once(self, batch: Batch) -> int:
+        return batch.y.size
+
+    def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
+        return names
+
+
+def new_standardize(n_features: int) -> StandardizeState:
     return StandardizeState(np.zeros((n_features, 4)), np.zeros(n_features, np.int32), np.zeros(2, np.int64))
-
-
-def grown(state: StandardizeState, n_features: int) -> StandardizeState:
-    """The same with room for more features, which have been zero so far."""
-    more = n_features - len(state.centred)
-    if more <= 0:
-        return state
-    return state._replace(
-        features=np.pad(state.features, ((0, more), (0, 0))), centred=np.pad(state.centred, (0, more))
-    )
-
-
-def standardized(state: StandardizeState, batch: Batch, learning: bool) -> Batch:
-    """The rows by what those before them taught. With ``learning``, each row of positive weight teaches the next."""
-    return Batch(*_standardize(state, batch, learning), batch.y, batch.weight)
 
 
 @njit
@@ -182,3 +195,7 @@ def _larger(array: Any, size: int) -> Any:
     larger = np.zeros(size, array.dtype)
     larger[: array.size] = array
     return larger
+
+
+STANDARDIZE = Option("standardize", "Centring and bounding of features while learning.", bool, default=True)
+TRANSFORMS.add(Entry("standardize", new_standardize, "Standardize", (STANDARDIZE,)))

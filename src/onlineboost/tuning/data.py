@@ -9,18 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.adaptive.adaptive import Adaptive
 from onlineboost.data.arrays import Dense, Sparse, check_features
 from onlineboost.data.batch import Batch, check_batch, cut, joined
+from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError
 from onlineboost.learners.base import Learner
-from onlineboost.learners.linear import Linear
-from onlineboost.learners.perceptron import Perceptron
 from onlineboost.model import OnlineClassifier
 from onlineboost.readers import Stream
-from onlineboost.transforms import chain as views
+from onlineboost.transforms.chain import Transforms, transformed
 from onlineboost.transforms.crosses import CrossesState
 
 ROWS = 1 << 14  # learnt at a time: the lock of Python's threads is held between two of them only
@@ -36,7 +34,7 @@ class Shown(NamedTuple):
 class Data:
     """All rows as one batch. Configurations with the same views share what these show, which is worked out once."""
 
-    def __init__(self, batch: Batch, n_features: int, origin: Told | tuple[Any, Any, Any, Binary]) -> None:
+    def __init__(self, batch: Batch, n_features: int, origin: Page | tuple[Any, Any, Any, Binary]) -> None:
         self.batch, self.n_features = batch, n_features
         self.origin = origin  # where models of any kind can learn the same rows from
         self._shown: dict[Any, Shown] = {}
@@ -62,39 +60,26 @@ class Data:
 
     def shown(self, model: OnlineClassifier) -> Shown | None:
         """What the model's committee sees; None where every model must look for itself."""
-        member = model._member()
-        if not isinstance(member, Learner) or isinstance(model, Adaptive):  # of two machines, with views of their own
+        learner = model.base_learner()
+        if not isinstance(learner, Learner) or not model.one_committee:
             return None
-        states = member.views(self.n_features)
-        if any(isinstance(view, CrossesState) and view.products for view in states):
-            return None  # products of features may be too many to keep
-        compact = isinstance(member, Linear | Perceptron) and not any(isinstance(v, CrossesState) for v in states)
-        key = compact, *((type(view), *(np.shape(array) for array in view)) for view in states)
+        states: Any = learner.transforms(self.n_features)
+        if any(state.expands for state in states):
+            return None  # too much to keep
+        compact = learner.linear and not any(isinstance(state, CrossesState) for state in states)
+        key = compact, *((type(state), *(np.shape(array) for array in state)) for state in states)
         with self._lock:
             if key not in self._shown:
-                batch = self._seen(states)
+                batch = self._transformed(states)
                 self._shown[key] = _renumbered(batch, self.n_features) if compact else Shown(batch, self.n_features)
             return self._shown[key]
 
-    def _seen(self, states: tuple[views.Transform, ...]) -> Batch:
+    def _transformed(self, states: Transforms) -> Batch:
         if not states:
             return self.batch
-        parts = []
-        for part in pieces(self.batch, 0, self.rows):
-            for view in states:
-                part = views.seen(view, part, learning=True)
-            parts.append(part)
-        return joined(parts)
-
-
-class Told:
-    """What a stream tells of its batches beside them; there is nothing new after the first."""
-
-    def __init__(self, schema: Schema, labels: Binary, names: dict[int, str]) -> None:
-        self.schema, self.labels, self.names = schema, labels, names
-
-    def new_names(self) -> dict[int, str]:
-        return self.names
+        return joined(
+            [p for part in pieces(self.batch, 0, self.rows) for p in transformed(part, states, learning=True)]
+        )
 
 
 def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
@@ -108,7 +93,7 @@ def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Bat
     if isinstance(X, Stream) or (isinstance(X, list | tuple) and X and all(isinstance(part, Batch) for part in X)):
         if y is not None or sample_weight is not None:
             raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
-        return _of_batches(X, notice)
+        return _of_pages(X, notice)
     if y is None:
         raise DataError("y is missing: expected one label per row of X")
     source = check_features(X)
@@ -121,22 +106,19 @@ def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Bat
     return Data(batch, source.n_features, (rows, np.asarray(y), weight, labels))
 
 
-def _of_batches(X: Any, notice: Callable[[Batch], None] | None) -> Data:
-    batches = []
-    for batch in X:
-        batches.append(_alone(batch))
+def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
+    batches, names, page = [], [], None
+    for page in X:
+        page = page if isinstance(page, Page) else Page(page, [], Binary(-1, 1), Schema())
+        names += page.names
+        batches.append(_alone(page.batch))
         if notice is not None:
-            notice(batch)
-    if not batches:
+            notice(page.batch)
+    if page is None:
         raise DataError("the stream has no rows: there is nothing to learn from")
-    schema = X.schema if isinstance(X, Stream) else Schema()
-    batch = joined(batches)
-    check_batch(batch, schema.mask + 1, learning=True)
-    if isinstance(X, Stream):
-        return Data(batch, schema.mask + 1, Told(schema, X.labels, dict(X.names)))
-    signs = Binary()
-    signs.declare([-1, 1])
-    return Data(batch, schema.mask + 1, Told(schema, signs, {}))
+    batch, n_features = joined(batches), page.schema.mask + 1
+    check_batch(batch, n_features, learning=True)
+    return Data(batch, n_features, page._replace(batch=batch, names=names))
 
 
 def _alone(batch: Batch) -> Batch:

@@ -9,7 +9,6 @@ from typing import Any
 
 from onlineboost.compiled.jit import source_digest
 from onlineboost.model import OnlineClassifier
-from onlineboost.storage import model_file as persist
 from onlineboost.tuning.runs import Outcome
 
 _START = b'{"key": "'
@@ -58,7 +57,7 @@ class Journal:
         self._torn = False
 
     def _key(self, model: OnlineClassifier) -> str:
-        text = json.dumps([source_digest(), self.fingerprint, persist.describe(model)], default=_plain)
+        text = json.dumps([source_digest(), self.fingerprint, model.describe()], default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

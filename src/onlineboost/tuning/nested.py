@@ -19,7 +19,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine.heads import VoteHead
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import CompiledMachine
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
 
@@ -53,23 +53,23 @@ dispatch.register(dispatch.round, NestedBooster, round)
 
 def can_nest(model: OnlineClassifier, n_features: int) -> bool:
     """Whether it holds boosters of fewer learners; the answer must be the booster's own, not that of a stack."""
-    if not isinstance(model, Booster) or not isinstance(model._new_head(1), VoteHead):
+    if not isinstance(model, Booster) or not isinstance(model.new_head(1), VoteHead):
         return False
-    member, n = model._member(), model.n_estimators
+    learner, n = model.base_learner(), model.n_estimators
     # Others are compiled afresh by each process, and the engine knows them by the class of their state.
-    ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, member))
-    if not ours or not isinstance(member, Learner) or not member.separate(n, n_features):
+    ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, learner))
+    if not ours or not isinstance(learner, Learner) or not learner.separate(n, n_features):
         return False
     return type(model.initial_state(n, False, 0)) in dispatch.first.kernels  # type: ignore[attr-defined]
 
 
-def nest(machine: Machine, sizes: list[int]) -> None:
+def nest(machine: CompiledMachine, sizes: list[int]) -> None:
     """From now on the machine also tells what its first learners say."""
     within = np.array(sizes, np.int64)
     machine.booster = NestedBooster(machine.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
 
 
-def run_nested(machine: Machine, batch: Batch) -> tuple[Floats, Floats]:
+def run_nested(machine: CompiledMachine, batch: Batch) -> tuple[Floats, Floats]:
     """Learn the batch; scores of the whole, and, for rows of positive weight, of each size within."""
     rows = int(np.count_nonzero(batch.weight > 0))
     scores, row = np.empty((rows, machine.booster.sizes.size)), np.zeros(1, np.int64)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.boosters.base import _seed
+from onlineboost.boosters.base import seed_of
 from onlineboost.errors import NotFittedError, ParameterError
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
@@ -173,7 +173,7 @@ def _seeded(model: Any) -> OnlineClassifier:
     clone = model.clone()
     given = getattr(clone, "random_state", 0)
     if given is None or isinstance(given, np.random.Generator | np.random.RandomState):
-        clone.set_params(random_state=0 if given is None else _seed(given))
+        clone.set_params(random_state=0 if given is None else seed_of(given))
     return clone
 
 

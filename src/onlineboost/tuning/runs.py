@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Batch, Floats
-from onlineboost.engine.machine import Machine
+from onlineboost.data.page import Page
+from onlineboost.data.target import Binary
+from onlineboost.engine.machine import CompiledMachine
 from onlineboost.model import OnlineClassifier
-from onlineboost.storage import model_file as persist
-from onlineboost.tuning.data import Data, Shown, Told, pieces
+from onlineboost.tuning.data import Data, Shown, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested
 
 
@@ -47,7 +48,7 @@ class Run:
         self.examples = 0
         self.weight, self.seconds = 0.0, 0.0
         self.mistakes = [0.0] * len(models)
-        self._machine: Machine | None = None  # of the largest model
+        self._machine: CompiledMachine | None = None  # of the largest model
 
     def advance(self, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Go on to the example ``stop``; what became of each model."""
@@ -75,9 +76,10 @@ class Run:
         learnt = batch.weight > 0
         self._count(batch._replace(y=batch.y[learnt], weight=batch.weight[learnt]), [*within.T, largest[learnt]])
 
-    def _new_machine(self, n_features: int) -> Machine:
-        machine = self.models[-1]._new_machine(n_features)
-        machine.views = ()  # the rows have passed them
+    def _new_machine(self, n_features: int) -> CompiledMachine:
+        machine = self.models[-1].new_machine(n_features)
+        assert isinstance(machine, CompiledMachine)
+        machine.transforms = ()  # the rows have passed them
         if len(self.models) > 1:
             nest(machine, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
         return machine
@@ -87,8 +89,9 @@ class Run:
         for batch in pieces(data.batch, self.examples, stop):
             start = self.examples
             self.examples += batch.y.size
-            if isinstance(data.origin, Told):
-                scores = model.learn_batch(batch, data.origin)
+            if isinstance(data.origin, Page):
+                names = data.origin.names if start == 0 else []
+                scores = model.learn(data.origin._replace(batch=batch, names=names))
             else:
                 X, y, weight, labels = data.origin
                 part = slice(start, self.examples)
@@ -98,7 +101,7 @@ class Run:
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:
         for k, answers in enumerate(scores):
-            self.mistakes[k] = _sum(self.mistakes[k], ((answers >= 0) != (batch.y > 0)) * batch.weight)
+            self.mistakes[k] = _sum(self.mistakes[k], Binary.mistakes(answers, batch.y) * batch.weight)
         self.weight = _sum(self.weight, batch.weight)
 
 
@@ -137,4 +140,4 @@ def _kind(model: OnlineClassifier, n_features: int) -> str | None:
             return None
     except Exception:  # it will fail, and say why, when its turn comes
         return None
-    return repr(persist.describe(model.clone().set_params(n_estimators=1)))
+    return repr(model.clone().set_params(n_estimators=1).describe())

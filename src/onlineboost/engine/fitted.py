@@ -1,0 +1,169 @@
+"""Fitted: all that a model has learnt, in one bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.batch import Batch, Floats, check_batch, longest_row
+from onlineboost.data.columns import Columns
+from onlineboost.data.page import Page
+from onlineboost.data.schema import Schema
+from onlineboost.data.target import Binary
+from onlineboost.engine.lock import SharedLock
+from onlineboost.engine.machine import Machine
+from onlineboost.errors import DataError, ModelFileError, ParameterError
+from onlineboost.storage.model_file import Part, fill
+
+
+@dataclass
+class Fitted:
+    """What a model has learnt, and the parameters it was made by.
+
+    A model holds one and replaces it as a whole. One thread may learn while others ask: each answer is that of a state
+    between two updates.
+    """
+
+    spec: Any  # a model with the parameters that this was made by; those that are set later do not matter
+    columns: Columns
+    target: Binary
+    machine: Machine
+    lock: SharedLock = field(default_factory=SharedLock)
+
+    # ---- learning
+
+    def learn_table(self, source: Dense | Sparse, y: Floats, weight: Floats) -> Floats:
+        """Learn the rows of a table; the score of each before its label was used."""
+        return self._learn(self.machine.of_table(source, y, weight, self.target))
+
+    def check_page(self, page: Page) -> Binary:
+        """Refuse a page that cannot be learnt, before anything changes; the labels known with it."""
+        if self.columns.schema is None:
+            raise DataError("this model began with arrays or dicts: go on with them, or call fit() to start over")
+        if page.schema.mask + 1 != self.columns.n:
+            raise DataError(f"the stream has {page.schema.bits} bits, the model others: open_stream(..., like=model)")
+        check_batch(page.batch, self.columns.n, learning=True)
+        self.check_rows(lambda: longest_row(page.batch))
+        try:
+            return self.target.merged(page.target)
+        except DataError as problem:
+            raise DataError(f"{problem}: open_stream(..., like=model)") from None
+
+    def learn_page(self, page: Page, target: Binary) -> Floats:
+        """Learn the rows of a page that was checked."""
+        with self.lock.write():
+            self.machine.name_features(self.columns.add_hashed(page.names))
+            self.target = target
+        return self._learn(self.machine.of_batch(page.batch, self.columns.n, target))
+
+    def _learn(self, parts: Any) -> Floats:
+        scores = []
+        for part in parts:
+            with self.lock.write():
+                scores.append(self.machine.run(part, True))
+        return _joined(scores)
+
+    def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
+        """Learn one dict of features."""
+        target = self.target.with_label(label)
+        sign = target.encode_one(label)
+        if isinstance(x, Mapping):
+            self.check_rows(lambda: len(x))
+        with self.lock.write():
+            if self.columns.schema is None:
+                examples = self.machine.of_dict(x, self.columns, target, sign, weight, True)
+                self.machine.run(examples, True)
+            else:
+                batch, names = _hashed_row(x, self.columns.schema, self.machine.needs_names)
+                self.machine.name_features(names)
+                batch = batch._replace(y=np.array([sign]), weight=np.array([weight]))
+                for part in self.machine.of_batch(batch, self.columns.n, target):
+                    self.machine.run(part, True)
+            self.target = target
+
+    # ---- answers
+
+    def score_table(self, source: Dense | Sparse) -> Floats:
+        one = np.ones(source.n_rows)
+        return self._score(self.machine.of_table(source, one, one, self.target))
+
+    def score_batch(self, batch: Batch) -> Floats:
+        check_batch(batch, self.columns.n, learning=False)
+        return self._score(self.machine.of_batch(batch, self.columns.n, self.target))
+
+    def _score(self, parts: Any) -> Floats:
+        scores = []
+        for part in parts:
+            with self.lock.read():
+                scores.append(self.machine.run(part, False))
+        return _joined(scores)
+
+    def score_one(self, x: Mapping[Any, Any]) -> float:
+        if self.columns.schema is not None:
+            return float(self.score_batch(_hashed_row(x, self.columns.schema, False)[0])[0])
+        with self.lock.read():
+            examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
+            return float(self.machine.run(examples, False)[0])
+
+    # ---- checks
+
+    def check_rows(self, longest: Callable[[], int]) -> None:
+        """Refuse rows that are too long for the learner, before anything changes."""
+        most = self.spec.max_row_features()
+        if most is not None and longest() > most:
+            advice = "name pairs of columns, crosses=[(a, b), ...]"
+            raise DataError(f"a row has {longest():,} features, too many to make a feature of each pair: {advice}")
+
+    def check_met(self) -> None:
+        """Arrays have all their columns from the start: those that parameters name must be among them."""
+        for name in self.machine.columns_not_met():
+            raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
+
+    # ---- model files
+
+    def contents(self) -> Part:
+        """What a model file must hold to go on exactly from here."""
+        with self.lock.read():
+            arrays = self.machine.arrays()
+            if arrays is None:
+                expected = "a compiled learner such as Linear; pickle saves the others"
+                raise ParameterError("estimator", self.spec.estimator, expected)
+            facts = {
+                **self.spec.describe(),
+                "seed": self.machine.settings.seed,
+                "target": self.target.describe(),
+                "columns": self.columns.describe(),
+            }
+            return Part(arrays, facts)
+
+    @classmethod
+    def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
+        """What a file holds, for a model that was built from its parameters."""
+        try:
+            columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
+            machine = model.new_machine(columns.fixed or 0, int(part.facts["seed"]))
+            machine.grow(columns.n)
+        except KeyError as problem:
+            raise ModelFileError(path, str(problem.args[0]), "missing") from problem
+        except (TypeError, ValueError) as problem:
+            raise ModelFileError(path, "description", str(problem)) from problem
+        for name, array in machine.arrays().items():
+            fill(path, name, array, part.arrays)
+        return cls(model.clone(), columns, target, machine)
+
+
+def _hashed_row(x: Mapping[Any, Any], schema: Schema, named: bool) -> tuple[Batch, dict[int, str]]:
+    from onlineboost.readers.memory import row_batch
+
+    return row_batch(x, schema, named)
+
+
+def _joined(parts: list[Floats]) -> Floats:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0)

@@ -1,0 +1,102 @@
+"""The machine of learners that are Python objects: those of River, of scikit-learn, or copies of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled import dispatch, draws
+from onlineboost.compiled.jit import njit
+from onlineboost.data.arrays import Dense, Sparse, as_matrix
+from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.data.columns import Columns
+from onlineboost.data.target import Binary
+from onlineboost.engine.heads import Head, probabilities
+from onlineboost.engine.loop import compare
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.record import Record, Settings
+
+_answer, _correct = dispatch.answer, dispatch.correct
+_compared = njit(compare.py_func)  # type: ignore[attr-defined]
+
+_ROWS = 64  # run at a time: nobody waits long for a prediction
+
+
+class ObjectRows(NamedTuple):
+    """Rows as the objects want them, each with its encoded label and weight."""
+
+    rows: list[tuple[Any, float, float]]
+    target: Binary
+
+
+@njit
+def _asked(head: Any, score: float, h: Floats32) -> float:
+    return _answer(head, score, h)  # type: ignore[no-any-return]
+
+
+@njit
+def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) -> None:
+    _correct(head, score, h, y, weight)
+
+
+@dataclass
+class ObjectMachine(Machine):
+    """A committee of Python objects and its booster, whose compiled ``vote`` and ``round`` are called from Python."""
+
+    settings: Settings
+    committee: Any
+    booster: Any
+    kernels: tuple[Callable[..., float], Callable[..., None]]
+    head: Head
+    record: Record
+
+    def run(self, examples: ObjectRows, learning: bool) -> Floats:
+        """The loop of ``loop.py``, in Python."""
+        vote, round = self.kernels
+        settings, record, head = self.settings, self.record, self.head
+        p = np.empty(settings.n_learners)
+        scores = []
+        for x, y, weight in examples.rows:
+            votes = self.committee.predict(x, settings.hard, examples.target)
+            score = vote(self.booster, votes)
+            h = votes.astype(np.float32)
+            scores.append(_asked(head, score, h))
+            if learning and weight > 0:
+                round(self.booster, votes, y, p)
+                p *= weight
+                _compared(record.totals, score, scores[-1], float(h[0]), y, weight)
+                record.edges[:] += p * y * np.clip(votes, -1, 1)
+                record.weights[:] += p
+                if settings.sample:
+                    for i in range(p.size):
+                        p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
+                _corrected(head, scores[-1], h, y, weight)
+                self.committee.learn(x, y, p, examples.target)
+                record.clock[0] += 1
+        return np.array(scores)
+
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[ObjectRows]:
+        rows = zip(self.committee.rows(source), y.tolist(), weight.tolist(), strict=True)
+        while part := list(islice(rows, _ROWS)):
+            yield ObjectRows(part, target)
+
+    def of_batch(self, batch: Batch, n_features: int, target: Binary) -> Iterator[ObjectRows]:
+        return self.of_table(as_matrix(batch, n_features), batch.y, batch.weight, target)
+
+    def of_dict(
+        self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
+    ) -> ObjectRows:
+        return ObjectRows([(self.committee.row(x, columns, learning), y, weight)], target)
+
+    def grow(self, n_features: int) -> None:
+        """Objects grow by themselves."""
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return probabilities(self.head, scores)
+
+    def arrays(self) -> None:
+        return None

@@ -1,0 +1,26 @@
+"""Upgrades of model files: one function for each step from a format to the next.
+
+A change of the format raises ``FORMAT`` and adds the function that brings a file of the format before up to it:
+``UPGRADES[1]`` takes the arrays and facts of format 1 and returns those of format 2. Nothing else knows old formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+FORMAT = 1
+
+Arrays = dict[str, NDArray[Any]]
+Facts = dict[str, Any]
+
+UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {}
+
+
+def upgraded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """The contents of a file of any format as those of today's."""
+    for format in range(facts["format"], FORMAT):
+        arrays, facts = UPGRADES[format](arrays, facts)
+    return arrays, facts
