@@ -1,4 +1,4 @@
-"""What can go wrong, each with the place where it did."""
+"""Errors, each with the place where it happened."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ class ParameterError(ValueError):
         shown = " ".join(repr(value).split())
         super().__init__(f"{name}={shown if len(shown) <= 120 else shown[:117] + '...'}: expected {expected}")
         self.name = name
+
+
+class ConflictError(ValueError):
+    """Settings that do not go together, or one that has no effect here. The message is a whole sentence."""
+
+
+class MissingPackageError(ImportError):
+    """An optional package that is not installed."""
+
+    def __init__(self, what: str, package: str, install: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed: pip install {install}", name=package)
 
 
 class NotFittedError(ValueError, AttributeError):

@@ -14,21 +14,13 @@ from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
+from onlineboost.cli.registered import load_named, with_registered
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 
 # What scripts can rely on.
 WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
-
-app = typer.Typer(
-    name="onlineboost",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def _version(asked: bool) -> None:
@@ -39,10 +31,9 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def about(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Version of onlineboost.")
     ] = False,
 ) -> None:
     """Online boosting: turns weak online learners into a strong one, in one pass over a stream of any length.
@@ -51,13 +42,6 @@ def about(
     """
 
 
-for command in (train, tune, predict, evaluate, inspect, convert):
-    app.command(no_args_is_help=True)(command)
-app.command()(datasets)
-app.command()(reproduce)
-
-
-@app.command()
 def demo(
     export: Annotated[Path | None, typer.Option("--export", help="Only write the data, to this CSV file.")] = None,
 ) -> None:
@@ -80,20 +64,46 @@ def demo(
     run()
 
 
+def build(arguments: list[str]) -> typer.Typer:
+    """All commands. What is typed decides which other packages are asked for their options."""
+    load_named(arguments)
+    app = typer.Typer(
+        name="onlineboost",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(about)
+    for command in (with_registered(train), with_registered(tune, lists=True), predict, evaluate, inspect, convert):
+        app.command(no_args_is_help=True)(command)
+    for command in (datasets, reproduce, demo):
+        app.command()(command)
+    return app
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. A user's mistake becomes one line on standard error and an exit code, never a traceback."""
-    from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
+    from onlineboost.errors import (
+        ConflictError,
+        DataError,
+        MissingPackageError,
+        ModelFileError,
+        NotFittedError,
+        ParameterError,
+    )
 
     arguments = sys.argv[1:] if arguments is None else arguments
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
-        code = app(arguments, prog_name="onlineboost", standalone_mode=True)
+        code = build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
         if code == WRONG_USAGE and "--json" in arguments:
             print('{"error": "the command line is wrong: standard error says how"}')
-    except ParameterError as problem:
+    except (ParameterError, ConflictError, MissingPackageError) as problem:
         code = _complain(problem, arguments, WRONG_USAGE)
     except (DataError, ModelFileError, NotFittedError) as problem:
         code = _complain(problem, arguments, WRONG_DATA)

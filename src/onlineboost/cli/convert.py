@@ -55,10 +55,10 @@ def convert(
         stream_again() as stream,
         Progress("converting", stream.size, quiet) as progress,
     ):
-        for batch in stream:
-            write(batch, stream)
-            examples += batch.y.size
-            progress.update(stream, batch.y.size)
+        for page in stream:
+            write(page)
+            examples += page.n_rows
+            progress.update(stream, page.n_rows)
     say_skipped(stream)
     if not quiet:
         print(f"{examples:,} examples: {target}", file=sys.stderr)

@@ -16,6 +16,7 @@ from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
+from onlineboost.data.target import Binary
 from onlineboost.datasets import load_letter
 from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
@@ -73,7 +74,7 @@ def run(console: Console | None = None) -> None:
             model.clone().fit(X[:100], y[:100])  # compiled before the clock starts
             began = time.perf_counter()
             scores = model.clone().progressive_fit(X, y)
-            results[name] = (scores >= 0) != (y > 0), len(y) / (time.perf_counter() - began)
+            results[name] = Binary.mistakes(scores, y.astype(float)), len(y) / (time.perf_counter() - began)
             progress.advance(task)
     base, speed = results.pop("the base learner alone")
     table = Table(title="Progressive 0-1 error: each example is predicted before it is learnt")

@@ -62,17 +62,17 @@ def measure(
 
     curve, base_curve, confusion, ranking, calibration = Curve(), Curve(), Confusion(), Ranking(), Calibration()
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
-        for batch in stream:
+        for page in stream:
+            batch = page.batch
             if not curve.examples:
                 check_known(model, batch)
-            scores = model.decision_function(batch)
-            curve.update((scores >= 0) != (batch.y > 0), batch.weight)
+            scores = model.decision_function(page)
+            curve.update(page.target.mistakes(scores, batch.y), batch.weight)
             confusion.update(scores, batch.y, batch.weight)
             ranking.update(scores, batch.y, batch.weight)
-            if model.gives_probabilities:
-                calibration.update(model.probabilities(scores), batch.y, batch.weight)
+            calibration.update(model.probabilities(scores), batch.y, batch.weight)
             if base is not None:
-                base_curve.update((base.decision_function(batch) >= 0) != (batch.y > 0), batch.weight)
+                base_curve.update(page.target.mistakes(base.decision_function(page), batch.y), batch.weight)
             progress.update(stream, batch.y.size, f", error {curve.error:.4f}")
     say_skipped(stream)
     if not curve.examples:

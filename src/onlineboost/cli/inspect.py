@@ -34,8 +34,7 @@ def inspect(
 
 
 def describe(loaded: Loaded, top: int) -> dict[str, Any]:
-    model = loaded.model
-    columns = model._columns
+    model, columns = loaded.model, loaded.fitted.columns
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
         "settings": {name: _shown(value) for name, value in model.get_params(deep=False).items()},
@@ -43,12 +42,12 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
         "labels": model.classes_.tolist(),
         "features": {"bits": columns.schema.bits} if columns.schema else {"columns": columns.n},
         "edges": model.edges_.tolist(),
-        "strongest": _strongest(model, top),
-        "strength": getattr(model._check_fitted().maker._member(), "strength", ""),
+        "strongest": _strongest(loaded, top),
+        "strength": getattr(model.base_learner(), "strength", ""),
     }
     if columns.schema:
         facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if value not in (None, ())}
-    if hasattr(model, "alarms_"):
+    if hasattr(model, "alarms_"):  # Adaptive
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     if "curve" in loaded.notes and loaded.notes["curve"]["weight"]:
         facts["progressive_error"] = loaded.notes["curve"]["mistakes"] / loaded.notes["curve"]["weight"]
@@ -61,39 +60,18 @@ def _shown(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
 
 
-def _strongest(model: Any, top: int) -> list[dict[str, Any]]:
-    import numpy as np
-
-    from onlineboost.transforms.chain import names_of_shown
-
-    machine = getattr(model, "estimator_", model)._machine
-    strengths = machine.maker._member().strengths(machine.committee, machine.settings.n_learners)
-    if strengths is None:
-        return []
-    order = np.argsort(-np.abs(strengths), kind="stable")[:top]
-    names = names_of_shown(machine.views, _names(model._columns))
-    return [
-        {"feature": names.get(int(j), str(j)), "number": int(j), "strength": float(strengths[j])}
-        for j in order
-        if strengths[j] != 0
-    ]
-
-
-def _names(columns: Any) -> dict[int, str]:
-    if columns.schema is not None:
-        names: dict[int, str] = columns.hashed
-        return names
-    if columns.headings:
-        return dict(enumerate(columns.headings))
-    if columns.fixed is not None:
-        return {column: str(column) for column in range(columns.fixed)}
-    return {column: str(name) for name, column in columns.names.items()}
+def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
+    fitted: Any = getattr(loaded.model, "estimator_", loaded.model).fitted
+    found = fitted.machine.strengths(fitted.columns.by_number())[:top]
+    return [{"feature": name, "number": number, "strength": strength} for name, number, strength in found]
 
 
 def _print(facts: dict[str, Any]) -> None:
+    from onlineboost.cli.show import shown_labels
+
     print(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
     lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
-    lines.append(("labels", ", ".join(map(str, facts["labels"])) + " (the last is positive)"))
+    lines.append(("labels", shown_labels(facts["labels"])))
     if "reading" in facts:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     else:

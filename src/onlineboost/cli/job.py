@@ -71,7 +71,7 @@ class Job:
         old = {kind: signal.signal(kind, self._stop) for kind in (signal.SIGINT, signal.SIGTERM)}
         try:
             for number in range(start["pass"], self.passes + 1):
-                if training.model.__sklearn_is_fitted__():
+                if training.model.fitted is not None:
                     schema = {"like": training.model}
                 self._pass(training, names, number, start["rows"] if number == start["pass"] else 0, reading | schema)
                 if self.interrupted:
@@ -82,7 +82,7 @@ class Job:
             for kind, handler in old.items():
                 signal.signal(kind, handler)
         self.seconds = time.perf_counter() - compile_seconds() - began
-        if not training.model.__sklearn_is_fitted__():
+        if training.model.fitted is None:
             if self.interrupted:
                 raise KeyboardInterrupt
             raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
@@ -91,7 +91,6 @@ class Job:
 
     def _pass(self, training: Training, names: list[str], number: int, skip: int, options: dict[str, Any]) -> None:
         from onlineboost.cli.show import Progress, say_skipped
-        from onlineboost.data.batch import cut
         from onlineboost.readers import open_stream
 
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
@@ -100,15 +99,15 @@ class Job:
         with open_stream(names, **options) as stream, Progress(what, stream.size, self.quiet) as progress:
             while not self.interrupted:
                 self.waiting = True
-                batch = next(stream, None)
+                page = next(stream, None)
                 self.waiting = False
-                if batch is None:
+                if page is None:
                     break
-                size = batch.y.size
+                size = page.n_rows
                 start = min(max(skip - done, 0), size)
                 while start < size and not self.interrupted:
                     stop = size if self.every is None else min(size, start + self.every - (done + start) % self.every)
-                    training.learn(batch if (start, stop) == (0, size) else cut(batch, start, stop), stream)
+                    training.learn(page.rows(start, stop))
                     start = stop
                     where = [os.path.realpath(name) if name != "-" else name for name in names]
                     self.place = {"files": where, "pass": number, "rows": done + start, "passes": self.passes}
@@ -135,8 +134,6 @@ class Job:
             raise _Stopped
 
     def _save(self, training: Training) -> None:
-        from onlineboost.storage import model_file as persist
-
         assert self.output is not None
         notes = {
             "curve": training.curve.as_json(),
@@ -144,14 +141,14 @@ class Job:
             "entries": training.entries,
             "unfinished": self.place,
         }
-        persist.save(training.model, self.output.expanduser(), training.base, notes)
+        training.model.save(self.output, base=training.base, notes=notes)
 
     def _say_alarms(self, training: Training, progress: Any) -> None:
         """A line whenever the model found that the stream had changed."""
         new, model = _n_alarms(training) - self.alarms, cast(Any, training.model)
         for example, learner in model.alarms_[-new:] if new and not self.quiet else ():
-            who = "the model starts anew" if learner is None else f"learner {learner + 1} forgets"
-            progress.line(f"{example:>12,} more mistakes than before: {who}")
+            who = "the model starts over" if learner is None else f"learner {learner + 1} is reset"
+            progress.line(f"{example:>12,} drift, more mistakes than before: {who}")
         self.alarms += new
 
     def _lines(self, training: Training, progress: Any) -> None:
@@ -209,20 +206,19 @@ def _start(unfinished: dict[str, Any] | None, names: list[str]) -> dict[str, Any
 
 
 def _n_alarms(training: Training) -> int:
-    """Of a model that is adaptive and has begun."""
-    model: Any = training.model
-    return model.n_alarms_ if hasattr(model, "on_drift") and model.__sklearn_is_fitted__() else 0
+    return training.model.n_alarms_ if training.model.fitted is not None else 0
 
 
 def print_summary(result: dict[str, Any]) -> None:
+    from onlineboost.cli.show import shown_labels
+
     if result["interrupted"]:
         kept = f"what was learnt is kept in {result['output']}" if result["output"] else "nothing was kept: -o MODEL"
         more = f"; go on with --resume {result['output']}" if result["output"] else ""
         print(f"\nInterrupted after {result['examples']:,} examples: {kept}{more}\n")
     lines = [("examples", f"{result['examples']:,} ({result['examples'] / max(result['seconds'], 1e-9):,.0f}/s)")]
-    lines.append(("features", f"{result['features']:,}, of which {result['features_per_example']:.1f} per example"))
-    positive = " (the last is positive)" if len(result["labels"]) == 2 else ""
-    lines.append(("labels", ", ".join(str(label) for label in result["labels"]) + positive))
+    lines.append(("features", f"{result['features']:,} ({result['features_per_example']:.1f} non-zero per example)"))
+    lines.append(("labels", shown_labels(result["labels"])))
     lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))

@@ -7,32 +7,33 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onlineboost.data.batch import Batch
+from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import DataError
 from onlineboost.model import OnlineClassifier
 
 
 class Loaded(NamedTuple):
     model: OnlineClassifier
+    fitted: Fitted
     base: OnlineClassifier | None  # the base learner, trained on the same stream
     notes: dict[str, Any]
 
 
 def load(path: Path, streamed: bool = True) -> Loaded:
     """The model, and what the training left beside it."""
-    import onlineboost
-    from onlineboost.storage import model_file as persist
+    from onlineboost.model import load_all
 
     if not path.expanduser().exists():
         raise FileNotFoundError(f"{path}: no such model; onlineboost train FILES -o {path} makes one")
-    model, base, notes = persist.load_all(path, onlineboost.OnlineClassifier.kinds)
-    if streamed and model._columns.schema is None:
+    model, base, notes = load_all(path)
+    if streamed and model.fitted.columns.schema is None:
         raise DataError(f"{path}: this model was trained on arrays or dicts in Python: use it there")
-    return Loaded(model, base, notes or {})
+    return Loaded(model, model.fitted, base, notes or {})
 
 
 def check_known(model: OnlineClassifier, batch: Batch) -> None:
     """Refuse data of which the model knows nothing, and say so if it is little."""
-    known = set(model._columns.hashed)
+    known = set(model.fitted.columns.hashed) if model.fitted is not None else set()
     met = set(batch.indices[batch.indptr[0] : batch.indptr[-1]].tolist())
     if not known or not met:
         return

@@ -26,44 +26,44 @@ class Format(StrEnum):
     ARROW = "arrow"
 
 
-def _option(*names: str, help: str, panel: str = DATA, **more: Any) -> Any:
+def option(*names: str, help: str, panel: str = DATA, **more: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
 FormatOption = Annotated[
-    Format | None, _option("--format", "-f", help="Format of the files. (default: as name or first line tell)")
+    Format | None, option("--format", "-f", help="Format of the files. (default: as name or first line tell)")
 ]
 Label = Annotated[
-    str | None, _option("--label", "-l", help="Column of the label, by name or position. (default: label)")
+    str | None, option("--label", "-l", help="Column of the label, by name or position. (default: label)")
 ]
-Weight = Annotated[str | None, _option("--weight", help="Column of importance weights.")]
-Drop = Annotated[list[str] | None, _option("--drop", help="Column to leave out; can be repeated.")]
+Weight = Annotated[str | None, option("--weight", help="Column of importance weights.")]
+Drop = Annotated[list[str] | None, option("--drop", help="Column to leave out; can be repeated.")]
 Categorical = Annotated[
     list[str] | None,
-    _option("--categorical", help="Column whose numbers are names, such as a zip code; can be repeated."),
+    option("--categorical", help="Column whose numbers are names, such as a zip code; can be repeated."),
 ]
 Positive = Annotated[
     str | None,
-    _option("--positive", help="The positive label; all others are negative. (default: 1, else the second met)"),
+    option("--positive", help="The positive label; all others are negative. (default: 1, else the second met)"),
 ]
-Bits = Annotated[int, _option("--bits", "-b", help="Features are numbered by a hash of this many bits.", min=1, max=30)]
+Bits = Annotated[int, option("--bits", "-b", help="Features are numbered by a hash of this many bits.", min=1, max=30)]
 Header = Annotated[
     bool | None,
-    _option(
+    option(
         "--header/--no-header",
         help="Whether CSV begins with names. (default: if the label is one, or none is a number)",
     ),
 ]
-Separator = Annotated[str | None, _option("--separator", help="Of CSV. (default: as the first line looks)")]
+Separator = Annotated[str | None, option("--separator", help="Of CSV. (default: as the first line looks)")]
 OnErrorOption = Annotated[
-    OnError, _option("--on-error", help="Refuse records that cannot be read, or skip and count them.")
+    OnError, option("--on-error", help="Refuse records that cannot be read, or skip and count them.")
 ]
-Json = Annotated[bool, _option("--json", help="Print the result as JSON.", panel=OUTPUT)]
-Quiet = Annotated[bool, _option("--quiet", "-q", help="Show no progress.", panel=OUTPUT)]
+Json = Annotated[bool, option("--json", help="Print the result as JSON.", panel=OUTPUT)]
+Quiet = Annotated[bool, option("--quiet", "-q", help="Show no progress.", panel=OUTPUT)]
 Plot = Annotated[
     Path | None,
-    _option("--plot", help="Draw error curves and the learners' edges to a .png, .svg or .html file.", panel=OUTPUT),
+    option("--plot", help="Draw error curves and the learners' edges to a .png, .svg or .html file.", panel=OUTPUT),
 ]
 
 

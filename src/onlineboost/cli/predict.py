@@ -44,23 +44,21 @@ def predict(
         check_target(output, [*files, str(model)])
     loaded = load(model)
     options = o.stream_options(format, header, separator) | {"label": label}
-    negative, positive = (loaded.model._labels.decode(sign) for sign in (-1.0, 1.0))
+    target = loaded.fitted.target
     examples = 0
     with (
         open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
         _writer(output, json_output) as write,
         Progress("predicting", stream.size, quiet or output == "-") as progress,
     ):
-        for batch in stream:
+        for page in stream:
             if not examples:
-                check_known(loaded.model, batch)
-            scores = loaded.model.decision_function(batch)
-            columns = {"label": [positive if score >= 0 else negative for score in scores], "score": scores.tolist()}
-            if loaded.model.gives_probabilities:
-                columns["probability"] = loaded.model.probabilities(scores).tolist()
-            write(columns)
-            examples += batch.y.size
-            progress.update(stream, batch.y.size)
+                check_known(loaded.model, page.batch)
+            scores = loaded.model.decision_function(page)
+            labels, probabilities = target.decode(scores).tolist(), loaded.model.probabilities(scores).tolist()
+            write({"label": labels, "score": scores.tolist(), "probability": probabilities})
+            examples += page.n_rows
+            progress.update(stream, page.n_rows)
     if output != "-" and not quiet:
         print(f"{examples:,} answers: {output}", file=sys.stderr)
 

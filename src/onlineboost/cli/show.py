@@ -99,6 +99,15 @@ def say_skipped(stream: Stream) -> None:
         print(f"onlineboost: skipped: ... {stream.skipped:,} records in all", file=sys.stderr)
 
 
+def shown_labels(labels: list[Any]) -> str:
+    """The positive label first.
+
+    >>> shown_labels(["N-Z", "A-M"])
+    'A-M (positive), N-Z'
+    """
+    return f"{labels[1]} (positive), {labels[0]}" if len(labels) == 2 else ", ".join(map(str, labels))
+
+
 def peak_memory() -> int:
     """The most memory that this process has had, in bytes."""
     try:

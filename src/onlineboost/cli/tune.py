@@ -6,7 +6,7 @@ import itertools
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.train import (
+from onlineboost.cli.registered import (
     BOOSTING,
-    LEARNER,
-    RUN,
-    Algorithm,
-    Delivery,
-    Head,
-    LearnerKind,
-    Loss,
-    Votes,
-    booster_of,
-    chosen_options,
-    make_booster,
+    NONE,
+    booster_options,
+    learner_options,
     make_learner,
+    make_model,
+    names_of,
+    registered_options,
+    values_of,
 )
-from onlineboost.cli.train import _in as opt
-from onlineboost.errors import ParameterError
+from onlineboost.cli.train import RUN, chosen_options
+from onlineboost.errors import ConflictError, ParameterError
+from onlineboost.registry import BOOSTERS, LEARNERS, Option
 
 if TYPE_CHECKING:
     from onlineboost.model import OnlineClassifier
@@ -57,50 +54,31 @@ def tune(
     header: o.Header = None,
     separator: o.Separator = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
-    algorithm: Annotated[str, opt(BOOSTING, "--algorithm", "-a", help="How to boost; several: bbm,osboost.")] = "bbm",
-    n: Annotated[str, opt(BOOSTING, "--learners", "-n", help="Numbers of weak learners.")] = "5,11,21,51",
-    gamma: Annotated[
-        str, opt(BOOSTING, "--gamma", help="Edges over guessing, for algorithms that have one.")
-    ] = "0.05,0.1,0.2",
-    delivery: Annotated[
-        Delivery, opt(BOOSTING, "--delivery", help="Weights as importance, or as chances.")
-    ] = Delivery.AUTO,
-    votes: Annotated[Votes, opt(BOOSTING, "--votes", help="Votes of -1 and +1, or real ones.")] = Votes.HARD,
-    head: Annotated[
-        Head, opt(BOOSTING, "--head", help="Answer by the algorithm's vote, or by a stack on it.")
-    ] = Head.VOTE,
-    seed: Annotated[int, opt(BOOSTING, "--seed", help="Of everything random.", min=0)] = 0,
-    learner: Annotated[LearnerKind, opt(LEARNER, "--learner", help="What is boosted.")] = LearnerKind.LINEAR,
-    learning_rate: Annotated[str, opt(LEARNER, "--learning-rate", help="Sizes of a step; linear.")] = "0.1,0.5,2",
-    loss: Annotated[Loss, opt(LEARNER, "--loss", help="What a step makes smaller.")] = Loss.SQUARED,
-    standardize: Annotated[
-        bool, opt(LEARNER, "--standardize/--no-standardize", help="Centre and bound features on the way.")
-    ] = True,
-    bins: Annotated[
-        int | None,
-        opt(LEARNER, "--bins", help="Values that a feature is told apart by. (default: 16; linear: all)"),
-    ] = None,
-    crosses: Annotated[bool, opt(LEARNER, "--crosses", help="A feature of each pair of features; linear.")] = False,
-    cross: Annotated[
-        list[str] | None,
-        opt(LEARNER, "--cross", help="A feature of each pair from two columns, A,B; linear; can be repeated."),
-    ] = None,
-    max_depth: Annotated[str, opt(LEARNER, "--max-depth", help="Of a tree.")] = "2,3,5",
+    seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     halving: Annotated[
-        bool, opt(RUN, "--halving", help="Only the best third goes on after 1/9 of the examples, and after 1/3.")
+        bool,
+        o.option(
+            "--halving",
+            help="Early stopping: only the best third continues after 1/9 of the examples, and after 1/3.",
+            panel=RUN,
+        ),
     ] = False,
     workers: Annotated[
-        int | None, opt(RUN, "--workers", "-j", help="How many work at a time. (default: one per core)", min=1)
+        int | None, o.option("--workers", "-j", help="Number of workers. (default: one per core)", panel=RUN, min=1)
     ] = None,
-    engine: Annotated[EngineName, opt(RUN, "--engine", help="Who works.")] = EngineName.THREADS,
+    engine: Annotated[
+        EngineName, o.option("--engine", help="Engine: threads of this process, or Ray.", panel=RUN)
+    ] = EngineName.THREADS,
     address: Annotated[
-        str | None, opt(RUN, "--address", help="Of a Ray cluster. (default: one on this machine)")
+        str | None, o.option("--address", help="Address of a Ray cluster. (default: one on this machine)", panel=RUN)
     ] = None,
     journal: Annotated[
-        Path | None, opt(RUN, "--journal", help="Keep each result here at once; what is there is not run again.")
+        Path | None,
+        o.option("--journal", help="File of results: each is added at once, and not computed again.", panel=RUN),
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
+    **registered: Any,
 ) -> None:
     """Try many settings, each in one pass, and say which makes the fewest mistakes.
 
@@ -119,7 +97,7 @@ def tune(
     from onlineboost.tuning import race
 
     quiet = quiet or json_output
-    entries = list(_entries(context.params, chosen_options(context)))
+    entries = list(_entries(registered, seed))
     _check_journal(journal)
     reading = o.stream_options(format, header, separator, on_error)
     schema = o.schema_options(label, weight, drop, categorical, positive, bits)
@@ -157,48 +135,29 @@ class Entry(NamedTuple):
     options: dict[str, Any]
 
 
-def _entries(given: dict[str, Any], chosen: set[str]) -> Iterator[Entry]:
+def _entries(given: dict[str, Any], seed: int) -> Iterator[Entry]:
     """Every combination of the lists, as far as algorithm and learner have use for them."""
-    algorithms = [_algorithm(name) for name in _list("--algorithm", given["algorithm"], str)]
-    boosts = [name for name in algorithms if name != Algorithm.NONE]
-    has_gamma = {name for name in boosts if "gamma" in booster_of(name)._defaults()}
-    if "gamma" in chosen and not has_gamma:
-        raise ParameterError("--gamma", given["gamma"], f"nothing: {given['algorithm']} has no such choice")
-    if "n" in chosen and not boosts:
-        raise ParameterError("--learners", given["n"], "nothing with --algorithm none, which does not boost")
-    by_learner = {LearnerKind.LINEAR: ("learning_rate", float), LearnerKind.TREE: ("max_depth", int)}
-    varied, kind = by_learner.get(given["learner"], (None, float))
-    for name in algorithms:
-        lists = {"algorithm": [name]}
-        if name in boosts:
-            lists["n"] = _list("--learners", given["n"], int)
-        if name in has_gamma:
-            lists["gamma"] = _list("--gamma", given["gamma"], float)
-        if varied is not None:
-            lists[varied] = _list(f"--{varied.replace('_', '-')}", given[varied], kind)
+    algorithms = names_of(given["algorithm"], [*BOOSTERS.names(), NONE])
+    learner = LEARNERS.find(given["learner"].value)
+    known = {name: BOOSTERS.find(name).options if name != NONE else () for name in algorithms}
+    for parameter, option in booster_options().items():
+        if given[parameter] is not None and not any(option in options for options in known.values()):
+            raise ConflictError(f"{option.flags[0]} does not apply to {given['algorithm']}.")
+    for name, options in known.items():
+        mine = {option.parameter: option for option in (*options, *learner.options)}
+        lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
+        fixed = {key: given[key] for key in mine.keys() - lists.keys()}
+        # What the learner has no use for is a mistake; what other algorithms of the list have use for is none.
+        fixed |= {key: given[key] for key in learner_options().keys() - mine.keys()}
         for values in itertools.product(*lists.values()):
-            options = dict(zip(lists, values, strict=True))
-            settings = {**given, "n": None, "gamma": None, **options}
-            # What other algorithms of the list have use for is no mistake here.
-            mine = (chosen - {"n", "gamma"}) | options.keys()
-            model = make_booster(name, make_learner(given["learner"], mine, settings), settings, mine)
-            yield Entry(model, options)
+            chosen = dict(zip(lists, values, strict=True))
+            settings = fixed | chosen
+            model = make_model(name, make_learner(learner.name, settings), settings, seed)
+            yield Entry(model, {"algorithm": name, **chosen})
 
 
-def _algorithm(name: str) -> Algorithm:
-    if name not in list(Algorithm):
-        raise ParameterError("--algorithm", name, f"some of {', '.join(Algorithm)}")
-    return Algorithm(name)
-
-
-def _list(name: str, text: str, kind: Callable[[str], Any]) -> list[Any]:
-    """The values between the commas; one that is there twice is tried once."""
-    try:
-        values = list(dict.fromkeys(kind(part.strip()) for part in text.split(",")))
-    except ValueError:
-        what = {int: "whole numbers", float: "numbers"}[kind]  # type: ignore[index]
-        raise ParameterError(name, text, f"{what} with commas between them") from None
-    return values
+def _tried(option: Option, text: str | None) -> list[Any]:
+    return list(option.tried) if text is None else values_of(option, text)
 
 
 def _check_journal(journal: Path | None) -> None:
@@ -223,14 +182,14 @@ def _read(files: list[str], options: dict[str, Any], quiet: bool) -> Any:
     return data
 
 
-_NOT_OF_TRAIN = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet"}
-_LISTS = {"algorithm", "n", "gamma", "learning_rate", "max_depth"}
+_NOT_OF_TRAIN = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet", "algorithm"}
 
 
 def _command(context: typer.Context, options: dict[str, Any]) -> str:
     """The command that trains a model with these options, and with all else that was given here."""
     words = ["onlineboost", "train", *context.params["files"]]
-    others = chosen_options(context) - _NOT_OF_TRAIN - _LISTS
+    lists = {name for name, option in registered_options().items() if option.tried}
+    others = chosen_options(context) - _NOT_OF_TRAIN - lists
     values = {name: context.params[name] for name in others} | options
     for parameter in context.command.params:
         if parameter.name in values:

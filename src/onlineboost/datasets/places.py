@@ -67,7 +67,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
     from onlineboost.readers import open_stream
 
     path = find(name, data, download=download)
-    batch = joined(list(open_stream(path, format="libsvm", batch_size=1 << 16)))
+    batch = joined([page.batch for page in open_stream(path, format="libsvm", batch_size=1 << 16)])
     y = batch.y.astype(np.int64)
     file = get(name).file
     assert file is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import njit
@@ -75,6 +75,11 @@ class Learner(OnlineClassifier):
             dispatch.register(dispatch.forget, state, forget)
         if name:
             LEARNERS.add(Entry(name, cls, cls.__name__, options))
+
+    @classmethod
+    def from_options(cls, **given: Any) -> Self:
+        """A learner by the options that were typed on the command line."""
+        return cls(**given)
 
     @abstractmethod
     def committee(self, n_learners: int, n_features: int) -> Any:

@@ -10,12 +10,12 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.errors import ParameterError
+from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
@@ -90,6 +90,16 @@ class Linear(
     bins: int = 0
     crosses: bool | Sequence[tuple[str | int, str | int]] = False
     bits: int = 18
+
+    @classmethod
+    def from_options(cls, **given: Any) -> Self:
+        """Unless said otherwise, features are standardised, except where bins make scales meaningless."""
+        pairs = given.pop("cross", None)
+        if pairs and given.get("crosses"):
+            raise ConflictError("--cross has no effect with --crosses, which takes all pairs.")
+        if pairs:
+            given["crosses"] = pairs
+        return cls(**{"standardize": not given.get("bins"), **given})
 
     def committee(self, n_learners: int, n_features: int) -> LinearState:
         check_one_of("loss", self.loss, ("squared", "logistic"))

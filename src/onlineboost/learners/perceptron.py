@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -105,6 +105,10 @@ class Perceptron(
 
     _: KW_ONLY
     standardize: bool = False
+
+    @classmethod
+    def from_options(cls, **given: Any) -> Self:
+        return cls(**{"standardize": True, **given})
 
     def committee(self, n_learners: int, n_features: int) -> PerceptronState:
         if not isinstance(self.standardize, bool | np.bool_):

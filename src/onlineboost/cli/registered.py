@@ -1,0 +1,189 @@
+"""Options of registered boosters and learners, and models made from them."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onlineboost.errors import ConflictError, ParameterError
+from onlineboost.registry import BOOSTERS, LEARNERS, Entry, Option, Registry, merged
+
+if TYPE_CHECKING:
+    from onlineboost.model import OnlineClassifier
+
+BOOSTING, LEARNER = "Boosting", "Weak learner"
+NONE = "none"  # the learner alone, not boosted
+_DEFAULTS = {"algorithm": "safe", "learner": "linear"}
+_NAMED = {"--algorithm": BOOSTERS, "-a": BOOSTERS, "--learner": LEARNERS}
+
+
+def load_named(arguments: list[str]) -> None:
+    """Names that are typed and not known yet may be those of other packages: their options must be known, too."""
+    for place, argument in enumerate(arguments):
+        flag, equals, value = argument.partition("=")
+        if flag in _NAMED and (equals or place + 1 < len(arguments)):
+            registry: Registry[Entry] = _NAMED[flag]
+            for name in (value if equals else arguments[place + 1]).split(","):
+                if name not in registry.names():
+                    registry.load_entry_points(name)
+
+
+def booster_options() -> dict[str, Option]:
+    return merged(entry.options for entry in BOOSTERS)
+
+
+def learner_options() -> dict[str, Option]:
+    return merged(entry.options for entry in LEARNERS)
+
+
+def registered_options() -> dict[str, Option]:
+    return booster_options() | learner_options()
+
+
+def with_registered(command: Callable[..., None], *, lists: bool = False) -> Callable[..., None]:
+    """The command with an option for each that is registered; with ``lists``, several values with commas between."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    at = next(k for k, p in enumerate(parameters) if p.name == "seed")
+    parameters[at:at] = [
+        _name_parameter("algorithm", "Boosting algorithm.", BOOSTING, [*BOOSTERS.names(), NONE], lists),
+        *(_parameter(option, BOOSTING, BOOSTERS, lists) for option in booster_options().values()),
+        _name_parameter("learner", "Weak learner.", LEARNER, LEARNERS.names(), False),
+        *(_parameter(option, LEARNER, LEARNERS, lists) for option in learner_options().values()),
+    ]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def _name_parameter(what: str, help: str, panel: str, names: list[str], several: bool) -> inspect.Parameter:
+    kind, default = _choice(what, names), _DEFAULTS[what]
+    if several:
+        kind, default, help = str, "bbm", f"{help[:-1]}s, with commas between: {', '.join(names)}."
+    short = [flag for flag in _NAMED if len(flag) == 2 and what == "algorithm"]
+    return _declared(what, kind, kind(default), typer.Option(f"--{what}", *short, help=help, rich_help_panel=panel))
+
+
+def _parameter(option: Option, panel: str, registry: Registry[Entry], lists: bool) -> inspect.Parameter:
+    several = lists and bool(option.tried)
+    limits: Any = {"min": option.least, "max": option.most} if not several else {}
+    help = f"{option.help} {_facts(option, registry, several)}"
+    declared = typer.Option(*option.flags, help=help, rich_help_panel=panel, show_default=False, **limits)
+    kind: Any = str if several else _choice(option.parameter, option.choices) if option.choices else option.type
+    return _declared(option.parameter, (list[kind] if option.repeated else kind) | None, None, declared)
+
+
+def _choice(name: str, choices: Iterable[str]) -> Any:
+    make: Any = StrEnum
+    return make(name.title(), {choice: choice for choice in choices})
+
+
+def _declared(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _facts(option: Option, registry: Registry[Entry], several: bool) -> str:
+    """Who has the option, and what it is if nothing is said."""
+    users = [entry for entry in registry if option in entry.options]
+    others = [entry.name for entry in registry if option not in entry.options]
+    facts = [f"not {', '.join(others)}" if len(others) < len(users) else ", ".join(entry.name for entry in users)]
+    facts = facts if others else []
+    if option.repeated:
+        facts.append("can be repeated")
+    if several:
+        facts.append(f"default: {','.join(map(str, option.tried))}")
+    elif option.default is not None:
+        facts.append(f"default: {_shown(option.default)}")
+    else:
+        by_name = {entry.name: _shown(_default(entry, option)) for entry in users}
+        ranked = Counter(value for value in by_name.values() if value).most_common()
+        usual = ranked[0][0] if ranked else ""
+        others = [f"{name}: {value}" for name, value in by_name.items() if value and value != usual]
+        facts += [f"default: {'; '.join([usual, *others])}"] if usual else []
+    return f"({'; '.join(facts)})" if facts else ""
+
+
+def _default(entry: Entry, option: Option) -> Any:
+    known = {**entry.make.defaults(), **entry.fixed}  # type: ignore[attr-defined]
+    return known.get(option.parameter)
+
+
+def _shown(value: Any) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def make_learner(name: str, given: dict[str, Any]) -> OnlineClassifier:
+    """A learner by its name and the options that were typed."""
+    entry = LEARNERS.find(name)
+    chosen = _applying(entry, learner_options(), given, f"--learner {name}", "Learners")
+    learner: OnlineClassifier = entry.make.from_options(**chosen)  # type: ignore[attr-defined]
+    return learner
+
+
+def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed: int) -> OnlineClassifier:
+    """A booster over a learner by its name and the options that were typed; or the learner alone."""
+    if name == NONE:
+        for option in booster_options().values():
+            if given.get(option.parameter) is not None:
+                raise ConflictError(f"{_flag(option)} does not apply to --algorithm none, which does not boost.")
+        learner.new_machine(1)  # settings are checked before files are opened
+        return learner
+    entry = BOOSTERS.find(name)
+    chosen = _applying(entry, booster_options(), given, name, "Algorithms")
+    for parameter, value in entry.fixed.items():
+        if chosen.get(parameter, value) not in (value, "auto"):
+            raise ConflictError(f"--{parameter} {chosen[parameter]} does not apply to {name}: it means {value}.")
+    model: OnlineClassifier = entry.make(learner, **{**chosen, **entry.fixed}, random_state=seed)
+    model.new_machine(1)
+    return model
+
+
+def _applying(entry: Entry, known: dict[str, Option], given: dict[str, Any], name: str, kind: str) -> dict[str, Any]:
+    """The options that were typed, by parameter; an error for one that has no effect."""
+    chosen = {}
+    for parameter, option in known.items():
+        value = given.get(parameter)
+        if value is None or (option.repeated and not value):
+            continue
+        if option not in entry.options:
+            registry = BOOSTERS if kind == "Algorithms" else LEARNERS
+            users = ", ".join(other.name for other in registry if option in other.options)
+            raise ConflictError(f"{_flag(option)} does not apply to {name}. {kind} with it: {users}.")
+        chosen[parameter] = _parsed(option, value)
+    return chosen
+
+
+def _parsed(option: Option, value: Any) -> Any:
+    values = value if option.repeated else [value]
+    found = [option.parse(one) if option.parse is not None else one for one in values]
+    found = [one.value if isinstance(one, StrEnum) else one for one in found]
+    return found if option.repeated else found[0]
+
+
+def _flag(option: Option) -> str:
+    return option.flags[0].partition("/")[0]
+
+
+def values_of(option: Option, text: str) -> list[Any]:
+    """The values between the commas; one that is there twice is tried once."""
+    try:
+        return list(dict.fromkeys(option.type(part.strip()) for part in text.split(",")))
+    except ValueError:
+        what = {int: "whole numbers", float: "numbers"}.get(option.type, "values")
+        raise ParameterError(_flag(option), text, f"{what} with commas between them") from None
+
+
+def names_of(text: str, known: Iterable[str]) -> list[str]:
+    """Names between the commas."""
+    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ParameterError("--algorithm", name, f"some of {', '.join(known)}")
+    return names
