@@ -108,6 +108,12 @@ class Binary:
                 self.negative = label
         return 1.0 if label == self.positive else -1.0
 
+    @staticmethod
+    def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Whether each score is on the wrong side; a score of 0 counts as positive."""
+        wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
+        return wrong
+
     def decode(self, score: float) -> Any:
         """The label for a score: its sign, where 0 counts as +1."""
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)

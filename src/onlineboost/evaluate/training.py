@@ -1,4 +1,4 @@
-"""One pass of training and honest validation together: every example is scored before it is learnt."""
+"""Training and progressive validation in one pass: every example is scored before it is learnt."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onlineboost.data.batch import Batch
+from onlineboost.data.target import Binary
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 
@@ -29,24 +30,24 @@ class Training:
     base: OnlineClassifier | None
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
-    entries: int = 0  # features of all examples
+    entries: int = 0  # non-zero features of all examples
 
     def learn(self, batch: Batch, stream: Any) -> None:
         """Score the batch, then learn it."""
         for model, curve in ((self.model, self.curve), (self.base, self.base_curve)):
             if model is not None:
                 scores = model.learn_batch(batch, stream)
-                curve.update((scores >= 0) != (batch.y > 0), batch.weight)
+                curve.update(Binary.mistakes(scores, batch.y), batch.weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     @property
     def gain(self) -> float | None:
-        """The share of the base learner's mistakes that boosting avoids."""
+        """The share of the base learner's error that boosting removes; None without a base learner or its mistakes."""
         if self.base is None or not self.base_curve.mistakes:
             return None
         return 1 - self.curve.error / self.base_curve.error
 
     @property
     def n_features(self) -> int | None:
-        """How many different features the model has met."""
+        """Number of different features met so far; None if the learners do not count them."""
         return self.model.n_features_seen()
