@@ -127,9 +127,9 @@ class OnlineBBM(Booster, state=OnlineBBMState, vote=vote, round=round):
     --------
     >>> from onlineboost import OnlineBBM
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = OnlineBBM().progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(OnlineBBM(), X, y):.3f}")
     0.312
     """
 
