@@ -22,6 +22,7 @@ from rich.progress import track
 
 from onlineboost import OnlineBBM, Stump, Tree
 from onlineboost.datasets import load_letter
+from onlineboost.evaluate import progressive_score
 
 PAGE = Path("docs/trees.md")
 SETS = ("letter", "activity", "nomao", "poker", "adult", "covtype")
@@ -40,10 +41,6 @@ def load(data: Path, name: str, rows: int) -> tuple[Any, np.ndarray] | None:
         return None
     order = np.random.default_rng(0).permutation(len(y))[:rows]
     return X[order], y[order]
-
-
-def error(model: Any, X: Any, y: np.ndarray) -> float:
-    return float(((model.clone().progressive_fit(X, y) >= 0) != (y > 0)).mean())
 
 
 def speed(model: Any, X: Any, y: np.ndarray, repeats: int) -> float:
@@ -105,7 +102,8 @@ def gains(data: Path, rows: int) -> list[str]:
             continue
         cells = []
         for kind, learner in LEARNERS.items():
-            alone, boosted = error(learner, *loaded), error(OnlineBBM(learner, 21, random_state=0), *loaded)
+            booster = OnlineBBM(learner, 21, random_state=0)
+            alone, boosted = progressive_score(learner, *loaded), progressive_score(booster, *loaded)
             if name != "covtype":
                 found[kind].append(1 - boosted / alone)
             cells.append(f"{alone:.4f} | {boosted:.4f} | {1 - boosted / alone:.0%}")
@@ -121,7 +119,7 @@ def accuracies(X: Any, y: np.ndarray) -> list[str]:
     for learner in (Tree(5), Tree(8), Tree(8, leaves="majority"), Tree(8, evidence=0, grace=32), Tree(8, features=0.7)):
         for votes in ("hard", "real"):
             model = OnlineBBM(learner, 21, votes=votes, random_state=0)
-            figures = f"{error(model, X[few], y[few]):.4f} | {error(model, X, y):.4f}"
+            figures = f"{progressive_score(model, X[few], y[few]):.4f} | {progressive_score(model, X, y):.4f}"
             lines.append(f"| `{learner}`, {votes} votes | {figures} |")
     return [*lines, ""]
 
@@ -140,7 +138,8 @@ def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[str]:
             Console().print(f"{name}: left out, {problem}")
             continue
         fast = statistics.mean([before, speed(ours, X, y, repeats)])
-        figures = f"{rows:,} | {wrong:.4f} | {error(ours, X[few], y[few]):.4f} | {rate:,.0f} | {fast:,.0f}"
+        our_error = progressive_score(ours, X[few], y[few])
+        figures = f"{rows:,} | {wrong:.4f} | {our_error:.4f} | {rate:,.0f} | {fast:,.0f}"
         lines.append(f"| {name} | {figures} | {fast / rate:,.0f}x |")
     text = (
         "Ours is Online BBM with 10 trees of depth 8 and hard votes: its speed over all rows, its error over those that"

@@ -17,6 +17,7 @@ from standardize import load_all, shuffled
 
 from onlineboost import AdaBoostOL, Adaptive, Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree, datasets
 from onlineboost.data.batch import Batch, Floats, joined
+from onlineboost.data.target import Binary
 from onlineboost.readers import open_stream
 
 PAGE, PICTURE = Path("docs/drift.md"), Path("docs/drift.svg")
@@ -38,7 +39,8 @@ def run(model: OnlineClassifier, stream: Batch) -> tuple[Floats, float]:
     model.clone().progressive_fit(stream._replace(y=-stream.y))  # compiles, and warms up
     start = time.perf_counter()
     scores = model.progressive_fit(stream)
-    return ((scores >= 0) != (stream.y > 0)).astype(float), (time.perf_counter() - start) / stream.y.size
+    seconds = time.perf_counter() - start
+    return Binary.mistakes(scores, stream.y).astype(float), seconds / stream.y.size
 
 
 def changing(stream: Batch) -> tuple[list[str], dict[str, Floats], list[int]]:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from rich.progress import track
-from standardize import error, load_all, shuffled
+from standardize import load_all, shuffled
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier, Tree
+from onlineboost.evaluate import progressive_score
 
 PAGE = Path("docs/features.md")
 MAPS = {
@@ -55,7 +56,7 @@ def main() -> None:
         cells = []
         for kind, pair in models().items():
             left_out = "crosses" in kind and np.diff(stream.indptr).max() > LONGEST
-            cells += ["", ""] if left_out else [f"{error(model, stream):.4f}" for model in pair]
+            cells += ["", ""] if left_out else [f"{progressive_score(model, stream):.4f}" for model in pair]
         lines.append(f"| {name} | {stream.y.size:,} | {' | '.join(cells)} |")
     text = "\n".join(lines) + "\n"
     PAGE.write_text(text)

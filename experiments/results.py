@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 from publish import TUNELESS, replaced
 from rich.progress import Progress
-from standardize import error, load_all, shuffled
+from standardize import load_all, shuffled
 
 from onlineboost import AdaBoostOL, AdaBoostOLPlus, DefensiveBoost, Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree
+from onlineboost.evaluate import progressive_score
 from onlineboost.learners.base import Learner
 
 PAGE = Path("docs/results.md")
@@ -76,7 +77,9 @@ def main() -> None:
         for kind, learner in LEARNERS.items():
             found = {}
             for name, stream in streams.items():
-                found[name] = {key: error(model, stream) for key, model in models(learner, options.learners).items()}
+                found[name] = {
+                    key: progressive_score(model, stream) for key, model in models(learner, options.learners).items()
+                }
                 progress.advance(task)
             lines += [f"### {kind[0].upper()}{kind[1:]}", "", *table(found)]
     text = "\n".join(lines)

@@ -15,7 +15,7 @@ import shlex
 import statistics
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -23,6 +23,7 @@ from rich.progress import Progress
 from sklearn.datasets import load_svmlight_file
 
 from onlineboost import Copies, Linear, OnlineBBM, OnlineClassifier
+from onlineboost.evaluate import progressive_score
 
 PAGE = Path("docs/shared-scale.md")
 LEARNERS, GAMMA = 21, 0.1
@@ -57,11 +58,6 @@ class Difference(NamedTuple):
     error: float  # standard error over sets; NaN for a single set
 
 
-def progressive_error(model: OnlineClassifier, X: Any, y: np.ndarray) -> float:
-    scores = model.progressive_fit(X, y)
-    return float(((scores >= 0) != (y > 0)).mean())
-
-
 def measure(paths: list[Path], rows: int, shuffles: int) -> list[Result]:
     results = []
     with Progress(transient=True) as progress:
@@ -76,7 +72,7 @@ def measure(paths: list[Path], rows: int, shuffles: int) -> list[Result]:
                 order = np.random.default_rng(seed).permutation(len(y))[:rows]
                 for column, model in models().items():
                     progress.update(task, description=f"{name}: {column}")
-                    errors[column] += progressive_error(model, X[order], y[order]) / shuffles
+                    errors[column] += progressive_score(model, X[order], y[order]) / shuffles
                     progress.advance(task)
             results.append(Result(name, min(rows, len(y)), errors))
     return results

@@ -20,6 +20,7 @@ from onlineboost import Linear, OnlineBBM, OnlineClassifier
 from onlineboost.data.batch import Batch, cut, joined
 from onlineboost.data.batch import shuffled as in_other_order
 from onlineboost.datasets import load_letter
+from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
 from onlineboost.transforms.standardize import new_state, standardized
 
@@ -53,10 +54,6 @@ def shuffled(whole: Batch, rows: int, seed: int) -> Batch:
     return cut(in_other_order(whole, seed), 0, min(rows, whole.y.size))
 
 
-def error(model: OnlineClassifier, batch: Batch) -> float:
-    return float(((model.clone().progressive_fit(batch) >= 0) != (batch.y > 0)).mean())
-
-
 def measure(sets: dict[str, Batch], rows: int, shuffles: int) -> list[dict[str, Any]]:
     results = []
     with Progress(transient=True) as progress:
@@ -66,7 +63,9 @@ def measure(sets: dict[str, Batch], rows: int, shuffles: int) -> list[dict[str, 
             result: dict[str, Any] = {"name": name, "rows": streams[0].y.size}
             for kind in models(False):
                 pair = [models(standardize)[kind] for standardize in (False, True)]
-                result[kind] = [float(np.mean([error(model, stream) for stream in streams])) for model in pair]
+                result[kind] = [
+                    float(np.mean([progressive_score(model, stream) for stream in streams])) for model in pair
+                ]
             seen = standardized(new_state(1 << 18), streams[0], True)
             result["growth"] = seen.values.size / streams[0].values.size
             results.append(result)

@@ -24,6 +24,7 @@ from scipy.stats import binom
 from worst_case import Scripted, smooth_weights, worst_learners
 
 from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP, theory
+from onlineboost.data.target import Binary
 
 OUTPUT, PAGE, NUMBERS = Path("docs/theory"), Path("docs/theory.md"), "numbers.json"
 BEGIN, END = "<!-- figures, from docs/theory/numbers.json -->\n", "<!-- end of figures -->"
@@ -34,7 +35,7 @@ Numbers = dict[str, Any]
 def wrong(model: Any, n_examples: int, seed: int = 0) -> np.ndarray:
     """Whether the booster erred, example by example, each before it was learnt."""
     X, y = theory.simulated_stream(n_examples, seed)
-    return (model.progressive_fit(X, y) >= 0) != (y > 0)
+    return Binary.mistakes(model.progressive_fit(X, y), y)
 
 
 # ---- what is measured

@@ -385,7 +385,7 @@ def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
     """What is compiled for them would name their classes, which other programs do not have."""
     page = (Path(__file__).parent.parent / "docs/write-your-own-learner.md").read_text()
     lines = [line[4:] for line in page.splitlines() if line.startswith((">>> ", "... "))]
-    start, stop = (next(k for k, line in enumerate(lines) if word in line) for word in ("import", "def error"))
+    start, stop = (next(k for k, line in enumerate(lines) if word in line) for word in ("import", "progressive_score"))
     (tmp_path / "mine.py").write_text("\n".join(lines[start:stop]).replace("OnlineBBM, ", ""))
     for script in (OUTSIDE, INSIDE):
         path = [str(tmp_path)] if script is OUTSIDE else []

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import json
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
-from onlineboost.evaluate import metrics
-from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Ranking
+from onlineboost import Adaptive, Copies, DataError, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
+from onlineboost.__main__ import main
+from onlineboost.evaluate import Measurement, progressive_score
+from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
+from onlineboost.readers import open_stream
+from onlineboost.registry import METRICS, Registry
 
 examples = st.lists(
     st.tuples(
@@ -46,7 +53,7 @@ def test_figures_do_not_depend_on_batches_and_equal_those_of_scikit_learn(rows, 
 
 
 def test_the_area_is_close_when_there_are_too_many_scores(monkeypatch):
-    monkeypatch.setattr(metrics, "_DISTINCT", 1000)
+    monkeypatch.setattr(auc, "_MAX_SCORES", 1000)
     rng = np.random.default_rng(0)
     y = np.where(rng.random(30_000) < 0.4, 1.0, -1.0)
     scores = rng.normal(size=y.size) + y
@@ -73,8 +80,156 @@ def test_a_curve_remembers_the_same_points_whatever_the_batches(wrong, cuts):
 
 
 def test_a_curve_survives_json():
-    import json
-
     curve = Curve()
     curve.update(np.array([True, False, True]), np.array([1.0, 2.0, 0.3]))
     assert Curve.from_json(json.loads(json.dumps(curve.as_json()))) == curve
+
+
+# ---- the registry
+
+
+def test_every_metric_is_registered():
+    described = {metric.name: (metric.title, metric.needs, metric.lower_is_better) for metric in METRICS}
+    assert described == {
+        "auc": ("AUC", "scores", False),
+        "brier": ("Brier score", "probabilities", True),
+        "calibration-error": ("calibration error", "probabilities", True),
+        "error": ("error", "scores", True),
+        "log-loss": ("log loss", "probabilities", True),
+    }
+
+
+@given(examples, st.lists(st.integers(0, 1000), max_size=4))
+def test_a_measurement_is_each_metric_by_itself(rows, cuts):
+    together, alone = Measurement(), {metric.name: metric.accumulator() for metric in METRICS}
+    for scores, y, weight in parts(rows, cuts):
+        probabilities = 1 / (1 + np.exp(-scores))
+        together.update(scores, y, weight, probabilities)
+        for metric in METRICS:
+            alone[metric.name].update(scores if metric.needs == "scores" else probabilities, y, weight)
+    for name, value in together.values().items():
+        found = METRICS.find(name).value(alone[name])
+        assert value == found or (value is None and math.isnan(found))
+    assert together["error"].curve == alone["error"].curve
+    assert together["log-loss"] is together["brier"]
+
+
+def test_a_measurement_without_probabilities_leaves_their_metrics_out():
+    measurement = Measurement()
+    measurement.update(np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.ones(2))
+    nothing = dict.fromkeys(["auc", "brier", "calibration-error", "log-loss"])
+    assert measurement.values() == {"error": 0.5, **nothing}
+
+
+def test_a_metric_of_ones_own_is_one_class(stream, monkeypatch):
+    class Margin:
+        total = weight = 0.0
+
+        def update(self, scores, y, weight):
+            self.total, self.weight = self.total + (weight * y * scores).sum(), self.weight + weight.sum()
+
+        @property
+        def value(self) -> float:
+            return self.total / self.weight
+
+    ours = Registry("metric", METRICS.room)
+    monkeypatch.setattr("onlineboost.evaluate.progressive.METRICS", ours)
+    ours.add(Metric("margin", "mean margin", Margin, lower_is_better=False))
+    X, y = stream
+    assert progressive_score(Linear(), X, y, metric="margin") == np.mean(y * Linear().progressive_fit(X, y))
+
+
+# ---- progressive_score
+
+MODELS = [
+    Linear(),
+    Tree(2),
+    OnlineBBM(n_estimators=5),
+    OnlineBBM(Linear(), 3, head="stack"),
+    OnlineBBM(Copies(Linear()), 3),
+    SafeBoost(Tree(2), 6, random_state=1),
+    Adaptive(OnlineBBM(n_estimators=3)),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_progressive_score_is_that_of_a_loop_that_scores_then_learns(model, stream):
+    X, y = stream
+    X, y, weight = X[:120], y[:120], np.random.default_rng(0).choice([0.0, 0.5, 2.0], 120)
+    looped, scores = model.clone().partial_fit(X[:0], y[:0], classes=[-1, 1]), []
+    for r in range(len(y)):
+        row = slice(r, r + 1)
+        scores.append(looped.decision_function(X[row])[0])
+        looped.partial_fit(X[row], y[row], sample_weight=weight[row])
+    wrong = sum(w for s, label, w in zip(scores, y, weight, strict=True) if (s >= 0) != (label > 0))
+    assert progressive_score(model, X, y, sample_weight=weight) == pytest.approx(wrong / weight.sum(), abs=1e-12)
+    area = roc_auc_score(y, scores, sample_weight=weight)
+    assert progressive_score(model, X, y, "auc", weight) == pytest.approx(area, abs=1e-12)
+
+
+def test_progressive_score_does_not_change_the_model(stream):
+    X, y = stream
+    new, fitted = OnlineBBM(Tree(2), 3, random_state=0), OnlineBBM(Tree(2), 3, random_state=0).fit(X[:50], y[:50])
+    before = fitted.decision_function(X)
+    assert progressive_score(fitted, X, y) == progressive_score(new, X, y)
+    assert not new.__sklearn_is_fitted__()
+    assert fitted.n_seen_ == 50
+    np.testing.assert_array_equal(fitted.decision_function(X), before)
+
+
+@pytest.mark.parametrize(("negative", "positive"), [(0, 1), (1, 2), ("ham", "spam"), (False, True), (-0.5, 7.0)])
+def test_progressive_score_takes_any_two_labels(stream, negative, positive):
+    X, y = stream
+    labels = [positive if label > 0 else negative for label in y]
+    assert progressive_score(OnlineBBM(n_estimators=3), X, labels) == progressive_score(OnlineBBM(n_estimators=3), X, y)
+    assert progressive_score(Linear(), X, labels, metric="auc") > 0.7
+
+
+@pytest.mark.parametrize("batch_size", [7, 1000])
+def test_progressive_score_of_a_stream_is_that_of_its_scores(stream, batch_size):
+    X, y = stream
+    weight = np.where(X[:, 0] > 0, 0.5, 3.0)
+    model = OnlineBBM(n_estimators=3)
+
+    def opened():
+        return open_stream(X, y=np.where(y > 0, "yes", "no"), sample_weight=weight, batch_size=batch_size)
+
+    scores = model.clone().progressive_fit(opened())
+    signs = np.concatenate([batch.y for batch in opened()])
+    error = np.average((scores >= 0) != (signs > 0), weights=weight)
+    assert progressive_score(model, opened()) == pytest.approx(error)
+    assert progressive_score(model, opened(), metric="auc") == pytest.approx(
+        roc_auc_score(signs, scores, sample_weight=weight)
+    )
+    batches = list(opened())
+    if len(batches) == 1:
+        assert progressive_score(model, batches[0]) == progressive_score(model, opened())
+
+
+def test_progressive_score_is_what_training_on_the_command_line_prints(stream, tmp_path, capsys):
+    X, y = stream
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.column_stack([X, y]), fmt="%.6g", delimiter=",", comments="", header="a,b,c,d,e,f,g,h,i,j,half")
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", str(path), "--label", "half", "-a", "bbm", "-n", "5", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    base = Linear(standardize=True)
+    for model, key in ((OnlineBBM(base, 5, random_state=0), "error"), (base, "base_error")):
+        assert progressive_score(model, open_stream(path, label="half")) == said[key]
+
+
+def test_progressive_score_says_what_it_cannot_do(stream):
+    X, y = stream
+    with pytest.raises(ParameterError, match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error'. For"):
+        progressive_score(Linear(), X, y, metric="log-loss")
+    with pytest.raises(ParameterError, match="metric='eror': expected one of auc, .*; did you mean 'error'"):
+        progressive_score(Linear(), X, y, metric="eror")
+    with pytest.raises(DataError, match="y is missing"):
+        progressive_score(Linear(), X)
+    with pytest.raises(DataError, match="holds its own labels"):
+        progressive_score(Linear(), open_stream(X, y=y), y)
+    with pytest.raises(DataError, match="no rows"):
+        progressive_score(Linear(), open_stream(X[:0], y=y[:0]))
+    assert math.isnan(progressive_score(Linear(), X, y, sample_weight=np.zeros(len(y))))
+    one = open_stream([({"a": 1.0}, 1)] * 3)
+    assert math.isnan(progressive_score(Linear(), one, metric="auc"))

@@ -40,16 +40,14 @@ class Adaptive(OnlineClassifier):
     --------
     Letters, and from the middle on their opposites.
 
-    >>> import numpy as np
     >>> from onlineboost import Adaptive, OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> y[10_000:] *= -1
-    >>> def error(model):
-    ...     return float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean().round(3))
-    >>> error(OnlineBBM(Tree(5), random_state=0))
+    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y), 3)
     0.26
-    >>> error(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print))
+    >>> round(progressive_score(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print), X, y), 3)
     Alarm(example=10048, learner=None)
     0.137
     """

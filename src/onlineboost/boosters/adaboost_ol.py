@@ -124,9 +124,9 @@ class AdaBoostOL(
     --------
     >>> from onlineboost import AdaBoostOL
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = AdaBoostOL().progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(AdaBoostOL(), X, y):.3f}")
     0.312
     """
 

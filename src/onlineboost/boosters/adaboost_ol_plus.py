@@ -87,9 +87,9 @@ class AdaBoostOLPlus(
     --------
     >>> from onlineboost import AdaBoostOLPlus, Tree
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = AdaBoostOLPlus(Tree(3), random_state=0).progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(AdaBoostOLPlus(Tree(3), random_state=0), X, y):.3f}")
     0.131
     """
 

@@ -87,9 +87,9 @@ class DefensiveBoost(
     --------
     >>> from onlineboost import DefensiveBoost, Tree
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = DefensiveBoost(Tree(5)).progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(DefensiveBoost(Tree(5)), X, y):.3f}")
     0.194
     """
 

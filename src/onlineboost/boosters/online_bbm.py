@@ -135,9 +135,9 @@ class OnlineBBM(
     --------
     >>> from onlineboost import OnlineBBM
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = OnlineBBM().progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(OnlineBBM(), X, y):.3f}")
     0.312
     """
 

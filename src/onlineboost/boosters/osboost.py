@@ -83,9 +83,9 @@ class OSBoost(
     --------
     >>> from onlineboost import OSBoost
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = OSBoost().progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(OSBoost(), X, y):.3f}")
     0.304
     """
 

@@ -90,9 +90,9 @@ class OSBoostOCP(
     --------
     >>> from onlineboost import OSBoostOCP
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = OSBoostOCP().progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(OSBoostOCP(), X, y):.3f}")
     0.305
     """
 

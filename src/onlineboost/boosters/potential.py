@@ -63,10 +63,11 @@ class PotentialBoost(
     --------
     >>> from onlineboost import PotentialBoost
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = PotentialBoost(terminal="fair-ties", n_estimators=20).progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
-    0.31
+    >>> model = PotentialBoost(terminal="fair-ties", n_estimators=20)
+    >>> print(f"{progressive_score(model, X, y):.3f}")
+    0.310
     """
 
     derived = OnlineBBMState._fields

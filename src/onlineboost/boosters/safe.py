@@ -208,9 +208,9 @@ class SafeBoost(
     --------
     >>> from onlineboost import SafeBoost, Tree
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = SafeBoost(Tree(3), random_state=0).progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> print(f"{progressive_score(SafeBoost(Tree(3), random_state=0), X, y):.3f}")
     0.102
     """
 

@@ -57,35 +57,32 @@ def measure(
     from onlineboost.cli.load import check_known
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.errors import DataError
-    from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Ranking
+    from onlineboost.evaluate import Measurement
+    from onlineboost.evaluate.metrics import Confusion
     from onlineboost.readers import open_stream
+    from onlineboost.registry import METRICS
 
-    curve, base_curve, confusion, ranking, calibration = Curve(), Curve(), Confusion(), Ranking(), Calibration()
+    measured, alone, confusion = Measurement(), Measurement([METRICS.find("error")]), Confusion()
+    curve, base_curve = measured["error"].curve, alone["error"].curve
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
             batch = page.batch
             if not curve.examples:
                 check_known(model, batch)
             scores = model.decision_function(page)
-            curve.update(page.target.mistakes(scores, batch.y), batch.weight)
+            measured.update(scores, batch.y, batch.weight, model.probabilities(scores))
             confusion.update(scores, batch.y, batch.weight)
-            ranking.update(scores, batch.y, batch.weight)
-            calibration.update(model.probabilities(scores), batch.y, batch.weight)
             if base is not None:
-                base_curve.update(page.target.mistakes(base.decision_function(page), batch.y), batch.weight)
-            progress.update(stream, batch.y.size, f", error {curve.error:.4f}")
+                alone.update(base.decision_function(page), batch.y, batch.weight)
+            progress.update(stream, page.n_rows, f", error {curve.error:.4f}")
     say_skipped(stream)
     if not curve.examples:
         raise DataError(f"{', '.join(files)}: no examples, there is nothing to test on")
     figures = {
         "examples": curve.examples,
-        "error": curve.error,
+        **{name.replace("-", "_"): value for name, value in measured.values().items()},
         "base_error": base_curve.error if base is not None else None,
-        "auc": ranking.auc,
-        "log_loss": calibration.log_loss if calibration.weight else None,
-        "brier": calibration.brier if calibration.weight else None,
-        "calibration_error": calibration.error if calibration.weight else None,
-        "reliability": calibration.line(),
+        "reliability": measured["calibration-error"].line(),
         "labels": model.classes_.tolist(),
         "confusion": confusion.table.tolist(),
         "skipped": stream.skipped,
@@ -94,14 +91,14 @@ def measure(
 
 
 def _print(result: dict[str, Any]) -> None:
-    lines = [("examples", f"{result['examples']:,}"), ("error", f"{result['error']:.4f}")]
+    from onlineboost.registry import METRICS
+
+    lines = [("examples", f"{result['examples']:,}"), ("error", _shown(result["error"]))]
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
-    if result["log_loss"] is not None:
-        lines.append(("log loss", f"{result['log_loss']:.4f}"))
-        lines.append(("Brier score", f"{result['brier']:.4f}"))
-        lines.append(("calibration error", f"{result['calibration_error']:.4f}"))
-    lines.append(("AUC", "needs both labels" if result["auc"] is None else f"{result['auc']:.4f}"))
+    for metric in METRICS:
+        if metric.name != "error":
+            lines.append((metric.title, _shown(result[metric.name.replace("-", "_")])))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
@@ -111,3 +108,7 @@ def _print(result: dict[str, Any]) -> None:
     print(f"\n{'label / answer':<20}" + "".join(f"{label:>{width}}" for label in labels))
     for label, row in zip(labels, result["confusion"], strict=True):
         print(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
+
+
+def _shown(figure: float | None) -> str:
+    return "not defined for these examples" if figure is None else f"{figure:.4f}"

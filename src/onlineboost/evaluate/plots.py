@@ -1,4 +1,4 @@
-"""Pictures of a training or an evaluation: error curves and the learners' edges, as PNG, SVG or a web page."""
+"""Plots of a training or an evaluation: error curves and the learners' edges, as PNG, SVG or a web page."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BLUE, _GREY = "#2166ac", "#888888"
 
 
 class Picture(NamedTuple):
-    """What there is to see."""
+    """Data of a plot."""
 
     title: str
-    curve: list[tuple[int, float]]  # examples, error of the booster
+    curve: list[tuple[int, float]]  # examples, error of the model so far
     base_curve: list[tuple[int, float]]
     edges: Floats
-    reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (probability, share that came true, weight)
+    reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (mean probability, share of positives, weight)
 
 
 def check_plot(path: Path) -> None:
-    """Refuse what cannot be drawn before the work begins."""
+    """Raise an error if the plot could not be written, before the work begins."""
     if path.suffix.lower() not in KINDS:
         raise ParameterError("--plot", str(path), f"a file that ends in {', '.join(KINDS)}")
     if not path.parent.is_dir():
@@ -37,7 +37,7 @@ def check_plot(path: Path) -> None:
 
 
 def draw(picture: Picture, path: Path) -> None:
-    """Write the picture to the file, in the format of its ending."""
+    """Write the plot in the format that the file's name ends in."""
     figure = _figure(picture)
     if path.suffix.lower() != ".html":
         figure.savefig(path, dpi=150)
@@ -59,26 +59,26 @@ def _figure(picture: Picture) -> Any:
         if curve:
             examples, errors = zip(*curve, strict=True)
             left.plot(examples, errors, color=colour, label=f"{name}: {errors[-1]:.4f}")
-    left.set(xlabel="examples", ylabel="error since the start", xscale="log")
+    left.set(xlabel="examples", ylabel="error so far", xscale="log")
     _zoom(left, [*picture.curve, *picture.base_curve])
     if left.get_legend_handles_labels()[0]:
         left.legend(frameon=False)
     right.bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
     right.axhline(0, color="black", linewidth=0.8)
-    right.set(xlabel="weak learner", ylabel="edge over guessing, by its own weights")
+    right.set(xlabel="weak learner", ylabel="edge over guessing, by the weights it was given")
     if picture.reliability:
         given, true, weight = zip(*picture.reliability, strict=True)
         third[0].plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)
         third[0].plot(given, true, color=_BLUE)
         third[0].scatter(given, true, [5 + 200 * w / max(weight) for w in weight], color=_BLUE)
-        third[0].set(xlabel="probability given", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
+        third[0].set(xlabel="mean probability", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1))
     for axes in (left, right, *third):
         axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
 def _zoom(axes: Any, points: list[tuple[int, float]]) -> None:
-    """The first few examples are noise: they do not set the scale."""
+    """Scale the axis without the first 1 % of the examples, which are noise."""
     late = [error for examples, error in points if examples >= 0.01 * points[-1][0]]
     if late and max(late) > 0:
         axes.set_ylim(0.9 * min(late), 1.1 * max(late))

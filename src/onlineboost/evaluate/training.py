@@ -1,4 +1,4 @@
-"""One pass of training and honest validation together: every example is scored before it is learnt."""
+"""Training and progressive validation in one pass: every example is scored before it is learnt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Training:
     base: OnlineClassifier | None
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
-    entries: int = 0  # features of all examples
+    entries: int = 0  # non-zero features of all examples
 
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
@@ -39,12 +39,12 @@ class Training:
 
     @property
     def gain(self) -> float | None:
-        """The share of the base learner's mistakes that boosting avoids."""
+        """The share of the base learner's error that boosting removes; None without a base learner or its mistakes."""
         if self.base is None or not self.base_curve.mistakes:
             return None
         return 1 - self.curve.error / self.base_curve.error
 
     @property
     def n_features(self) -> int | None:
-        """How many different features the model has met."""
+        """Number of different features met so far; None if the learners do not count them."""
         return self.model.n_features_seen()

@@ -70,12 +70,11 @@ class Linear(
     --------
     >>> from onlineboost import Linear
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> scores = Linear().progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> round(progressive_score(Linear(), X, y), 3)
     0.307
-    >>> scores = Linear(bins=16, crosses=True).progressive_fit(X, y)
-    >>> float(((scores >= 0) != (y > 0)).mean().round(3))
+    >>> round(progressive_score(Linear(bins=16, crosses=True), X, y), 3)
     0.106
     """
 

@@ -125,11 +125,12 @@ class NaiveBayes(
     --------
     >>> from onlineboost import NaiveBayes, OnlineBBM
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> def error(model):
-    ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
-    >>> error(NaiveBayes()), error(OnlineBBM(NaiveBayes(), random_state=0))
-    (0.237, 0.195)
+    >>> round(progressive_score(NaiveBayes(), X, y), 3)
+    0.237
+    >>> round(progressive_score(OnlineBBM(NaiveBayes(), random_state=0), X, y), 3)
+    0.195
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"

@@ -93,11 +93,12 @@ class Perceptron(
     --------
     >>> from onlineboost import OnlineBBM, Perceptron
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> def error(model):
-    ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
-    >>> error(Perceptron()), error(OnlineBBM(Perceptron(), random_state=0))
-    (0.368, 0.336)
+    >>> round(progressive_score(Perceptron(), X, y), 3)
+    0.368
+    >>> round(progressive_score(OnlineBBM(Perceptron(), random_state=0), X, y), 3)
+    0.336
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # by weights alone, copies would never differ

@@ -127,11 +127,12 @@ class Stump(
     --------
     >>> from onlineboost import OnlineBBM, Stump
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> def error(model):
-    ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
-    >>> error(Stump()), error(OnlineBBM(Stump(), random_state=0))
-    (0.335, 0.302)
+    >>> round(progressive_score(Stump(), X, y), 3)
+    0.335
+    >>> round(progressive_score(OnlineBBM(Stump(), random_state=0), X, y), 3)
+    0.302
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"

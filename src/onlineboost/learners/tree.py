@@ -58,11 +58,12 @@ class Tree(
     --------
     >>> from onlineboost import OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> def error(model):
-    ...     return round(float(((model.progressive_fit(X, y) >= 0) != (y > 0)).mean()), 3)
-    >>> error(Tree(3)), error(OnlineBBM(Tree(3), random_state=0))
-    (0.206, 0.128)
+    >>> round(progressive_score(Tree(3), X, y), 3)
+    0.206
+    >>> round(progressive_score(OnlineBBM(Tree(3), random_state=0), X, y), 3)
+    0.128
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"

@@ -1,10 +1,29 @@
 """What can be named: boosters, learners, transforms, file formats, metrics. Each registers itself in its own file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from onlineboost.registry.option import Option, merged
 from onlineboost.registry.registry import Entry, Named, Registry, import_modules
 
+if TYPE_CHECKING:
+    from onlineboost.evaluate.metrics.metric import Metric
+
 BOOSTERS: Registry[Entry] = Registry("booster", "onlineboost.boosters")
 LEARNERS: Registry[Entry] = Registry("learner", "onlineboost.learners")
+METRICS: Registry[Metric] = Registry("metric", "onlineboost.evaluate.metrics")
 TRANSFORMS: Registry[Entry] = Registry("transform", "onlineboost.transforms")
 
-__all__ = ["BOOSTERS", "LEARNERS", "TRANSFORMS", "Entry", "Named", "Option", "Registry", "import_modules", "merged"]
+__all__ = [
+    "BOOSTERS",
+    "LEARNERS",
+    "METRICS",
+    "TRANSFORMS",
+    "Entry",
+    "Named",
+    "Option",
+    "Registry",
+    "import_modules",
+    "merged",
+]

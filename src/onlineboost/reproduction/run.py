@@ -30,6 +30,7 @@ import numpy as np
 from onlineboost import datasets
 from onlineboost.compiled.jit import source_digest
 from onlineboost.data.batch import Batch, cut, shuffled
+from onlineboost.data.target import Binary
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 from onlineboost.reproduction import vw
@@ -217,8 +218,8 @@ def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
     """The best once more, this time to be kept, and its error on rows it has not met."""
     model = best.model.clone()
     curve = Curve(most=1 << 6)
-    curve.update((model.progressive_fit(train) >= 0) != (train.y > 0), train.weight)
-    wrong = (model.decision_function(test) >= 0) != (test.y > 0)
+    curve.update(Binary.mistakes(model.progressive_fit(train), train.y), train.weight)
+    wrong = Binary.mistakes(model.decision_function(test), test.y)
     return {
         "chosen": _settings(model),
         "model": repr(model),

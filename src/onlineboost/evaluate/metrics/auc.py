@@ -1,0 +1,63 @@
+"""AUC: the area under the ROC curve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from onlineboost.data.batch import Floats
+from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.registry import METRICS
+
+_MAX_SCORES = 1 << 20
+
+
+class Ranking:
+    """The probability that a positive example has a higher score than a negative one; a tie counts half.
+
+    Exact for up to a million different scores; beyond that, scores are rounded to fewer digits.
+
+    >>> ranking = Ranking()
+    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4))
+    >>> ranking.auc
+    0.75
+    """
+
+    def __init__(self) -> None:
+        self.scores = np.empty(0)
+        self.masses = np.empty((0, 2))  # weight of the negative and positive examples with each score
+        self.digits: int | None = None  # significant binary digits of the scores; None: all
+
+    def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
+        masses = np.stack([weight * (y < 0), weight * (y > 0)], axis=1)
+        self._merge(np.concatenate([self.scores, self._rounded(scores)]), np.concatenate([self.masses, masses]))
+        while self.scores.size > _MAX_SCORES:
+            self.digits = (self.digits or 53) - 4
+            self._merge(self._rounded(self.scores), self.masses)
+
+    def _rounded(self, scores: Floats) -> Floats:
+        if self.digits is None:
+            return scores
+        mantissa, exponent = np.frexp(scores)
+        return np.ldexp(np.round(mantissa * 2.0**self.digits) / 2.0**self.digits, exponent)
+
+    def _merge(self, scores: Floats, masses: Floats) -> None:
+        self.scores, where = np.unique(scores, return_inverse=True)
+        self.masses = np.stack([np.bincount(where, masses[:, k], self.scores.size) for k in (0, 1)], axis=1)
+
+    @property
+    def auc(self) -> float | None:
+        """None unless there are examples of both labels."""
+        negative, positive = self.masses[:, 0], self.masses[:, 1]
+        pairs = negative.sum() * positive.sum()
+        below = np.cumsum(negative) - negative
+        return float((positive * (below + negative / 2)).sum() / pairs) if pairs else None
+
+    @property
+    def value(self) -> float:
+        auc = self.auc
+        return math.nan if auc is None else auc
+
+
+METRICS.add(Metric("auc", "AUC", Ranking, lower_is_better=False))

@@ -1,0 +1,60 @@
+"""Quality of probabilities: what log loss, Brier score and calibration error are computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from onlineboost.data.batch import Floats
+
+
+@dataclass
+class Calibration:
+    """Sums for log loss, Brier score and a reliability curve, from probabilities of the positive label.
+
+    >>> calibration = Calibration()
+    >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, -1, -1]), np.ones(4))
+    >>> round(calibration.log_loss, 3), round(calibration.brier, 4), round(calibration.error, 4)
+    (0.603, 0.2025, 0.175)
+    >>> calibration.line()  # mean probability, share of positives, weight
+    [(0.3, 0.0, 1.0), (0.8, 0.6667, 3.0)]
+    """
+
+    BINS = 15
+    loss: float = 0.0
+    squares: float = 0.0
+    bins: Floats = field(default_factory=lambda: np.zeros((Calibration.BINS, 3)))  # weight, probability, positives
+
+    def update(self, probability: Floats, y: Floats, weight: Floats) -> None:
+        positive = y > 0
+        p = np.clip(np.where(positive, probability, 1 - probability), 1e-15, 1.0)  # of the true label
+        self.loss -= float((weight * np.log(p)).sum())
+        self.squares += float((weight * (1 - p) ** 2).sum())
+        at = np.minimum((probability * self.BINS).astype(np.int64), self.BINS - 1)
+        for column, values in enumerate((weight, weight * probability, weight * positive)):
+            self.bins[:, column] += np.bincount(at, values, self.BINS)
+
+    @property
+    def weight(self) -> float:
+        return float(self.bins[:, 0].sum())
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of -log of the probability of the true label."""
+        return self.loss / self.weight if self.weight else float("nan")
+
+    @property
+    def brier(self) -> float:
+        """Mean of the squared probability of the other label."""
+        return self.squares / self.weight if self.weight else float("nan")
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: mean distance of probability and share of positives, over bins of equal width."""
+        return float(np.abs(self.bins[:, 1] - self.bins[:, 2]).sum() / self.weight) if self.weight else float("nan")
+
+    def line(self) -> list[tuple[float, float, float]]:
+        """The reliability curve: mean probability, share of positives and weight of each bin that is not empty."""
+        used = self.bins[self.bins[:, 0] > 0]
+        return [(round(p / w, 4), round(t / w, 4), float(w)) for w, p, t in used.tolist()]

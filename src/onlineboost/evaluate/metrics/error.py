@@ -1,0 +1,86 @@
+"""Error: the share of the weight on which the sign of the score is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.data.batch import Floats
+from onlineboost.data.target import Binary
+from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.registry import METRICS
+
+
+@dataclass
+class Curve:
+    """The error so far, kept at evenly spaced examples; with more than ``most`` points every other one is dropped.
+
+    The points do not depend on how the examples were batched.
+
+    >>> curve = Curve()
+    >>> curve.update(np.array([True, False, False, True]), np.ones(4))
+    >>> curve.error, curve.points[-1]
+    (0.5, (4, 0.5))
+    """
+
+    most: int = 512
+    stride: int = 1
+    examples: int = 0
+    weight: float = 0.0
+    mistakes: float = 0.0
+    points: list[tuple[int, float]] = field(default_factory=list)  # examples, error so far
+    marks: list[tuple[int, float, float]] = field(default_factory=list)  # at powers of two: examples, weight, mistakes
+
+    @property
+    def error(self) -> float:
+        return self.mistakes / self.weight if self.weight else float("nan")
+
+    def update(self, wrong: NDArray[np.bool_], weight: Floats) -> None:
+        # Cumulative sums continue from the last batch: rounding does not depend on batches.
+        weights = np.cumsum(np.concatenate([[self.weight], weight]))[1:]
+        mistakes = np.cumsum(np.concatenate([[self.mistakes], wrong * weight]))[1:]
+        first = self.examples + 1
+        while (self.examples + wrong.size) // self.stride > self.most:
+            self.stride *= 2
+        self.points = [point for point in self.points if point[0] % self.stride == 0]
+        for k in range(-first % self.stride, wrong.size, self.stride):
+            if weights[k] > 0:
+                self.points.append((first + k, float(mistakes[k] / weights[k])))
+        mark = 1 << len(self.marks)
+        while mark < first + wrong.size:
+            self.marks.append((mark, float(weights[mark - first]), float(mistakes[mark - first])))
+            mark *= 2
+        if wrong.size:
+            self.examples += wrong.size
+            self.weight, self.mistakes = float(weights[-1]), float(mistakes[-1])
+
+    def line(self) -> list[tuple[int, float]]:
+        """The points, and the last example."""
+        return [*self.points, (self.examples, self.error)] if self.weight else []
+
+    def as_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "points": list(map(list, self.points)), "marks": list(map(list, self.marks))}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Curve:
+        return cls(**{**facts, "points": list(map(tuple, facts["points"])), "marks": list(map(tuple, facts["marks"]))})
+
+
+@dataclass
+class Mistakes:
+    """The error curve, from scores."""
+
+    curve: Curve = field(default_factory=Curve)
+
+    def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
+        self.curve.update(Binary.mistakes(scores, y), weight)
+
+    @property
+    def value(self) -> float:
+        return self.curve.error
+
+
+METRICS.add(Metric("error", "error", Mistakes))

@@ -1,0 +1,29 @@
+"""Description of a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Literal, Protocol
+
+from onlineboost.data.batch import Floats
+
+
+class Accumulator(Protocol):
+    """What a metric keeps of the rows so far, in bounded memory."""
+
+    def update(self, given: Floats, y: Floats, weight: Floats, /) -> None:
+        """Add rows: their scores or probabilities, labels of -1 and +1, and weights."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric under the name that users ask for it by."""
+
+    name: str
+    title: str  # in tables and summaries
+    accumulator: Callable[[], Accumulator]  # a class; metrics with the same one share an instance
+    value: Callable[[Any], float] = attrgetter("value")  # from the accumulator; NaN if it cannot be computed
+    needs: Literal["scores", "probabilities"] = "scores"
+    lower_is_better: bool = True

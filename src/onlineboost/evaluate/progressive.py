@@ -1,0 +1,74 @@
+"""Progressive validation: every row is scored before it is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.page import Pages
+from onlineboost.errors import DataError, ParameterError
+from onlineboost.model import OnlineClassifier
+from onlineboost.registry import METRICS
+
+
+def progressive_score(
+    model: OnlineClassifier, X: Any, y: Any = None, metric: str = "error", sample_weight: Any = None
+) -> float:
+    """A metric of the scores that rows get before they are learnt, in one pass over the rows.
+
+    A clone of the model learns, from the start; the model given is not changed.
+
+    Parameters
+    ----------
+    model : a booster, a learner or ``Adaptive``
+    X, y, sample_weight : as for ``fit``: arrays, of whose two labels the larger is the positive one; or a stream of
+        ``onlineboost.readers.open_stream``, which holds its own labels and weights
+    metric : "error" (lower is better) or "auc" (higher is better), or the name of another registered metric of scores
+
+    Returns
+    -------
+    The metric, weighted by ``sample_weight``; NaN if it cannot be computed: all weights are 0, or for "auc", there is
+    only one label.
+
+    Examples
+    --------
+    >>> from onlineboost import OnlineBBM, Tree
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> round(progressive_score(Tree(5), X, y), 3)
+    0.174
+    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y), 3)
+    0.104
+    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y, metric="auc"), 3)
+    0.956
+    """
+    found = METRICS.find(metric)
+    if found.needs != "scores":
+        able = " or ".join(repr(known.name) for known in METRICS if known.needs == "scores")
+        advice = "For probabilities, test on rows that were held out: predict_proba, or `onlineboost evaluate`"
+        raise ParameterError("metric", metric, f"a metric of scores: {able}. {advice}")
+    accumulator = found.accumulator()
+    for part in _scored(model.clone(), X, y, sample_weight):
+        accumulator.update(*part)
+    return found.value(accumulator)
+
+
+def _scored(model: OnlineClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Learn all rows; yield their scores, signs and weights."""
+    if isinstance(X, Pages) and y is None and sample_weight is None:
+        for page in X:
+            yield model.learn(page), page.batch.y, page.batch.weight
+        if model.fitted is None:
+            raise DataError("the stream has no rows: there is nothing to learn from")
+        return
+    scores = model.progressive_fit(X, y, sample_weight)
+    assert model.fitted is not None
+    if isinstance(X, Batch):
+        yield scores, X.y, X.weight
+    else:
+        weight = np.ones(scores.size) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        yield scores, model.fitted.target.encode(y), weight
