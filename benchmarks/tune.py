@@ -63,11 +63,11 @@ def by_turns(ways: list[Callable[[], object]], rounds: int) -> list[list[tuple[f
 
 def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
     """A race without boosters within boosters."""
-    kind, runs._kind = runs._kind, lambda *_: None
+    key, runs.nesting_key = runs.nesting_key, lambda *_: None
     try:
         tune(models, [rows], workers=1)
     finally:
-        runs._kind = kind
+        runs.nesting_key = key
 
 
 def line(name: str, title: str, models: list[OnlineClassifier], rows: Batch, rounds: int) -> str:

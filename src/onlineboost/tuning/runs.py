@@ -122,7 +122,7 @@ def together(models: dict[int, OnlineClassifier], n_features: int) -> list[list[
     """The numbers of the models that go in one run, each by number of learners; the most work first."""
     groups: dict[Any, list[int]] = {}
     for number, model in models.items():
-        groups.setdefault(_kind(model, n_features) or number, []).append(number)
+        groups.setdefault(nesting_key(model, n_features) or number, []).append(number)
     for group in groups.values():
         group.sort(key=lambda number: _size(models[number]))
     return sorted(groups.values(), key=lambda group: -_size(models[group[-1]]))
@@ -133,7 +133,7 @@ def _size(model: OnlineClassifier) -> int:
     return n if isinstance(n, int) else 1
 
 
-def _kind(model: OnlineClassifier, n_features: int) -> str | None:
+def nesting_key(model: OnlineClassifier, n_features: int) -> str | None:
     """What boosters within one booster have in common; None for a model that is no such."""
     try:
         if not can_nest(model, n_features):
