@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import onlineboost
-from onlineboost.storage import model_file as persist
+from onlineboost.model import load_all
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 
@@ -56,7 +56,7 @@ def trials(file: Path, folder: Path, n: int, seed: int, options: list[str]) -> i
             if done and process.returncode:
                 raise RuntimeError(err.decode())
             if model.exists():  # whatever the moment, the file is whole
-                _, _, notes = persist.load_all(model, onlineboost.OnlineClassifier.kinds)
+                _, _, notes = load_all(model)
                 done = done or notes["unfinished"] is None  # killed between the last save and the end
                 resumed += not done
         if model.read_bytes() != whole.read_bytes():

@@ -7,7 +7,7 @@ import numpy as np
 
 import onlineboost as ob
 from onlineboost.readers import open_stream
-from onlineboost.storage.model_file import FORMAT
+from onlineboost.storage.upgrades import FORMAT
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))

@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from pathlib import Path
 
 import numpy as np
-from river.naive_bayes import GaussianNB
-from sklearn.linear_model import SGDClassifier
+import pairs
 
 import onlineboost as ob
 from conftest import make_stream
@@ -22,36 +20,10 @@ FILE = Path(__file__).with_name("digests.json")
 
 BOOSTERS = {
     "none": lambda learner, n, **k: learner,
-    "bbm": ob.OnlineBBM,
     "bbm-real": lambda *a, **k: ob.OnlineBBM(*a, votes="real", **k),
-    "bbm-stack": lambda *a, **k: ob.OnlineBBM(*a, head="stack", **k),
-    "plus": ob.AdaBoostOLPlus,
-    "safe": lambda learner, n, **k: ob.SafeBoost(learner, 3 * n, **k),
-    "defensive": ob.DefensiveBoost,
-    "potential": lambda *a, **k: ob.PotentialBoost(*a, terminal="logistic", **k),
-    "adaboost": ob.AdaBoostOL,
-    "adaboost-random": lambda *a, **k: ob.AdaBoostOL(*a, expert="random", **k),
-    "osboost": ob.OSBoost,
-    "ocp": ob.OSBoostOCP,
-    "adaptive": lambda *a, **k: ob.Adaptive(ob.OnlineBBM(*a, **k), delta=0.9),
-    "adaptive-learners": lambda *a, **k: ob.Adaptive(ob.OnlineBBM(*a, **k), reset="learners", delta=0.9),
+    **pairs.BOOSTERS,
 }
-LEARNERS = {
-    "linear": ob.Linear,
-    "logistic": lambda: ob.Linear("logistic", learning_rate=0.1, power_t=0.3),
-    "standardized": lambda: ob.Linear(standardize=True),
-    "binned": lambda: ob.Linear(bins=8, crosses=[(0, 1), (2, 5)], bits=6),
-    "crossed": lambda: ob.Linear(standardize=True, crosses=True, bits=8),
-    "bayes": lambda: ob.NaiveBayes(bins=8, max_slots=16),
-    "perceptron": ob.Perceptron,
-    "stump": lambda: ob.Stump(grace=8, max_slots=16),
-    "tree": lambda: ob.Tree(3, grace=8, tie=0.3, max_slots=16),
-}
-OBJECTS = {
-    "copies": lambda: ob.Copies(ob.Linear()),
-    "river": GaussianNB,
-    "sklearn": lambda: SGDClassifier(loss="log_loss", random_state=0),
-}
+LEARNERS, OBJECTS = pairs.COMPILED, pairs.OBJECTS
 PAIRS = sorted(
     {(b, m) for b in BOOSTERS for m in ("linear", "tree")}
     | {(b, m) for b in ("none", "bbm", "safe") for m in LEARNERS}
@@ -70,13 +42,11 @@ def _digest(*arrays) -> str:
     return sha.hexdigest()[:16]
 
 
-def _csv(X, y) -> io.StringIO:
-    names = [f"f{j}" for j in range(X.shape[1])]
-    rows = (
-        "{},{},{}".format(",".join(repr(float(v)) for v in x), "red" if x[0] > 0 else "blue", int(t > 0))
-        for x, t in zip(X, y, strict=True)
-    )
-    return "\n".join([",".join([*names, "colour", "label"]), *rows]) + "\n"
+def _csv(X, y) -> str:
+    lines = [",".join([*(f"f{j}" for j in range(X.shape[1])), "colour", "label"])]
+    for x, label in zip(X.tolist(), y, strict=True):
+        lines.append(",".join([*map(repr, x), "red" if x[0] > 0 else "blue", str(int(label > 0))]))
+    return "\n".join([*lines, ""])
 
 
 def of_pair(booster: str, learner: str, folder: Path) -> dict[str, str]:

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import onlineboost
 from onlineboost.cli.app import app, main
+from onlineboost.model import OnlineClassifier, load_all
 from onlineboost.readers import open_stream
-from onlineboost.storage import model_file as persist
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 
@@ -69,7 +69,7 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ONLINEBOOST_QUIET", "1")
     out, err = run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 5, "-o", tmp_path / "m")
     facts = dict(re.findall(r"^([\w ]+): +(.*)$", out, re.M))
-    model, base, _ = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)
+    model, base, _ = load_all(tmp_path / "m")
     stream = open_stream(letters / "first.csv", label="half")
     learner = onlineboost.Linear(standardize=True)
     scores = onlineboost.SafeBoost(learner, 5, random_state=0).progressive_fit(stream)
@@ -240,13 +240,13 @@ def test_a_signal_while_the_input_is_silent_saves_and_ends(letters, tmp_path, ki
 
 def test_checkpoints_come_when_they_are_asked_for(letters, tmp_path, monkeypatch, capsys):
     saved = []
-    save = persist.save
+    save = OnlineClassifier.save
 
-    def watched(model, path, companion, notes):
+    def watched(model, path, *, base, notes):
         saved.append((model.n_seen_, notes["unfinished"] and notes["unfinished"]["rows"]))
-        save(model, path, companion, notes)
+        save(model, path, base=base, notes=notes)
 
-    monkeypatch.setattr(persist, "save", watched)
+    monkeypatch.setattr(OnlineClassifier, "save", watched)
     options = ["--label", "half", "-n", 3, "-q", "-o", tmp_path / "m", "--checkpoint-every", 1500]
     run(capsys, "train", letters / "first.csv", *options)
     assert saved == [(1500, 1500), (3000, 3000), (4000, None)]
@@ -273,9 +273,9 @@ def test_a_pipe_is_read_from_its_beginning(letters, tmp_path):
 def test_resuming_with_another_spelling_of_the_path_goes_on_there(letters, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(letters)
     run(capsys, "train", "first.csv", "--label", "half", "-n", 3, "-q", "-o", tmp_path / "m")
-    model, base, notes = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)
+    model, base, notes = load_all(tmp_path / "m")
     place = {"files": [os.path.realpath("first.csv")], "pass": 1, "rows": 4000, "passes": 1}
-    persist.save(model, tmp_path / "m", base, {**notes, "unfinished": place})
+    model.save(tmp_path / "m", base=base, notes={**notes, "unfinished": place})
     _, err = run(capsys, "train", letters / "first.csv", "--resume", tmp_path / "m", "-q")
     assert "going on after row 4,000" in err
     assert onlineboost.load(tmp_path / "m").n_seen_ == 4000
@@ -421,7 +421,7 @@ def test_a_converted_file_trains_the_same_model(letters, tmp_path, capsys, targe
     )
     run(capsys, "convert", tmp_path / "in.jsonl", tmp_path / target, "-q")
     models = [onlineboost.OnlineBBM(n_estimators=3).fit(open_stream(tmp_path / name)) for name in ("in.jsonl", target)]
-    arrays = [model._machine.arrays() for model in models]
+    arrays = [model.fitted.machine.arrays() for model in models]
     same = all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
     # A table has its columns in the order of their numbers, so that sums may differ in their last bits.
     close = all(np.allclose(arrays[0][name], arrays[1][name], rtol=1e-4, atol=1e-6) for name in arrays[0])
@@ -539,10 +539,10 @@ def test_a_checkpoint_of_the_second_pass_goes_on_with_the_second_pass(letters, t
 
     train("--label", "half", "-n", 3, "--passes", 2, "-o", tmp_path / "whole")
     train("--label", "half", "-n", 3, "--passes", 2, "-o", tmp_path / "m")
-    loaded = persist.load_all(tmp_path / "m", onlineboost.OnlineClassifier.kinds)
+    loaded = load_all(tmp_path / "m")
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "m").read_bytes()
     place = {"files": [str(letters / "first.csv")], "pass": 2, "rows": 4000, "passes": 2}
-    persist.save(loaded[0], tmp_path / "m", loaded[1], {**loaded[2], "unfinished": place})
+    loaded[0].save(tmp_path / "m", base=loaded[1], notes={**loaded[2], "unfinished": place})
     train("--resume", tmp_path / "m")
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "m").read_bytes()
 

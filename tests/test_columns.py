@@ -44,7 +44,7 @@ def test_the_order_of_a_dict_does_not_change_a_bit(stream):
     single.partial_fit(X[:0], y[:0], classes=[-1, 1])
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         single.learn_one(dict(reversed(list(enumerate(x)))), label)
-    assert np.array_equal(batch._machine.committee.weights, single._machine.committee.weights)
+    assert np.array_equal(batch.fitted.machine.committee.weights, single.fitted.machine.committee.weights)
 
 
 def test_a_name_and_a_category_of_the_same_spelling():

@@ -137,8 +137,8 @@ def test_a_learner_that_forgot_is_a_new_one(learner):
     for model in (forgetful, kept):
         model.partial_fit(X[:600], y[:600])
     assert not np.array_equal(forgetful.decision_function(X[:600]), kept.decision_function(X[:600]))
-    forget(forgetful._machine.committee, 1)
-    kept._machine.booster.muted[0] = 0
+    forget(forgetful.fitted.machine.committee, 1)
+    kept.fitted.machine.booster.muted[0] = 0
     scores = forgetful.progressive_fit(X[600:], y[600:])
     assert np.array_equal(scores, kept.progressive_fit(X[600:], y[600:]))
     assert len(set(scores.tolist())) > 1  # it learns
@@ -318,7 +318,7 @@ def test_named_crosses_survive_an_alarm():
     model.fit(frame, y)
     assert model.n_alarms_ >= 1
     assert model.columns_not_met() == []
-    assert (model._machine.model.views[0].column > 0).sum() == 2
+    assert (model.fitted.machine.model.transforms[0].column > 0).sum() == 2
 
 
 def test_it_follows_changes_and_costs_next_to_nothing_without():

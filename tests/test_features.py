@@ -15,7 +15,7 @@ from onlineboost import Binner, DataError, Linear, NotFittedError, OnlineBBM, Pa
 from onlineboost.data.arrays import check_features
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
-from onlineboost.transforms.chain import names_of_shown
+from onlineboost.transforms.chain import output_names
 from onlineboost.transforms.crosses import new_features, shown
 
 
@@ -138,8 +138,8 @@ def test_a_model_with_crosses_goes_on_after_loading(tmp_path):
 def test_what_is_shown_has_names():
     X, y = make_rows(0)
     model = Linear(bins=4, crosses=True, bits=12).fit(X, y)
-    names = names_of_shown(model._machine.views, {0: "height", 4: "rare"})
-    slot = model._machine.views[0].place[0] - 1
+    names = output_names(model.fitted.machine.transforms, {0: "height", 4: "rare"})
+    slot = model.fitted.machine.transforms[0].place[0] - 1
     assert names[slot * 4 + 1].startswith("height in (")
     assert "inf]" in " ".join(names[slot * 4 + k] for k in range(4) if slot * 4 + k in names)
     assert any(" and rare" in name for name in names.values())
@@ -151,7 +151,7 @@ def test_a_binner_shows_what_linear_sees():
     binner = Binner(8, crosses=[(0, 1)], bits=5).fit(X[:100])
     assert binner.transform(X[:5]).nnz == 0
     table = binner.partial_fit(X[100:]).transform(X[300:])
-    inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y)._machine.views[0]
+    inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y).fitted.machine.transforms[0]
     batch = next(iter(check_features(X[300:]).batches(y[300:], y[300:])))
     seen = shown(inside, batch, False)
     assert np.array_equal(table.indices, seen.indices) and np.array_equal(table.data, seen.values)
@@ -199,11 +199,11 @@ def test_refused_rows_leave_everything_as_it_was():
     bad = sp.vstack([good, sp.csr_matrix(np.ones((1, 5000), np.float32))]).tocsr()
     for options in ({}, {"standardize": True}):
         model = Linear(crosses=True, **options).fit(good, [-1, 1, 1])
-        before = pickle.dumps(model._machine)
+        before = pickle.dumps(model.fitted.machine)
         for learn in (model.partial_fit, model.fit):
             with pytest.raises(DataError, match="5,000 features"):
                 learn(bad, [-1, 1, 1, 1])
-            assert pickle.dumps(model._machine) == before
+            assert pickle.dumps(model.fitted.machine) == before
     model = Linear(crosses=True)
     model.learn_one({"a": 1.0}, 1)
     with pytest.raises(DataError, match="5,000 features"):
@@ -288,8 +288,8 @@ def test_products_are_kept_within_bounds():
 def test_bins_are_named_by_their_edges():
     X = np.tile(np.array([[1.0], [2.0], [3.0]], np.float32), (100, 1))
     model = Linear(bins=4).fit(X, np.tile([-1, 1, 1], 100))
-    names = names_of_shown(model._machine.views, {0: "x"})
-    state = model._machine.views[0]
+    names = output_names(model.fitted.machine.transforms, {0: "x"})
+    state = model.fitted.machine.transforms[0]
     for value in (1.0, 2.0, 3.0):
         row = shown(state, next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
         if row.indices.size:
@@ -302,8 +302,8 @@ def test_growing_dicts_keep_their_columns():
     for number in range(300):
         sign = 1 if number % 2 else -1
         model.learn_one({"a": 1.0, "b": float(sign), f"new{number}": 1.0}, sign)
-    columns = model._columns.names
-    state = model._machine.views[0]
+    columns = model.fitted.columns.names
+    state = model.fitted.machine.transforms[0]
     assert state.column[columns["a"]] == 1 and state.column[columns["b"]] == 2
 
 

@@ -66,7 +66,7 @@ def test_classes_cannot_change():
 def test_labels_met_one_by_one_may_be_declared_later():
     model = Linear()
     model.learn_one({"a": 1.0}, 1)
-    model._labels.declare([0, 1])
+    model.fitted.target.declare([0, 1])
     assert model.classes_.tolist() == [0, 1]
 
 

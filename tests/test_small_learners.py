@@ -79,6 +79,6 @@ def test_naive_bayes_stays_finite():
 def test_new_words_keep_what_was_learnt():
     model = Perceptron()
     model.learn_one({"a": 1.0}, 1)
-    before = model._machine.committee.weights[:2].copy()
+    before = model.fitted.machine.committee.weights[:2].copy()
     model.learn_one({f"w{k}": 0.0 for k in range(100)}, model.predict_one({}))
-    assert np.array_equal(model._machine.committee.weights[:2], before) and before.any()
+    assert np.array_equal(model.fitted.machine.committee.weights[:2], before) and before.any()

@@ -59,7 +59,7 @@ OPTIONS = {"label": "good", "weight": "importance"}
 def learnt(source, **options) -> tuple[bytes, dict]:
     stream = open_stream(source, **OPTIONS | options)
     model = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(stream)
-    return everything(model), model._columns.hashed
+    return everything(model), model.fitted.columns.hashed
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def test_a_stream_gives_the_bits_of_fit_on_the_same_array(numbers):
     """But for the room that the table of weights has."""
     X, y = numbers
     streamed, plain = OnlineBBM(n_estimators=5).fit(open_stream(X, y=y, bits=3)), OnlineBBM(n_estimators=5).fit(X, y)
-    assert np.array_equal(streamed._machine.committee.weights[:7], plain._machine.committee.weights)
+    assert np.array_equal(streamed.fitted.machine.committee.weights[:7], plain.fitted.machine.committee.weights)
     assert np.array_equal(streamed.decision_function(X), plain.decision_function(X))
 
 
@@ -233,7 +233,7 @@ def test_a_saved_model_of_a_stream_goes_on_with_the_same_bits(tables, tmp_path):
     twin = onlineboost.load(tmp_path / "m")
     twin.partial_fit(open_stream(rows[120:], like=twin))
     assert everything(twin) == everything(whole)
-    assert twin._columns.hashed == whole._columns.hashed
+    assert twin.fitted.columns.hashed == whole.fitted.columns.hashed
     assert (tmp_path / "m").stat().st_size < 200_000  # only the rows in use are kept, not 2**18
 
 

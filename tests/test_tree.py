@@ -72,7 +72,7 @@ def test_a_tree_equals_the_slow_one(seed, kind, depth, n_bins, tie, evidence, le
         assert scores[r] == slow.score(row), r
         if weight[r] > 0:
             slow.learn(row, y[r], weight[r])
-    assert tree._machine.committee.used[0, 0] == slow.nodes
+    assert tree.fitted.machine.committee.used[0, 0] == slow.nodes
 
 
 @given(
@@ -169,7 +169,7 @@ def test_memory_is_bounded_and_leaves_take_turns():
     X, y = make_rows(6, 30_000, "dense")
     X = np.tile(X, (1, 100))[:, :520]
     tight = Tree(12, max_mb=1).fit(X, y)
-    committee = tight._machine.committee
+    committee = tight.fitted.machine.committee
     assert committee.histograms.nbytes <= 1 << 20
     assert committee.rows == (1 << 20) // (520 * 16 * 8)
     assert committee.used[0, 0] > 8 * committee.rows == 120
@@ -187,7 +187,7 @@ def held(committee) -> list[int]:
 def test_nodes_are_bounded_whatever_the_length():
     X, y = make_rows(7, 5000, "dense")
     model = OnlineBBM(Tree(10, max_nodes=31), 3, random_state=0).fit(X, y)
-    assert model._machine.committee.used[:2, 0].tolist() == [31, 31]
+    assert model.fitted.machine.committee.used[:2, 0].tolist() == [31, 31]
 
 
 def test_a_hashed_stream_touches_little_memory(tmp_path):
@@ -204,7 +204,7 @@ OnlineBBM(Tree(8), 2, random_state=0).fit(open_stream(X, y=y)).save(sys.argv[1])
 before = memory()
 model = OnlineBBM(Tree(8), 21, random_state=0).fit(open_stream(X, y=y))
 model.save(sys.argv[1])
-print(model._machine.committee.histograms.nbytes, memory() - before)
+print(model.fitted.machine.committee.histograms.nbytes, memory() - before)
 """
     if not Path("/proc/self/statm").exists():
         pytest.skip("needs Linux, to measure the memory of a process")
@@ -217,19 +217,19 @@ print(model._machine.committee.histograms.nbytes, memory() - before)
 def test_a_forked_process_has_trees_of_its_own():
     X, y = make_rows(16, 600, "dense")
     model = Tree(3).fit(open_stream(X[:500], y=y[:500]))
-    before = model._machine.committee.histograms.copy()
+    before = model.fitted.machine.committee.histograms.copy()
     with warnings.catch_warnings(action="ignore"):  # newer Pythons warn of forks in processes with threads
         child = os.fork()
     if child == 0:
-        model._machine.committee.histograms[...] = 7
+        model.fitted.machine.committee.histograms[...] = 7
         os._exit(0)
     os.waitpid(child, 0)
-    assert np.array_equal(model._machine.committee.histograms, before)
+    assert np.array_equal(model.fitted.machine.committee.histograms, before)
 
 
 def test_a_tree_of_some_features_splits_by_them_alone():
     X, y = make_rows(9, 4000, "dense")
-    committee = OnlineBBM(Tree(4, features=0.5), 15, random_state=0).fit(X, y)._machine.committee
+    committee = OnlineBBM(Tree(4, features=0.5), 15, random_state=0).fit(X, y).fitted.machine.committee
     assert 0.3 < committee.allowed.mean() < 0.7
     assert len({row.tobytes() for row in committee.allowed}) > 10
     for tree in range(15):
@@ -239,7 +239,7 @@ def test_a_tree_of_some_features_splits_by_them_alone():
 
 def test_the_features_that_gain_are_named():
     X, y = make_rows(10, 4000, "dense")
-    shares = Tree(4).strengths(Tree(4).fit(X, y)._machine.committee, 1)
+    shares = Tree(4).strengths(Tree(4).fit(X, y).fitted.machine.committee, 1)
     assert shares.sum() == pytest.approx(1)
     assert set(np.argsort(-shares)[:2].tolist()) <= {0, 1, 3}  # the label is made of 0 and 1; 3 is a copy of 0
 
@@ -257,7 +257,7 @@ def test_counts_go_on_beyond_what_a_float32_can_count():
     """After very many examples, a leaf forgets half of them rather than the new ones."""
     X, y = make_rows(11, 3000, "dense")
     tree = Tree(1, leaves="adaptive").fit(X, y)
-    state = tree._machine.committee
+    state = tree.fitted.machine.committee
     assert state.used[0, 0] == 3
     state.histograms[...] *= 8192  # as if each had come so often
     state.since[0, :, :3] *= 8192
@@ -272,10 +272,10 @@ def test_counts_go_on_beyond_what_a_float32_can_count():
 def test_stumps_count_any_number_of_examples():
     X, y = make_rows(12, 1000, "dense")
     stump = Stump().fit(X, y)
-    stump._machine.committee.histograms[...] += 1 << 30
-    before = stump._machine.committee.histograms.copy()
+    stump.fitted.machine.committee.histograms[...] += 1 << 30
+    before = stump.fitted.machine.committee.histograms.copy()
     stump.partial_fit(X[:200], y[:200])
-    assert (stump._machine.committee.histograms - before).sum() > 500
+    assert (stump.fitted.machine.committee.histograms - before).sum() > 500
 
 
 def test_leaves_that_wait_for_histograms_answer_by_their_majority():
@@ -283,7 +283,7 @@ def test_leaves_that_wait_for_histograms_answer_by_their_majority():
     X, y = make_rows(13, 6000, "dense")
     X = np.tile(X, (1, 100))[:, :520]
     tree = Tree(12, max_mb=1).fit(X, y)
-    committee = tree._machine.committee
+    committee = tree.fitted.machine.committee
     leaves = [n for n in range(committee.used[0, 0]) if committee.nodes[0, n, 0] < 0 and committee.nodes[0, n, 3] < 0]
     assert leaves
     committee.wrong[0, leaves] = [5.0, 1.0]  # Bayes was better, while there were histograms
@@ -306,9 +306,9 @@ def test_bayes_over_very_many_features_neither_vanishes_nor_overflows():
 def test_stumps_of_some_features_differ():
     X, y = make_rows(14, 3000, "dense")
     model = OnlineBBM(Stump(features=0.4), 15, random_state=0).fit(X, y)
-    choices = model._machine.committee.choice[:, 0]
+    choices = model.fitted.machine.committee.choice[:, 0]
     assert len(set(choices.tolist())) > 2
-    assert all(model._machine.committee.allowed[i, slot] for i, slot in enumerate(choices) if slot >= 0)
+    assert all(model.fitted.machine.committee.allowed[i, slot] for i, slot in enumerate(choices) if slot >= 0)
 
 
 @pytest.mark.parametrize("name", ["bins", "max_slots", "max_nodes", "max_depth", "grace"])

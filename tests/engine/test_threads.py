@@ -1,0 +1,159 @@
+"""One thread learns, any number predict: no crash, and every answer is that of a state the model went through."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.inspection import permutation_importance
+
+from onlineboost import (
+    Adaptive,
+    Copies,
+    DefensiveBoost,
+    Linear,
+    NaiveBayes,
+    OnlineBBM,
+    Perceptron,
+    SafeBoost,
+    Stump,
+    Tree,
+)
+
+MODELS = {
+    "linear": lambda: OnlineBBM(n_estimators=5),
+    "standardized": lambda: OnlineBBM(Linear(standardize=True), 5),
+    "crossed": lambda: Linear(crosses=True, bits=8),
+    "perceptron": lambda: OnlineBBM(Perceptron(), 5, random_state=0),
+    "bayes": lambda: DefensiveBoost(NaiveBayes(max_slots=64)),
+    "stump": lambda: OnlineBBM(Stump(grace=4, max_slots=64), 5, random_state=0),
+    "tree": lambda: SafeBoost(Tree(3, grace=4, max_slots=64), 9, random_state=0),
+    "stack": lambda: OnlineBBM(n_estimators=5, head="stack"),
+    "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace=4, max_slots=64), 5, random_state=0), delta=0.9),
+    "copies": lambda: OnlineBBM(Copies(Linear()), 3),
+}
+ROWS = 500
+
+
+def row(k: int) -> tuple[dict[str, float], int]:
+    """Every row brings a name that was never met."""
+    return {"a": float(k % 7 - 3), "b": float(k % 5), f"new {k}": 1.0 + k % 3}, int(k % 7 > 2)
+
+
+PROBE = {"a": 1.0, "b": 2.0} | {f"new {k}": 1.0 for k in range(0, ROWS, 3)}
+
+
+def answers_while(learn, ask, threads: int = 3) -> list[float]:
+    """What is answered by several threads while another learns."""
+    done = threading.Event()
+    found: list[list[float]] = [[] for _ in range(threads)]
+    problems: list[BaseException] = []
+
+    def predict(mine: list[float]) -> None:
+        try:
+            while not done.is_set():
+                mine.append(ask())
+        except BaseException as problem:
+            problems.append(problem)
+
+    workers = [threading.Thread(target=predict, args=(mine,)) for mine in found]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for worker in workers:
+            worker.start()
+        learn()
+    finally:
+        done.set()
+        for worker in workers:
+            worker.join()
+        sys.setswitchinterval(interval)
+    assert not problems
+    return [answer for mine in found for answer in mine]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_thread_learns_new_names_while_others_predict(name):
+    steps = MODELS[name]()
+    states = []
+    for k in range(ROWS):
+        steps.learn_one(*row(k))
+        states.append(steps.decision_one(PROBE))
+    model = MODELS[name]()
+    model.learn_one(*row(0))
+    found = answers_while(lambda: [model.learn_one(*row(k)) for k in range(1, ROWS)], lambda: model.decision_one(PROBE))
+    assert set(found) <= set(states)
+    assert len(set(found)) > 1
+    assert model.decision_one(PROBE) == states[-1]
+
+
+def test_batches_are_learnt_while_others_predict(stream):
+    X, y = stream
+    parts = [slice(k, k + 10) for k in range(0, 400, 10)]
+
+    def make():
+        return SafeBoost(Tree(3, grace=8), 9, random_state=0)
+
+    steps, states = make(), []
+    for part in parts:
+        steps.partial_fit(X[part], y[part], classes=[-1, 1])
+        states.append(tuple(steps.decision_function(X[:3]).tolist()))
+    model = make().partial_fit(X[parts[0]], y[parts[0]], classes=[-1, 1])
+    found = answers_while(
+        lambda: [model.partial_fit(X[part], y[part]) for part in parts[1:]],
+        lambda: tuple(model.decision_function(X[:3]).tolist()),
+    )
+    assert set(found) <= set(states)
+
+
+def test_many_predict_at_the_same_time():
+    """Two threads are within the model at once: neither waits for the other."""
+    model = OnlineBBM(n_estimators=3).fit(np.eye(4), [0, 1, 0, 1])
+    inside = threading.Barrier(2, timeout=10)
+
+    def ask():
+        with model.fitted.lock.read():
+            inside.wait()
+
+    other = threading.Thread(target=ask)
+    other.start()
+    ask()
+    other.join()
+
+
+def test_a_callback_may_ask_the_model_that_is_learning():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = np.where(X[:, 0] > 0, 1, -1) * np.where(np.arange(6000) < 3000, 1, -1)
+    asked = []
+    model = Adaptive(Linear(), on_drift=lambda alarm: asked.append(model.predict(X[:5])))
+    model.fit(X, y)
+    assert asked
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "crossed"])
+def test_read_only_models_predict_and_go_on(name, stream, tmp_path):
+    """Arrays of a memory map cannot be written: what is loaded so predicts, and even learns, with the same bits."""
+    X, y = stream
+    model = MODELS[name]().fit(X[:300], y[:300])
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert np.array_equal(mapped.decision_function(X), model.decision_function(X))
+    assert np.array_equal(mapped.progressive_fit(X[300:], y[300:]), model.progressive_fit(X[300:], y[300:]))
+
+
+def test_read_only_rows_are_learnt(stream):
+    X, y = stream[0].copy(), stream[1].copy()
+    X.flags.writeable = y.flags.writeable = False
+    assert np.array_equal(OnlineBBM().progressive_fit(X, y), OnlineBBM().progressive_fit(*stream))
+
+
+def test_permutation_importance_in_two_processes(stream):
+    """joblib hands large arrays to its workers as read-only memory maps; so large are those of a tree."""
+    X, y = stream
+    model = OnlineBBM(Tree(5), 5, random_state=0).fit(X, y)
+    alone, two = (permutation_importance(model, X, y, n_repeats=2, random_state=0, n_jobs=n) for n in (1, 2))
+    assert np.array_equal(alone.importances, two.importances)
