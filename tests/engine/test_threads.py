@@ -35,15 +35,16 @@ MODELS = {
     "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace=4, max_slots=64), 5, random_state=0), delta=0.9),
     "copies": lambda: OnlineBBM(Copies(Linear()), 3),
 }
-ROWS = 500
+ROWS, NEW = 300, 40
 
 
 def row(k: int) -> tuple[dict[str, float], int]:
-    """Every row brings a name that was never met."""
-    return {"a": float(k % 7 - 3), "b": float(k % 5), f"new {k}": 1.0 + k % 3}, int(k % 7 > 2)
+    """Every row brings forty names that were never met."""
+    return {"a": float(k % 7 - 3), "b": float(k % 5)} | {f"{k}-{j}": 1.0 + k % 3 for j in range(NEW)}, int(k % 7 > 2)
 
 
-PROBE = {"a": 1.0, "b": 2.0} | {f"new {k}": 1.0 for k in range(0, ROWS, 3)}
+# With the names of some of these rows the arrays grow to the next power of two.
+PROBE = {"a": 1.0, "b": 2.0} | {f"{k}-{j}": 1.0 for k in (1, 3, 6, 12, 25, 51, 102, 204) for j in range(0, NEW, 4)}
 
 
 def answers_while(learn, ask, threads: int = 3) -> list[float]:
