@@ -258,7 +258,7 @@ def caption_adaptivity(found: Numbers) -> str:
     last = {name: errors[-1] for name, errors in found["errors"].items()}
     alphas = np.array(found["alphas"])
     return (
-        f"20 learners with an advantage of .25 over guessing, 10 with 0, 10 with -.25. After {found['T']:,} examples "
+        f"20 learners with edge .25, 10 with 0, 10 with -.25. After {found['T']:,} examples "
         f"AdaBoost.OL has an error of {last['AdaBoostOL']:.4f}; the best possible is {found['best']:.4f}, the rest "
         f"is the cost of learning. Online BBM has {last['OnlineBBM']:.4f} and OSBoost {last['OSBoost']:.4f}, that of a "
         f"plain majority ({found['majority']:.4f}). OSBoost.OCP learns non-negative weights, so it cannot invert a "
