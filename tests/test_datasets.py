@@ -176,7 +176,7 @@ def test_wrong_names_and_folders(tmp_path, monkeypatch):
 def test_another_file_of_the_name_is_refused(text, tmp_path, tiny):
     tiny()
     (tmp_path / "tiny.libsvm").write_text(text)
-    with pytest.raises(DataError, match=r"tiny.libsvm: .* expected 3 examples, 2 positive, features 1 to 3. To use this file"):
+    with pytest.raises(DataError, match=r"tiny.libsvm: .* expected 3 examples, 2 positive, features 1 to 3. To use"):
         datasets.load("tiny", tmp_path)
 
 

@@ -79,8 +79,8 @@ def sample_complexity(
     """The number of examples after which the algorithm's bound on the error rate is at most epsilon.
 
     The learners have the excess loss ``excess``; their number is the one for epsilon / 2 in the limit, which leaves the
-    other half to the excess. (For another number of learners use ``examples_for`` of its bound.) If S = O(1 / gamma), it
-    is of order 1 / (epsilon gamma^2) for OnlineBBM and OSBoost, 1 / (epsilon^2 gamma^4) for AdaBoostOL (Table 1).
+    other half to the excess. (For another number of learners use ``examples_for`` of its bound.) If S = O(1 / gamma),
+    it is of order 1 / (epsilon gamma^2) for OnlineBBM and OSBoost, 1 / (epsilon^2 gamma^4) for AdaBoostOL (Table 1).
 
     For "any" it is the lower bound S / (8 epsilon gamma) for every booster, on average, if S >= ln(1/delta) / gamma:
     such learners may guess on the first S / (4 gamma) examples (Theorem 3).

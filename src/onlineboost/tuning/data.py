@@ -1,4 +1,4 @@
-"""The examples of a stream in memory, once for all configurations."""
+"""All examples in memory, shared by all configurations."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from onlineboost.readers import Stream
 from onlineboost.transforms import chain as views
 from onlineboost.transforms.crosses import CrossesState
 
-ROWS = 1 << 14  # learnt at a time: the lock of Python's threads is held between two of them only
+ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
 
 
 class Shown(NamedTuple):
-    """Rows as committees see them, after the views, and the number of features to make a committee for."""
+    """Rows after the transforms, and the number of features of a committee for them."""
 
     batch: Batch
     n_features: int
 
 
 class Data:
-    """All rows as one batch. Configurations with the same views share what these show, which is worked out once."""
+    """All rows as one batch. Rows are transformed once for all configurations with the same transforms."""
 
     def __init__(self, batch: Batch, n_features: int, origin: Told | tuple[Any, Any, Any, Binary]) -> None:
         self.batch, self.n_features = batch, n_features
-        self.origin = origin  # where models of any kind can learn the same rows from
+        self.origin = origin  # the same rows for models that need more than a batch
         self._shown: dict[Any, Shown] = {}
         self._lock = threading.Lock()
 
@@ -47,27 +47,27 @@ class Data:
         return self.batch.y.size
 
     def __getstate__(self) -> dict[str, Any]:
-        """For other processes, which work out what views show by themselves."""
+        """For other processes, without the transformed rows: each process computes its own."""
         return self.__dict__ | {"_shown": {}, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state | {"_lock": threading.Lock()}
 
     def fingerprint(self) -> str:
-        """Of the examples, however they came in batches."""
+        """Digest of the examples, independent of batch sizes."""
         sha = hashlib.sha256(str(self.n_features).encode())
         for array in (np.diff(self.batch.indptr), *self.batch[1:]):
             sha.update(np.ascontiguousarray(array).data)
         return sha.hexdigest()[:16]
 
     def shown(self, model: OnlineClassifier) -> Shown | None:
-        """What the model's committee sees; None where every model must look for itself."""
+        """The rows after the model's transforms; None if they cannot be shared with other models."""
         member = model._member()
-        if not isinstance(member, Learner) or isinstance(model, Adaptive):  # of two machines, with views of their own
+        if not isinstance(member, Learner) or isinstance(model, Adaptive):  # two machines with their own transforms
             return None
         states = member.views(self.n_features)
         if any(isinstance(view, CrossesState) and view.products for view in states):
-            return None  # products of features may be too many to keep
+            return None  # crosses may need too much memory
         compact = isinstance(member, Linear | Perceptron) and not any(isinstance(v, CrossesState) for v in states)
         key = compact, *((type(view), *(np.shape(array) for array in view)) for view in states)
         with self._lock:
@@ -88,7 +88,7 @@ class Data:
 
 
 class Told:
-    """What a stream tells of its batches beside them; there is nothing new after the first."""
+    """Schema, target and names of a stream that was read to its end."""
 
     def __init__(self, schema: Schema, labels: Binary, names: dict[int, str]) -> None:
         self.schema, self.labels, self.names = schema, labels, names
@@ -98,13 +98,13 @@ class Told:
 
 
 def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
-    """Some of the rows, a few thousand at a time."""
+    """The rows from ``start`` to ``stop``, ``ROWS`` at a time."""
     for at in range(start, stop, ROWS):
         yield cut(batch, at, min(at + ROWS, stop))
 
 
 def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Batch], None] | None = None) -> Data:
-    """A stream, batches, or arrays with their labels; ``notice`` is called with each batch that was read."""
+    """Read a stream, batches, or arrays with labels; ``notice`` is called with each batch."""
     if isinstance(X, Stream) or (isinstance(X, list | tuple) and X and all(isinstance(part, Batch) for part in X)):
         if y is not None or sample_weight is not None:
             raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
@@ -140,7 +140,7 @@ def _of_batches(X: Any, notice: Callable[[Batch], None] | None) -> Data:
 
 
 def _alone(batch: Batch) -> Batch:
-    """The rows without what lies before and behind them in their arrays."""
+    """The batch with arrays cut to its own rows."""
     first, last = batch.indptr[0], batch.indptr[-1]
     return batch._replace(
         indptr=batch.indptr - first, indices=batch.indices[first:last], values=batch.values[first:last]
@@ -156,7 +156,7 @@ def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:
 
 
 def _renumbered(batch: Batch, n_features: int) -> Shown:
-    """Features by their rank among those met: learners to which a number is but an address need less memory."""
+    """Features renumbered without gaps, to save memory; only for learners that do not depend on the numbers."""
     first, last = batch.indptr[0], batch.indptr[-1]
     met = np.zeros(n_features, np.int32)
     met[batch.indices[first:last]] = 1

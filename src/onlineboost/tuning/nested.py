@@ -1,11 +1,11 @@
-"""Boosters within a booster: one run with N learners that also tells what its first n alone would have said.
+"""Nested boosters: one run with N learners that also gives the scores of its first n learners alone.
 
-In AdaBoost.OL and OSBoost a learner's weight depends on the learners before it alone, and random draws on its number
-alone: the first n of N learners are a booster of n. Only the vote of those has to be taken as well. Nothing of the
-algorithms is written again: the state here goes through the engine's one loop like any other.
+In AdaBoost.OL and OSBoost a learner's weight depends only on the learners before it, and a random draw only on the
+learner's number: the first n of N learners are a booster of n. Only their vote is computed in addition. The algorithms
+are not duplicated: the state here goes through the same loop as any other.
 
-Learners must be separate, too. ``Linear``'s are not: they share the scales of the features, and on most data learner 51
-met, while the first five had nothing to learn, a magnitude that was new.
+The learners must be independent. Those of ``Linear`` are not: they share feature scales, so that a later learner can
+change the scale of a feature for the first ones.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _vote, _round, _first = dispatch.vote, dispatch.round, dispatch.first
 
 class NestedBooster(NamedTuple):
     whole: Any  # the state of the booster of all learners
-    sizes: Ints  # of the boosters within
-    scores: Floats  # [rows learnt, sizes] what those said
-    row: Ints  # [1] the next of them
+    sizes: Ints  # numbers of learners of the nested boosters
+    scores: Floats  # [rows learnt, sizes] their scores
+    row: Ints  # [1] the next row of ``scores``
 
 
 @njit
@@ -52,11 +52,11 @@ dispatch.register(dispatch.round, NestedBooster, round)
 
 
 def can_nest(model: OnlineClassifier, n_features: int) -> bool:
-    """Whether it holds boosters of fewer learners; the answer must be the booster's own, not that of a stack."""
+    """Whether the model contains the boosters with fewer learners; a stack does not."""
     if not isinstance(model, Booster) or not isinstance(model._new_head(1), VoteHead):
         return False
     member, n = model._member(), model.n_estimators
-    # Others are compiled afresh by each process, and the engine knows them by the class of their state.
+    # Classes from outside the package are compiled in each process, by the class of their state.
     ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, member))
     if not ours or not isinstance(member, Learner) or not member.separate(n, n_features):
         return False
@@ -64,13 +64,13 @@ def can_nest(model: OnlineClassifier, n_features: int) -> bool:
 
 
 def nest(machine: Machine, sizes: list[int]) -> None:
-    """From now on the machine also tells what its first learners say."""
+    """Make the machine also give the scores of its first learners, for these sizes."""
     within = np.array(sizes, np.int64)
     machine.booster = NestedBooster(machine.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
 
 
 def run_nested(machine: Machine, batch: Batch) -> tuple[Floats, Floats]:
-    """Learn the batch; scores of the whole, and, for rows of positive weight, of each size within."""
+    """Learn the batch. Scores of the whole booster and, for rows of positive weight, of each nested one."""
     rows = int(np.count_nonzero(batch.weight > 0))
     scores, row = np.empty((rows, machine.booster.sizes.size)), np.zeros(1, np.int64)
     machine.booster = machine.booster._replace(scores=scores, row=row)
