@@ -72,7 +72,7 @@ def beside_vw(results: dict[str, Any]) -> str:
 
 
 def with_results(page: str, results: dict[str, Any], splits: dict[str, Any]) -> str:
-    """docs/results.md: the report, several splits beside vw, then what experiments/results.py wrote."""
+    """docs/results.md: the report, the comparison with vw, then the part of experiments/results.py."""
     begin, end = TUNELESS
     told = f"{report.markdown(results, folded=False)}\n{beside_vw(splits)}"
     return f"{told}\n{begin}{between(page, TUNELESS)}{end}"
