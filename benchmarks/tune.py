@@ -62,7 +62,7 @@ def by_turns(contenders: list[Callable[[], object]], rounds: int) -> list[list[t
 
 
 def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
-    """A race without nested boosters."""
+    """A race without boosters within boosters."""
     kind, runs._kind = runs._kind, lambda *_: None
     try:
         tune(models, [rows], workers=1)

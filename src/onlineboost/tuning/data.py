@@ -61,13 +61,13 @@ class Data:
         return sha.hexdigest()[:16]
 
     def shown(self, model: OnlineClassifier) -> Shown | None:
-        """The rows after the model's transforms; None if they cannot be shared with other models."""
+        """What the model's committee sees; None where every model must look for itself."""
         member = model._member()
-        if not isinstance(member, Learner) or isinstance(model, Adaptive):  # two machines with their own transforms
+        if not isinstance(member, Learner) or isinstance(model, Adaptive):  # of two machines, with views of their own
             return None
         states = member.views(self.n_features)
         if any(isinstance(view, CrossesState) and view.products for view in states):
-            return None  # crosses may need too much memory
+            return None  # products of features may be too many to keep
         compact = isinstance(member, Linear | Perceptron) and not any(isinstance(v, CrossesState) for v in states)
         key = compact, *((type(view), *(np.shape(array) for array in view)) for view in states)
         with self._lock:
@@ -88,7 +88,7 @@ class Data:
 
 
 class Told:
-    """Schema, target and names of a stream that was read to its end."""
+    """What a stream tells of its batches beside them; there is nothing new after the first."""
 
     def __init__(self, schema: Schema, labels: Binary, names: dict[int, str]) -> None:
         self.schema, self.labels, self.names = schema, labels, names

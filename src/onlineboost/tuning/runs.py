@@ -77,7 +77,7 @@ class Run:
 
     def _new_machine(self, n_features: int) -> Machine:
         machine = self.models[-1]._new_machine(n_features)
-        machine.views = ()  # the rows are transformed already
+        machine.views = ()  # the rows have passed them
         if len(self.models) > 1:
             nest(machine, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
         return machine
@@ -131,7 +131,7 @@ def _size(model: OnlineClassifier) -> int:
 
 
 def _kind(model: OnlineClassifier, n_features: int) -> str | None:
-    """A key that nested boosters have in common; None for a model that does not nest."""
+    """What boosters within one booster have in common; None for a model that is no such."""
     try:
         if not can_nest(model, n_features):
             return None
