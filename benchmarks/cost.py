@@ -1,7 +1,7 @@
-"""What an example costs: by the number of learners, by the number of features, by the length of the stream.
+"""Time per example: by the number of learners, the number of features, and the length of the stream.
 
-One core, dense made-up rows, so that nothing but the number changes; the stream is read a batch at a time, as from a
-file. docs/cost.svg holds the plot, docs/cost.md the figures.
+One core, dense generated rows, so that only that number changes; the stream is learnt a batch at a time, as from a
+file. Writes docs/cost.md and docs/cost.svg.
 
     python benchmarks/cost.py [--longest 10000000] [--repeats 5] [--publish]
 """
@@ -28,7 +28,7 @@ PART = 10_000
 
 
 def rows(number: int, n: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same rows for the same number; the label depends on a few features, with noise."""
+    """Generated rows, with ``number`` as the seed; the label depends on a few features, with noise."""
     rng = np.random.default_rng(number)
     X = rng.normal(size=(n, width)).astype(np.float32)
     score = np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + X[:, 3] / 2
@@ -36,7 +36,7 @@ def rows(number: int, n: int, width: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cost(learner: Any, n_learners: int, width: int, repeats: int) -> float:
-    """Microseconds an example, from the 10,000th on, when trees have grown."""
+    """Microseconds per example, from the 10,000th on, when trees have grown."""
     times = []
     warm, X, y = rows(0, PART, width), *rows(1, PART, width)
     for _ in range(repeats):
@@ -64,7 +64,7 @@ def along(learner: Any, longest: int) -> Iterator[tuple[int, float, float]]:
 
 
 def memory() -> float:
-    """Megabytes that the process has now, the rows that it learns from among them."""
+    """Megabytes of the process, including the rows it learns from."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
@@ -108,9 +108,9 @@ def main() -> None:
             by_length[name] = list(along(learner, options.longest))
             progress.advance(task, 5)
     lines = [
-        "# What an example costs",
+        "# Time per example",
         "",
-        "Made by `python benchmarks/cost.py --publish`: microseconds an example, Online BBM, one core, dense rows.",
+        "Made by `python benchmarks/cost.py --publish`: microseconds per example, Online BBM, one core, dense rows.",
         "",
         "![cost](cost.svg)",
         "",
@@ -122,10 +122,10 @@ def main() -> None:
         "| --- |" + " ---: |" * len(WIDTHS),
         *(f"| {name} | {' | '.join(f'{c:.2f}' for c in by_width[name])} |" for name in LEARNERS),
         "",
-        "| examples seen | " + " | ".join(f"{point[0]:,}" for point in by_length["Linear()"]) + " |",
+        "| examples learnt | " + " | ".join(f"{point[0]:,}" for point in by_length["Linear()"]) + " |",
         "| --- |" + " ---: |" * len(by_length["Linear()"]),
         *(f"| {name} | {' | '.join(f'{p[1]:.2f}' for p in by_length[name])} |" for name in LEARNERS),
-        *(f"| {name}, MB of the process | {' | '.join(f'{p[2]:.0f}' for p in by_length[name])} |" for name in LEARNERS),
+        *(f"| {name}, process, MB | {' | '.join(f'{p[2]:.0f}' for p in by_length[name])} |" for name in LEARNERS),
     ]
     text = "\n".join(lines) + "\n"
     print(text)

@@ -1,9 +1,9 @@
-"""Examples per second beside Vowpal Wabbit: one core, both systems in the same run, repeats interleaved, medians.
+"""Examples per second compared with Vowpal Wabbit: one core, both systems in one run, repeats interleaved, medians.
 
-SafeBoost with as many learners in all runs beside Online BBM: what it costs to have nothing to tune.
+SafeBoost with the same number of learners is compared with Online BBM: the cost of not tuning.
 
-Vowpal Wabbit learns pre-parsed examples, one call each; onlineboost is given a NumPy array or a SciPy matrix, and its
-time includes every check and conversion. Both do one pass of progressive validation from an empty model.
+Vowpal Wabbit learns pre-parsed examples, one call each; onlineboost gets a NumPy array or a SciPy matrix, and its
+time includes all checks and conversions. Both do one pass of progressive validation from an empty model.
 
     python benchmarks/speed.py [--repeats 5] [--rows 20000] [--data ../shared/data] [--only dense] [--publish]
 """
@@ -32,7 +32,7 @@ from onlineboost import Linear, OnlineBBM, OnlineClassifier, SafeBoost
 FIGURES = Path(__file__).with_name("speed.json")
 README = Path(__file__).parent.parent / "README.md"
 
-# What is asked of us: (data, learners) -> how many times Vowpal Wabbit's speed.
+# Required speed: (data, learners) -> multiple of Vowpal Wabbit's.
 FLOORS = {("dense", 21): 9, ("dense", 61): 17, ("sparse", 21): 8, ("sparse", 61): 14, ("dense", 1): 1, ("sparse", 1): 1}
 SAFE_FLOOR = 0.6  # of Online BBM's speed
 
@@ -83,7 +83,7 @@ def time_vw(X: Any, y: np.ndarray, n: int) -> Callable[[], float]:
     options = f"-b {bits}" + (f" --boosting {n} --alg BBM --gamma 0.1" if n > 1 else "")
 
     def run() -> float:
-        workspace, examples = vw_examples(X, y, options)  # a new model each time, parsed outside the clock
+        workspace, examples = vw_examples(X, y, options)  # a new model each time; parsing is not timed
         learn = workspace.learn
         gc.collect()
         began = time.perf_counter()
@@ -106,7 +106,7 @@ def time_ours(X: Any, y: np.ndarray, kind: OnlineClassifier) -> Callable[[], flo
         model.progressive_fit(X, y)
         return time.perf_counter() - began
 
-    run()  # compiled, and the clock speed up
+    run()  # compiles, and warms up
     return run
 
 
@@ -129,9 +129,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="real sets, if they are there")
-    parser.add_argument("--only", default="", help="only the data whose name begins so")
-    parser.add_argument("--publish", action="store_true", help="put the figures into speed.json and the README")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets, optional")
+    parser.add_argument("--only", default="", help="prefix of the names of the data to run")
+    parser.add_argument("--publish", action="store_true", help="write speed.json and the table of the README")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 

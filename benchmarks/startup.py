@@ -1,4 +1,4 @@
-"""Seconds from a fresh process's import to its first prediction, with a warm cache of compiled code.
+"""Seconds from import to the first prediction in a new process, with a warm cache of compiled code.
 
 python benchmarks/startup.py [--repeats 7]
 """
@@ -39,7 +39,7 @@ def main() -> None:
             for _ in range(options.repeats)
         ]
     imported, predicted = (statistics.median(times) for times in zip(*runs, strict=True))
-    print(f"import: {imported:.2f} s; import to first prediction: {predicted:.2f} s (at most 1 s is asked for)")
+    print(f"import: {imported:.2f} s; import to first prediction: {predicted:.2f} s (required: at most 1 s)")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Files beside Vowpal Wabbit: how fast text is parsed, how long a whole training takes, how much memory it needs.
+"""Reading files compared with Vowpal Wabbit: parsing speed, time of a whole training, memory.
 
-One core, both systems in the same run, repeats interleaved, medians. Parsing is megabytes per second of text, reading
-included: for ``vw`` the time of ``vw --noop`` less that of the same command on an empty file; for onlineboost a loop
-over ``open_stream`` in a warm process. Training is from process start to the model on disk, code compiled before.
+One core, both systems in the same run, repeats interleaved, medians. Parsing is megabytes of text per second, including
+reading: for ``vw`` the time of ``vw --noop`` minus that of the same command on an empty file; for onlineboost a loop
+over ``open_stream`` in a warm process. Training is from process start to the model on disk, with a warm cache.
 
     python benchmarks/streams.py [--repeats 5] [--data ../shared/data] [--only parse|train|memory] [--publish]
 """
@@ -55,7 +55,7 @@ def named(lines: list[bytes]) -> bytes:
 
 
 def write_texts(folder: Path, data: Path) -> dict[str, Path]:
-    """The files to parse: covtype and rcv1 where they are at hand, else the bundled letters."""
+    """The files to parse: covtype and rcv1 if available, else the bundled letters."""
     texts: dict[str, bytes] = {}
     for name in ("covtype", "rcv1"):
         path = data / f"{name}.libsvm.gz"
@@ -149,7 +149,7 @@ def train(files: dict[str, Path], folder: Path, repeats: int, tick: Callable[[],
 
 
 def memory(folder: Path, gigabytes: float) -> list[dict[str, Any]]:
-    """Train on a generated file of this size; the most memory that the process had."""
+    """Peak memory of training on a generated file of this size."""
     path = folder / "large.vw"
     rng = np.random.default_rng(0)
     block = []
@@ -199,10 +199,10 @@ def with_table(readme: str, results: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="real sets, if they are there")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets, optional")
     parser.add_argument("--only", choices=("parse", "train", "memory"))
     parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the file of the memory test")
-    parser.add_argument("--publish", action="store_true", help="put the figures into streams.json and the README")
+    parser.add_argument("--publish", action="store_true", help="write streams.json and the table of the README")
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     os.environ["ONLINEBOOST_QUIET"] = "1"

@@ -1,7 +1,7 @@
-"""Boosted trees beside their single tree, and beside River's and CapyMOA's: progressive error, examples per second.
+"""Boosted trees compared with a single tree, and with River's and CapyMOA's: progressive error, examples per second.
 
-One core. The peers get the same rows in the same order, fewer of them where they are slow; CapyMOA only where it is
-installed (``pip install '.[bench]'``, and Java). docs/trees.md holds the figures.
+One core. The other libraries get the same rows in the same order, fewer where they are slow; CapyMOA only if it is
+installed (``pip install '.[bench]'``, and Java). Writes docs/trees.md.
 
     python benchmarks/trees.py [--data ../shared/data] [--rows 50000] [--repeats 5] [--publish]
 """
@@ -79,7 +79,7 @@ def capymoa(kind: str, X: np.ndarray, y: np.ndarray, **options: Any) -> tuple[fl
     return 1 - result.cumulative.accuracy() / 100, len(y) / (time.perf_counter() - began)
 
 
-PEERS: dict[str, tuple[int, Callable[..., tuple[float, float]]]] = {  # with the number of rows they get
+PEERS: dict[str, tuple[int, Callable[..., tuple[float, float]]]] = {  # with the number of rows
     "River AdaBoost(10 Hoeffding trees)": (3_000, river_boosting),
     "CapyMOA OzaBoost(10)": (20_000, lambda X, y: capymoa("OzaBoost", X, y, boosting_iterations=10)),
     "CapyMOA AdaptiveRandomForest(10)": (
@@ -90,7 +90,7 @@ PEERS: dict[str, tuple[int, Callable[..., tuple[float, float]]]] = {  # with the
 
 
 def gains(data: Path, rows: int) -> list[str]:
-    """What boosting takes away, by set and learner."""
+    """Reduction of the error by boosting, by set and learner."""
     lines = [
         "| set | " + " | ".join(f"{name}: alone | BBM | less" for name in LEARNERS) + " |",
         "| --- | " + " | ".join(["---: | ---: | ---:"] * len(LEARNERS)) + " |",
@@ -113,7 +113,7 @@ def gains(data: Path, rows: int) -> list[str]:
 
 
 def accuracies(X: Any, y: np.ndarray) -> list[str]:
-    """How good it gets, by votes and by what is left out."""
+    """Error by kind of votes, and with parts of the tree switched off."""
     few = slice(0, 20_000)
     lines = [f"| 21 learners | error, first 20,000 rows | error, {len(y):,} rows |", "| --- | ---: | ---: |"]
     for learner in (Tree(5), Tree(8), Tree(8, leaves="majority"), Tree(8, evidence=0, grace=32), Tree(8, features=0.7)):
@@ -125,7 +125,7 @@ def accuracies(X: Any, y: np.ndarray) -> list[str]:
 
 
 def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[str]:
-    """The same rows in the same order, one core; ours are timed on all rows, before and after each of the others."""
+    """The same rows in the same order, one core; ours is timed on all rows, before and after each of the others."""
     ours = OnlineBBM(Tree(8), 10, random_state=0)
     lines = [f"| {X.shape[1]} dense features, one core | rows | error | ours | examples/s | ours | |"]
     lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
@@ -141,15 +141,13 @@ def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[str]:
         our_error = progressive_score(ours, X[few], y[few])
         figures = f"{rows:,} | {wrong:.4f} | {our_error:.4f} | {rate:,.0f} | {fast:,.0f}"
         lines.append(f"| {name} | {figures} | {fast / rate:,.0f}x |")
-    text = (
-        "Ours is Online BBM with 10 trees of depth 8 and hard votes: its speed over all rows, its error over those that"
-    )
-    return [*lines, "", text, "the other had."]
+    text = "Ours is Online BBM with 10 trees of depth 8 and hard votes: its speed over all rows, its error over the"
+    return [*lines, "", text, "rows of the other library."]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="real sets, if they are there")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets, optional")
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--publish", action="store_true", help="write docs/trees.md")
@@ -162,7 +160,7 @@ def main() -> None:
         "# Boosted trees",
         "",
         f"Made by `python benchmarks/trees.py --rows {options.rows} --publish`: progressive error of the learner",
-        "alone, of Online BBM with 21 of them (gamma .1, sampling, hard votes), what boosting takes away; one shuffle.",
+        "alone and of Online BBM with 21 of them (gamma .1, sampling, hard votes), and the reduction; one shuffle.",
         "",
         *gains(options.data, options.rows),
         *accuracies(X, y),

@@ -1,9 +1,9 @@
-"""How fast a race is: beside ``progressive_fit`` of each model, and with two threads.
+"""Speed of a race, compared with ``progressive_fit`` of each model, and with two threads.
 
     python benchmarks/tune.py --data ../shared/data
 
-Times of one core are processor time, since other work on the machine does not count there; those of threads are the
-least of the rounds. All that is compared takes turns, five rounds each. The table goes into docs/tune.md.
+Times of one core are processor time, which other work on the machine does not affect; times of threads are the minimum
+over the rounds. All contenders take turns, five rounds each. Writes the table of docs/tune.md.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def rows_of(path: Path, most: int) -> Batch:
     return cut(joined(batches), 0, most)
 
 
-def by_turns(ways: list[Callable[[], object]], rounds: int) -> list[list[tuple[float, float]]]:
-    """Processor time and time of each way in each round, after one that compiles."""
-    found: list[list[tuple[float, float]]] = [[] for _ in ways]
+def by_turns(contenders: list[Callable[[], object]], rounds: int) -> list[list[tuple[float, float]]]:
+    """Processor time and wall time of each contender in each round, after one round that compiles."""
+    found: list[list[tuple[float, float]]] = [[] for _ in contenders]
     for number in range(rounds + 1):
-        for way, times in zip(ways, found, strict=True):
+        for run, times in zip(contenders, found, strict=True):
             cpu, wall = time.process_time(), time.perf_counter()
-            way()
+            run()
             if number:
                 times.append((time.process_time() - cpu, time.perf_counter() - wall))
     return found
@@ -71,14 +71,14 @@ def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
 
 
 def line(name: str, title: str, models: list[OnlineClassifier], rows: Batch, rounds: int) -> str:
-    ways: list[Callable[[], object]] = [
+    contenders: list[Callable[[], object]] = [
         lambda: [model.clone().progressive_fit(rows) for model in models],
         lambda: unshared(models, rows),
         lambda: tune(models, [rows], workers=1),
         lambda: tune(models, [rows], workers=2),
     ]
-    alone, views, one, two = by_turns(ways, rounds)
-    cpu = [statistics.median(t[0] for t in times) for times in (alone, views, one)]
+    alone, transforms, one, two = by_turns(contenders, rounds)
+    cpu = [statistics.median(t[0] for t in times) for times in (alone, transforms, one)]
     wall = [min(t[1] for t in times) for times in (one, two)]
     speed = len(models) * rows.y.size / wall[1] / 1e6
     ratios = f"{cpu[0] / cpu[1]:.2f} | {cpu[0] / cpu[2]:.2f} | {wall[0] / wall[1]:.2f}"

@@ -1,6 +1,6 @@
-"""What adapting gains on a stream that changes, and what it costs on streams that do not.
+"""Gain from adapting on a stream that changes, and its cost on streams that do not.
 
-Progressive 0-1 error in one pass; docs/drift.md and docs/drift.svg hold what is found.
+Progressive 0-1 error in one pass; writes docs/drift.md and docs/drift.svg.
 
     python experiments/drift.py [--data ../shared/data] [--rows 50000]
 """
@@ -35,8 +35,8 @@ def variants(model: OnlineClassifier) -> dict[str, OnlineClassifier]:
 
 
 def run(model: OnlineClassifier, stream: Batch) -> tuple[Floats, float]:
-    """Mistakes, and seconds per example."""
-    model.clone().progressive_fit(stream._replace(y=-stream.y))  # compiles, and warms up
+    """Mistakes by example, and seconds per example."""
+    model.clone().progressive_fit(stream._replace(y=-stream.y))  # compiles and warms up
     start = time.perf_counter()
     scores = model.progressive_fit(stream)
     seconds = time.perf_counter() - start
@@ -61,7 +61,7 @@ def changing(stream: Batch) -> tuple[list[str], dict[str, Floats], list[int]]:
 
 
 def stationary(streams: dict[str, Batch], progress: Progress) -> list[str]:
-    """What is lost in points of error."""
+    """A table of the change of error on streams that do not change."""
     lines = ["| set | model | alone | " + " | ".join(f'reset="{r}"' for r in RESETS) + " |"]
     lines.append("| --- | --- |" + " ---: |" * 4)
     worst = dict.fromkeys(RESETS, -np.inf)
@@ -117,9 +117,9 @@ def main() -> None:
 
 INTRODUCTION = """# Streams that change
 
-Made by `python experiments/drift.py`. `Adaptive(model)` puts a fast learner beside a model, follows whoever was
-better of late, and lets the model start anew (`reset="all"`) or single weak learners forget (`reset="learners"`) when
-ADWIN finds that mistakes have become more:
+Made by `python experiments/drift.py`. `Adaptive(model)` trains a fast learner next to the model and follows the one
+with the lower recent error. When ADWIN finds that the error has risen, the model starts over (`reset="all"`), or single
+weak learners do (`reset="learners"`):
 
 ```python
 from onlineboost import Adaptive, SafeBoost, Tree
@@ -127,22 +127,22 @@ from onlineboost import Adaptive, SafeBoost, Tree
 model = Adaptive(SafeBoost(Tree(5)), on_drift=print)  # Alarm(example=10048, learner=None)
 ```
 
-On the command line: `onlineboost train stream.csv --label up --adaptive`, which says when the model starts anew.
+On the command line, `onlineboost train stream.csv --label up --adaptive` prints a line when the model starts over.
 
 ## A stream that changes
 
-elec: 45,312 half hours of an electricity market, in the order of time; whether the price goes up, from six numbers,
-without labels of the past. Progressive 0-1 error:
+elec: 45,312 half hours of an electricity market, in time order. The label is whether the price goes up, the features
+are six numbers, none of them a past label. Progressive 0-1 error:
 """
 
 THEN = """
-Most of the gain is the fast learner's: prices go up or down for hours, and who learns with steps of 32 follows.
+Most of the gain comes from the fast learner: prices go up or down for hours, and a learning rate of 32 follows them.
 
 ![error over time](drift.svg)
 
-## Streams that do not
+## Streams that do not change
 
-The sets of the paper, shuffled, at most ROWS rows. Error alone, and what adapting adds to it:
+The sets of the paper, shuffled, at most ROWS rows. The error of the model alone, and the change of error by adapting:
 """
 
 

@@ -1,6 +1,6 @@
-"""What bins and crosses do for linear learners, beside what boosting does, on every set at hand.
+"""Gain of linear learners from bins and crosses, compared with the gain from boosting, on every available set.
 
-Progressive 0-1 error in one pass; docs/features.md holds the table. Crosses are left out where rows are long.
+Progressive 0-1 error in one pass; writes docs/features.md. Crosses are left out where rows are long.
 
     python experiments/features.py [--data ../shared/data] [--rows 50000]
 """
@@ -24,7 +24,7 @@ MAPS = {
     "crosses": {"standardize": True, "crosses": True},
     "bins and crosses": {"bins": 16, "crosses": True},
 }
-LONGEST = 1000  # features of a row that are still crossed
+LONGEST = 1000  # features in a row; longer rows are not crossed
 
 
 def models() -> dict[str, tuple[OnlineClassifier, OnlineClassifier]]:
@@ -44,9 +44,9 @@ def main() -> None:
         "# Bins and crosses",
         "",
         f"Made by `python experiments/features.py --rows {options.rows}`: progressive 0-1 error in one pass",
-        "over one shuffle, of `Linear` alone and of Online BBM with 21 of them, by what features they see; trees for",
-        "comparison. Squared loss, default settings. Crosses: all pairs, hashed to 18 bits; left out where a row has",
-        f"more than {LONGEST:,} features.",
+        "over one shuffle, of `Linear` alone and of Online BBM with 21 of them, by the transform of the features;",
+        "trees for comparison. Squared loss, default parameters. Crosses are all pairs, hashed to 18 bits; they are",
+        f"left out where a row has more than {LONGEST:,} features.",
         "",
         "| set | rows | " + " | ".join(f"{name}: alone | BBM" for name in names) + " |",
         "| --- | ---: | " + " | ".join(["---: | ---:"] * len(names)) + " |",

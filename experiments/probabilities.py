@@ -1,6 +1,6 @@
-"""Probabilities on data that were held out: the stack of Online BBM beside ``vw``'s logistic regression.
+"""Probabilities on held-out data: the stack of Online BBM compared with ``vw``'s logistic regression.
 
-80 % of a shuffle are learnt in one pass, 20 % tested; docs/probabilities.md holds the table.
+80 % of a shuffle are learnt in one pass, 20 % are tested; writes docs/probabilities.md.
 
     python experiments/probabilities.py [--data ../shared/data] [--rows 200000]
 """
@@ -67,9 +67,9 @@ def main() -> None:
     lines = [
         "# Probabilities",
         "",
-        f"Made by `python experiments/probabilities.py --rows {options.rows}`: log loss, and in brackets the expected",
-        "calibration error (15 bins), on a fifth of the rows that was held out. `vw --loss_function logistic --link",
-        "logistic` with its defaults, in one pass over the same rows.",
+        f"Made by `python experiments/probabilities.py --rows {options.rows}`: log loss, and in parentheses the",
+        "expected calibration error (15 bins), on a held-out fifth of the rows. `vw` is `vw --loss_function logistic",
+        "--link logistic` with its defaults, in one pass over the same rows.",
         "",
         "| set | rows | `vw` | " + " | ".join(MODELS) + " |",
         "| --- | ---: | ---: |" + " ---: |" * len(MODELS),

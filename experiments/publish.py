@@ -1,4 +1,4 @@
-"""Put the results of ``onlineboost reproduce`` into the documents: docs/results.md and the README's table.
+"""Write the results of ``onlineboost reproduce`` to the documents: docs/results.md and the README's table.
 
 make reproduce        # onlineboost reproduce --data ../shared/data -o docs/reproduction, then this
 python experiments/publish.py
@@ -21,21 +21,21 @@ TUNELESS = "<!-- nothing to tune, from experiments/results.py -->\n", "<!-- end 
 TABLE = "<!-- results, from docs/reproduction/results.json -->\n", "<!-- end of results -->\n"
 
 
-SPLITS = """## Several splits beside vw
+SPLITS = """## Comparison with vw over several splits
 
-Test error of our variants of `vw`'s algorithms less that of the program, with the same settings on the same {n} splits:
-mean and standard error; in bold where ours is worse by more than one. By
+Test error of our variants of `vw`'s algorithms minus that of the program, with the same parameters on the same {n}
+splits: mean and standard error, in bold where ours is worse by more than one standard error. Made by
 `{command}`.
-The base learner alone is the same. Boosted learners of ours [share the scales of features](shared-scale.md). On the
-first split of 20news, with scales of their own (`OnlineBBM(Copies(Linear()), ...)`), they make the program's number of
-mistakes exactly; that this explains the smaller differences elsewhere too was not tried.
+The base learner alone is the same in both. Our boosted learners [share feature scales](shared-scale.md). With separate
+scales (`OnlineBBM(Copies(Linear()), ...)`) they make exactly as many mistakes as the program on the first split of
+20news; the smaller differences on other sets were not examined.
 
 {table}
 """
 
 
 def found(folder: Path = FOUND) -> dict[str, Any]:
-    """What was committed."""
+    """The committed results with their timings."""
     return together(*(json.loads((folder / f"{name}.json").read_text()) for name in ("results", "timings")))
 
 
@@ -56,7 +56,7 @@ def replaced(page: str, marks: tuple[str, str], text: str) -> str:
 
 
 def beside_vw(results: dict[str, Any]) -> str:
-    """Our variants less the program itself, over several splits."""
+    """A table of our variants minus the program vw, over several splits."""
     families = {family: results["families"][family] for family in vw.ALGORITHMS}
     lines = [f"| set | {' | '.join(families.values())} |", "| --- |" + " ---: |" * len(families)]
     for each in results["sets"]:
@@ -72,7 +72,7 @@ def beside_vw(results: dict[str, Any]) -> str:
 
 
 def with_results(page: str, results: dict[str, Any], splits: dict[str, Any]) -> str:
-    """docs/results.md: the report, several splits beside vw, then what experiments/results.py wrote."""
+    """docs/results.md: the report, the comparison with vw, then the part of experiments/results.py."""
     begin, end = TUNELESS
     told = f"{report.markdown(results, folded=False)}\n{beside_vw(splits)}"
     return f"{told}\n{begin}{between(page, TUNELESS)}{end}"

@@ -1,7 +1,7 @@
-"""Does it change the error that the fused learners of Online BBM share the scale of each feature?
+"""Does sharing the scale of each feature among the learners of Online BBM change the error?
 
 ``OnlineBBM(Linear())`` keeps one scale of a feature for all learners; Vowpal Wabbit keeps one for each learner, as
-``OnlineBBM(Copies(Linear()))`` does. Both see the same stream of every set; docs/shared-scale.md holds the errors.
+``OnlineBBM(Copies(Linear()))`` does. Both learn the same stream of every set; writes docs/shared-scale.md.
 
     python experiments/shared_scale.py [--data ../shared/data] [--rows 10000] [--shuffles 4]
 """
@@ -32,7 +32,7 @@ CLEAR = 2  # a mean this many standard errors from 0 is called a difference
 
 
 def models() -> dict[str, OnlineClassifier]:
-    """A column of the table each, and none has learnt anything."""
+    """A new model for each column of the table."""
     bbm = partial(OnlineBBM, n_estimators=LEARNERS, gamma=GAMMA, delivery="weight")
     as_vw = {"votes": "real", "normalizer": "none"}
     return {
@@ -85,9 +85,9 @@ def difference(results: list[Result], votes: str) -> Difference:
 
 
 def verdict(differences: list[Difference], n_sets: int) -> str:
-    """What the differences say, in one sentence."""
+    """The conclusion in one sentence."""
     if n_sets < 2:
-        return "One set cannot say whether sharing the scale changes the error on others."
+        return "One set is not enough to say whether sharing the scale changes the error."
     parts = [f"{_effect(d)} with {d.votes} votes" for d in differences]
     return f"Over {n_sets} sets, sharing the scale {', and '.join(parts)}."
 
@@ -120,15 +120,15 @@ def page(results: list[Result], shuffles: int, command: str) -> str:
     boosted = f"Online BBM (weights, gamma {GAMMA:g})"
     return "\n".join(
         [
-            "# One scale for all learners, or one for each",
+            "# Shared feature scales",
             "",
-            f"Progressive 0-1 error of `Linear()`, and of {LEARNERS} of them in {boosted} that",
+            f"Progressive 0-1 error of `Linear()`, and of {LEARNERS} of them in {boosted}. They",
             "share each feature's scale (fused) or keep their own, as in Vowpal Wabbit (separate: `Copies(Linear())`).",
             "",
             f"    {command}",
             "",
-            f"Every set is shuffled and cut to the rows shown, {shuffles} times; errors are means.",
-            'Real is `votes="real", normalizer="none"`.',
+            f"Every set is shuffled and cut to the rows shown, {shuffles} times; errors are means over these.",
+            '"Real" is `votes="real", normalizer="none"`.',
             "",
             *table,
             "",
@@ -143,8 +143,8 @@ def page(results: list[Result], shuffles: int, command: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of <name>.libsvm.gz files")
-    parser.add_argument("--rows", type=int, default=10_000, help="of each set, at most")
-    parser.add_argument("--shuffles", type=int, default=4, help="of each set")
+    parser.add_argument("--rows", type=int, default=10_000, help="largest number of rows of each set")
+    parser.add_argument("--shuffles", type=int, default=4, help="number of shuffles of each set")
     options = parser.parse_args()
     paths = sorted(options.data.glob("*.libsvm.gz"))
     if not paths:

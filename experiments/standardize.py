@@ -1,6 +1,6 @@
-"""Does the standardiser help, on every set at hand, and should it be on by default?
+"""Does standardising help, on every available set, and should it be on by default?
 
-Progressive 0-1 error of linear learners with and without it, in one pass; docs/standardize.md holds the table.
+Progressive 0-1 error of linear learners with and without it, in one pass; writes docs/standardize.md.
 
     python experiments/standardize.py [--data ../shared/data] [--rows 50000] [--shuffles 2]
 """
@@ -41,7 +41,7 @@ def load(path: Path) -> Batch:
 
 
 def load_all(data: Path) -> dict[str, Batch]:
-    """Every set of a folder, or the bundled one."""
+    """Every set of a folder; the bundled set if there is none."""
     sets = {path.name.split(".")[0]: load(path) for path in sorted(data.glob("*.libsvm.gz"))}
     if not sets:
         X, y = load_letter()
@@ -76,12 +76,12 @@ def measure(sets: dict[str, Batch], rows: int, shuffles: int) -> list[dict[str, 
 def page(results: list[dict[str, Any]], command: str, shuffles: int) -> str:
     kinds = list(models(False))
     lines = [
-        "# Does the standardiser help?",
+        "# Standardising",
         "",
         f"Made by `{command}`.",
         "Progressive 0-1 error without and with `standardize=True` (the rule is in `transforms/standardize.py`),",
-        f"mean of {shuffles} shuffles, default settings, Online BBM with 21 learners.",
-        "Growth: features per row after, over before.",
+        f"mean of {shuffles} shuffles, default parameters, Online BBM with 21 learners.",
+        "Growth: features per row with over without.",
         "",
         "| set | rows | " + " | ".join(f"{kind}: off | on" for kind in kinds) + " | growth |",
         "| --- | --- | " + " | ".join(["--- | ---"] * len(kinds)) + " | --- |",
@@ -95,10 +95,10 @@ def page(results: list[dict[str, Any]], command: str, shuffles: int) -> str:
     lines += [f"| **mean change** | | {mean} | |", f"| worst set | | {worst} | |", ""]
     helped = all(np.mean(ratio) < 0 and max(ratio) < 0.02 for ratio in ratios.values())
     if helped:
-        lines.append("It lowers the mean error of all three learners, and raises it by as much as 2 % nowhere:")
-        lines.append("`onlineboost train` has it on.")
+        lines.append("It lowers the mean error of all three models, and raises the error by 2 % or more on no set.")
+        lines.append("So it is the default of `onlineboost train`.")
     else:
-        lines.append("It does not help everywhere.")
+        lines.append("It does not help on all sets.")
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,8 @@
-"""The paper's theorems in four pictures: boosters over simulated learners, beside what is proved about them.
+"""The paper's theorems in four plots: boosters over simulated learners, compared with the proved bounds.
 
     python experiments/theory.py [--quick] [--output docs/theory]
 
-Writes error.svg, examples.svg, adaptivity.svg, table1.svg and numbers.json; a full run also renews docs/theory.md.
+Writes error.svg, examples.svg, adaptivity.svg, table1.svg and numbers.json; a full run also updates docs/theory.md.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Numbers = dict[str, Any]
 
 
 def wrong(model: Any, n_examples: int, seed: int = 0) -> np.ndarray:
-    """Whether the booster erred, example by example, each before it was learnt."""
+    """Whether the booster was wrong on each example, before it learnt it."""
     X, y = theory.simulated_stream(n_examples, seed)
     return Binary.mistakes(model.progressive_fit(X, y), y)
 
 
-# ---- what is measured
+# ---- measurements
 
 
 def measure_error(quick: bool) -> Numbers:
@@ -58,7 +58,7 @@ def measure_error(quick: bool) -> Numbers:
 
 
 def measure_examples(quick: bool) -> Numbers:
-    """Online BBM over two-phase learners: the examples after which the progressive error is epsilon, and stays so."""
+    """Online BBM over two-phase learners: examples after which the progressive error stays at or below epsilon."""
     epsilon, delta, seeds = 0.1, 0.05, range(2 if quick else 20)
     least = math.log(1 / delta)
     by_excess = [(0.1, least / 0.1 * 2**k) for k in range(2 if quick else 6)]
@@ -82,7 +82,7 @@ def measure_examples(quick: bool) -> Numbers:
 
 
 def measure_adaptivity(quick: bool) -> Numbers:
-    """40 learners, of which 20 are good, 10 guess and 10 are wrong more often than right."""
+    """40 learners: 20 good ones, 10 that guess, 10 that are wrong more often than right."""
     edges = [0.25] * 20 + [0.0] * 10 + [-0.25] * 10
     N, T = len(edges), 2_000 if quick else 50_000
     at = np.unique(np.geomspace(100, T, 60).astype(int))
@@ -113,17 +113,17 @@ def measure_adaptivity(quick: bool) -> Numbers:
 
 
 def measure_table1(quick: bool) -> Numbers:
-    """The least odd number of learners whose error, on the second half of a stream, is epsilon or less."""
+    """The least odd number of learners with an error of at most epsilon on the second half of a stream."""
     gamma, T = 0.2, 10_000 if quick else 200_000
     sizes = list(range(1, 32 if quick else 82, 2))
-    makers: dict[str, Callable[[Any, int], Any]] = {
+    boosters: dict[str, Callable[[Any, int], Any]] = {
         "OnlineBBM": lambda learner, N: OnlineBBM(learner, N, gamma=gamma),
         "OSBoost": lambda learner, N: OSBoost(learner, N, gamma=gamma),
         "AdaBoostOL": lambda learner, N: AdaBoostOL(learner, N),
     }
     errors = {
         name: [float(wrong(make(theory.Simulated(gamma, seed=4), N), T)[T // 2 :].mean()) for N in sizes]
-        for name, make in makers.items()
+        for name, make in boosters.items()
     }
     epsilons = [0.3, 0.2, 0.1] if quick else [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001]
     coins = {name: [least(sizes, found, epsilon) for epsilon in epsilons] for name, found in errors.items()}
@@ -134,7 +134,7 @@ def measure_table1(quick: bool) -> Numbers:
     worst: Numbers = {"N": [], "error": [], "program": [], "edge": [], "bound": []}
     for N in (5, 9) if quick else (5, 11, 21, 31, 41, 61, 81, 101, 141, 181):
         value, right = worst_learners(smooth_weights(N, gamma), 2 * gamma)
-        model = makers["OSBoost"](Scripted(right, seed=N), N)
+        model = boosters["OSBoost"](Scripted(right, seed=N), N)
         worst["error"].append(float(wrong(model, T).mean()))
         worst["edge"].append(float(model.edges_.min() / 2))
         worst["N"].append(N)
@@ -147,7 +147,7 @@ def least(sizes: list[int], errors: list[float], epsilon: float) -> int | None:
     return next((N for N, error in zip(sizes, errors, strict=True) if error <= epsilon), None)
 
 
-# ---- pictures
+# ---- plots
 
 
 def draw_error(found: Numbers) -> Figure:
@@ -228,7 +228,7 @@ def draw_table1(found: Numbers) -> Figure:
     return figure
 
 
-# ---- words
+# ---- captions
 
 
 def caption_error(found: Numbers) -> str:
@@ -236,10 +236,10 @@ def caption_error(found: Numbers) -> str:
     curve = found["curves"][1]
     n = curve["N"].index(101) if 101 in curve["N"] else -1
     return (
-        f"Online BBM over coins of 1/2 + gamma, {found['T']:,} examples each: every point lies on the binomial "
-        f"tail, within {far:.1f} standard errors. With gamma = {curve['gamma']} and N = {curve['N'][n]} the error "
-        f"is {curve['error'][n]:.4f} (exactly {curve['exact'][n]:.4f}); Hoeffding's bound says "
-        f"{curve['hoeffding'][n]:.4f}."
+        f"Online BBM over independent coins, right with probability 1/2 + gamma, {found['T']:,} examples each. Every "
+        f"point lies on the binomial tail, within {far:.1f} standard errors. With gamma = {curve['gamma']} and "
+        f"N = {curve['N'][n]} the measured error is {curve['error'][n]:.4f}, the exact one {curve['exact'][n]:.4f}; "
+        f"Hoeffding's bound is {curve['hoeffding'][n]:.4f}."
     )
 
 
@@ -248,9 +248,9 @@ def caption_examples(found: Numbers) -> str:
     ratios = [np.median(point["needed"]) / point["lower"] for point in points]
     upper = [point["upper"] / np.median(point["needed"]) for point in points]
     return (
-        f"Two-phase learners, epsilon = {found['epsilon']}, medians of {found['seeds']} runs: what is needed grows "
-        f"as S and as 1 / gamma^2, and is {min(ratios):.2f} to {max(ratios):.2f} times the lower bound S / (8 "
-        "epsilon gamma): these learners are its proof. Theorem 2, which must serve for all learners, asks for "
+        f"Two-phase learners, epsilon = {found['epsilon']}, medians of {found['seeds']} runs. The number of examples "
+        f"grows as S and as 1 / gamma^2, and is {min(ratios):.2f} to {max(ratios):.2f} times the lower bound "
+        "S / (8 epsilon gamma), whose proof uses these learners. Theorem 2 holds for all learners and needs "
         f"{min(upper):.0f} to {max(upper):.0f} times as many."
     )
 
@@ -259,11 +259,11 @@ def caption_adaptivity(found: Numbers) -> str:
     last = {name: errors[-1] for name, errors in found["errors"].items()}
     alphas = np.array(found["alphas"])
     return (
-        f"Learners of edges 20 x .25, 10 x 0, 10 x -.25. After {found['T']:,} examples AdaBoost.OL errs on "
-        f"{last['AdaBoostOL']:.4f} (the best possible rate is {found['best']:.4f}; the rest is the price of "
-        f"learning), Online BBM on {last['OnlineBBM']:.4f} and OSBoost on {last['OSBoost']:.4f}: a plain majority, "
-        f"{found['majority']:.4f}. OSBoost.OCP, which learns weights of at least zero, comes to "
-        f"{last['OSBoostOCP']:.4f}: it cannot turn a learner round. The alphas average {alphas[:20].mean():+.2f}, "
+        f"20 learners with edge .25, 10 with 0, 10 with -.25. After {found['T']:,} examples "
+        f"AdaBoost.OL has an error of {last['AdaBoostOL']:.4f}; the best possible is {found['best']:.4f}, the rest "
+        f"is the cost of learning. Online BBM has {last['OnlineBBM']:.4f} and OSBoost {last['OSBoost']:.4f}, that of a "
+        f"plain majority ({found['majority']:.4f}). OSBoost.OCP learns non-negative weights, so it cannot invert a "
+        f"learner: {last['OSBoostOCP']:.4f}. AdaBoost.OL's alphas average {alphas[:20].mean():+.2f}, "
         f"{alphas[20:30].mean():+.2f} and {alphas[30:].mean():+.2f}; the log odds are +1.10, 0 and -1.10."
     )
 
@@ -278,16 +278,16 @@ def caption_table1(found: Numbers) -> str:
     slope = (error[-1] - error[0]) / (N[-1] - N[0])
     apart = max(abs(e - p) for e, p in zip(worst["error"], worst["program"], strict=True))
     return (
-        f"Learners of edge {found['gamma']} that are given weights. Over coins the three algorithms need the same: "
-        f"for epsilon = {epsilon} Online BBM {coins['OnlineBBM']} learners, OSBoost {coins['OSBoost']}, "
-        f"AdaBoost.OL {coins['AdaBoostOL']}, where the bounds say {bounds['OnlineBBM']:,}, {bounds['OSBoost']:,} "
-        f"and {bounds['AdaBoostOL']:,}. Coins do not show Table 1: they heed no weights, so that the first two are "
-        "one and the same vote. They are Online BBM's worst case, as is every learner with just its edge. "
-        f"OSBoost's worst case (diamonds: learners from a linear program, then run; {apart:.4f} apart at most) "
-        f"errs on {worst['error'][-1]:.3f} with {worst['N'][-1]} learners, where Online BBM is sure of "
-        f"{theory.phi0(worst['N'][-1], found['gamma'], 'weight'):.0e}, and falls as N^{slope:.1f}: the 1 / epsilon "
-        f"of Table 1 is real, its constant {worst['bound'][-1] / worst['error'][-1]:.1f} times too large here. "
-        "AdaBoost.OL's worst case we do not know."
+        f"Learners with gamma = {found['gamma']} and weights. Over independent coins the three algorithms need the "
+        f"same number: for epsilon = {epsilon} Online BBM needs {coins['OnlineBBM']} learners, OSBoost "
+        f"{coins['OSBoost']}, AdaBoost.OL {coins['AdaBoostOL']}; the bounds are {bounds['OnlineBBM']:,}, "
+        f"{bounds['OSBoost']:,} and {bounds['AdaBoostOL']:,}. Coins do not show Table 1: they ignore weights, so the "
+        "first two algorithms are the same majority vote. Coins are Online BBM's worst case, as is every learner "
+        "with exactly its edge. OSBoost's worst case (diamonds) is found by a linear program and then run; the two "
+        f"differ by at most {apart:.4f}. Its error is {worst['error'][-1]:.3f} with {worst['N'][-1]} learners, where "
+        f"Online BBM guarantees {theory.phi0(worst['N'][-1], found['gamma'], 'weight'):.0e}, and falls as "
+        f"N^{slope:.1f}. So the 1 / epsilon of Table 1 is real; its constant is "
+        f"{worst['bound'][-1] / worst['error'][-1]:.1f} times too large here. AdaBoost.OL's worst case is not known."
     )
 
 
@@ -300,13 +300,13 @@ FIGURES: dict[str, tuple[str, Callable[..., Numbers], Callable[..., Figure], Cal
 
 
 def with_figures(page: str, numbers: Numbers) -> str:
-    """The page with its pictures, and what they show, from the numbers."""
+    """The page with its plots and captions made from the numbers."""
     parts = []
     for name, (title, _, _, caption) in FIGURES.items():
-        words = textwrap.fill(f"**{title}.** {caption(numbers[name])}", 130)
-        parts.append(f"{words}\n\n![{title}](theory/{name}.svg)\n\n")
-    text = BEGIN + "\n" + "".join(parts) + END
-    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: text, page, flags=re.S)
+        text = textwrap.fill(f"**{title}.** {caption(numbers[name])}", 130)
+        parts.append(f"{text}\n\n![{title}](theory/{name}.svg)\n\n")
+    figures = BEGIN + "\n" + "".join(parts) + END
+    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: figures, page, flags=re.S)
 
 
 def rounded(value: Any) -> Any:
@@ -326,7 +326,7 @@ def draw(name: str, numbers: Numbers, folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="short streams, few points: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="short streams, few points: a test run")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The worst learners that a booster can meet, if they keep their edge: found by a linear program, and to be run."""
+"""The worst-case learners of a booster among those with a given edge: found by a linear program, then run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onlineboost.compiled.draws import uniform
 
 
 class ScriptedState(NamedTuple):
-    right: np.ndarray  # [learners, learners] the probability to be right, by how many before were
+    right: np.ndarray  # [learners, learners] the probability of being right, by how many earlier learners are
     seed: int
 
 
@@ -42,7 +42,7 @@ def learn(state, work, batch, r, h, y, p):
 
 @dataclass(eq=False, repr=False)
 class Scripted(Learner, state=ScriptedState, workspace=workspace, predict=predict, learn=learn):
-    """Learner i is right with probability ``right[i, c]``, if c learners before it were. Rows as for ``Simulated``."""
+    """Learner i is right with probability ``right[i, c]`` if c earlier learners are. Rows as for ``Simulated``."""
 
     prefers = "weight"
 
@@ -58,10 +58,10 @@ class Scripted(Learner, state=ScriptedState, workspace=workspace, predict=predic
 
 
 def worst_learners(weights: np.ndarray, edge: float) -> tuple[float, np.ndarray]:
-    """The largest error of a majority vote that learners with w.z = edge ||w||_1 can cause, and how they do it.
+    """The largest error of a majority vote over learners with w.z = edge ||w||_1, and these learners' probabilities.
 
-    ``weights[i, c]`` is learner i's weight (i from 0) if c before it were right. A linear program over the shares of
-    examples on which c of i learners are right, and learner i is right or wrong too.
+    ``weights[i, c]`` is learner i's weight (i from 0) if c earlier learners are right. The linear program is over the
+    shares of examples on which c of the first i learners are right, and learner i is right or wrong.
     """
     N = len(weights)
     i, c = np.tril_indices(N)
@@ -90,19 +90,19 @@ def worst_learners(weights: np.ndarray, edge: float) -> tuple[float, np.ndarray]
 
 
 def place(i: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Where the state (i, c) stands among those of ``tril_indices``."""
+    """The index of the state (i, c) among those of ``tril_indices``."""
     return i * (i + 1) // 2 + c
 
 
 def bbm_weights(N: int, gamma: float, coin: Any) -> np.ndarray:
-    """Online BBM's weight of learner i (from 0) if c before it were right."""
+    """Online BBM's weight of learner i (from 0) if c earlier learners are right."""
     return np.array(
         [[theory.weight(i + 1, 2 * c - i, N, gamma, coin) if c <= i else 0.0 for c in range(N)] for i in range(N)]
     )
 
 
 def smooth_weights(N: int, gamma: float) -> np.ndarray:
-    """OSBoost's."""
+    """OSBoost's weights, in the same form."""
     theta, log_base = smooth_constants(gamma)
     i, c = np.indices((N, N))
     return np.minimum(np.exp(log_base * (2 * c - i - i * theta)), 1.0)

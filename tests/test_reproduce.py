@@ -255,7 +255,7 @@ def test_the_command_writes_a_report(quick, tmp_path, capsys, monkeypatch):
         (["--data", "none"], "--data='none': expected a folder that exists"),
         (["--data", "."], "expected a folder with NAME.libsvm.gz: onlineboost datasets names them"),
         (["--sets", "letters"], "did you mean letter?"),
-        (["--sets", "vehv2binary"], "vehv2binary cannot be had"),
+        (["--sets", "vehv2binary"], "vehv2binary is not available"),
         (["--sets", " ,"], "--sets=' ,': expected names of sets"),
     ],
 )

@@ -84,13 +84,13 @@ def test_improvements_are_those_computed_by_hand(small):
 
 def test_the_summary_in_words_has_the_figures(small):
     for text in (report.markdown(small), visible(report.html(small)).replace("\xa0", " ")):
-        assert "On average over 2 sets Online BBM makes 20.0 % fewer mistakes than the baseline" in text
+        assert "On average over 2 sets, Online BBM makes 20.0 % fewer mistakes than the baseline" in text
         assert (
-            "12.5 % fewer by the authors' Vowpal Wabbit variant (median +12.5 %, better on 1); the paper reports"
+            "12.5 % fewer with the authors' Vowpal Wabbit variant (median +12.5 %, better on 1); the paper reports"
             in text
         )
-        assert "(20.00 % over these, by its table)" in text
-        assert "Over trees Online BBM makes 55.0 % fewer mistakes than one tree" in text
+        assert "(20.00 % over these, from its table)" in text
+        assert "Over trees, Online BBM makes 55.0 % fewer mistakes than one tree" in text
         assert "better than the linear baseline on 1 of 2 sets. SafeBoost" in text
 
 
@@ -133,7 +133,7 @@ def test_the_lowest_of_a_row_is_bold_and_ties_share_it(small):
 
 def test_what_is_missing_shows_a_dash(small):
     small["sets"][1]["entries"] = []
-    table = report.markdown(small).split("## By the authors' variants")[0]
+    table = report.markdown(small).split("## The authors' variants")[0]
     assert "| a | 0.2000" in table and "| b |" not in table  # a set that has not been run yet has no row
     assert "| — (paper —) |" in table
     assert "| b | — (0.5000) | — (0.4000) | — | — |" in report.readme_table(small)
@@ -150,7 +150,7 @@ def test_nothing_at_all_is_a_report_too(small):
     small["sets"] = []
     balanced(report.html(small))
     assert report.markdown(small).startswith("# ")
-    assert "By the authors" not in report.html(small)
+    assert "The authors' variants" not in report.html(small)
     assert report.readme_table(small).count("\n") == 3
     assert "OSBoost" in printed(report.text(small))
 

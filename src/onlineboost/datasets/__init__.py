@@ -1,4 +1,4 @@
-"""Real data to try things on: the sets of the paper, where they come from, and what the paper found on them."""
+"""The data sets of the paper: sources, loading, and the paper's errors on them."""
 
 from onlineboost.datasets.dataset import Dataset
 from onlineboost.datasets.letter import load_letter

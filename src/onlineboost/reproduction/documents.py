@@ -1,4 +1,4 @@
-"""A report as Markdown: for docs/results.md, and the README's table."""
+"""A report as Markdown, for docs/results.md, and the README's table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onlineboost.reproduction.tables import Cell, Table, percent, written
 
 
 def markdown(results: Results, folded: bool = True) -> str:
-    """The sections of the page but for its pictures, with or without what is folded there."""
+    """The sections of the page without charts; ``folded``: with the sections that are folded there."""
     numbers = summary(results)
     paragraphs = [words.quick(results), words.findings(results, numbers), words.how(results), words.made(results)]
     blocks = [f"# {TITLE}", *(_paragraph(text) for text in paragraphs if text)]
@@ -31,7 +31,7 @@ def markdown(results: Results, folded: bool = True) -> str:
 
 
 def readme_table(results: Results) -> str:
-    """Sets by baseline, Online BBM and the best over trees by progressive error; the paper's in parentheses."""
+    """Errors of the baseline, Online BBM and the best over trees, by set; the paper's values in parentheses."""
     header = [
         "set",
         "baseline (paper)",
@@ -86,12 +86,12 @@ def _line(cells: list[str]) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Escaped but for `code`, which Markdown takes as it is."""
+    """Escaped text, except within `code`."""
     return "`".join(part if k % 2 else _escaped(part) for k, part in enumerate(text.split("`")))
 
 
 def _escaped(text: str) -> str:
-    """What would end a cell or begin a tag is kept from doing so."""
+    """Text without characters that end a table cell or begin a tag."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 

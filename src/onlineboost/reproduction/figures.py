@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-Results = dict[str, Any]  # what ``onlineboost reproduce`` writes, as read from its JSON
+Results = dict[str, Any]  # the JSON written by ``onlineboost reproduce``
 
 ALGORITHMS = ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost")
 COLUMNS = ("baseline", *ALGORITHMS)
-LINEAR = ("paper", "vw", "vw itself")  # settings whose numbers are comparable with the paper's
+LINEAR = ("paper", "vw", "vw itself")  # variants whose errors are comparable with the paper's
 PUBLISHED = {"bbm": 0.0514, "adaboost-ol": 0.0257, "adaboost-ol-s": 0.0267, "osboost-ocp": 0.0198, "osboost": 0.0113}
 _BASELINES = {"vw": "paper", "linear": "paper"}  # the variants have the same weak learner
 
@@ -24,7 +24,7 @@ class Error(NamedTuple):
 
 
 class Average(NamedTuple):
-    """Over sets: of how many, and on how many the algorithm was better than the baseline."""
+    """Mean and median over sets, their number, and on how many the algorithm is better than the baseline."""
 
     mean: float
     median: float
@@ -35,10 +35,10 @@ class Average(NamedTuple):
 class Summary(NamedTuple):
     """Mean relative improvements: 0.05 is five per cent fewer mistakes than the baseline on the same file."""
 
-    ours: dict[str, dict[str, Average]]  # by setting, then by algorithm
-    paper: dict[str, Average]  # of the paper's own table, over the sets at hand
-    published: dict[str, float]  # as the paper says, over its 13 sets
-    over_linear: dict[str, Average]  # learners over trees, against the linear baseline
+    ours: dict[str, dict[str, Average]]  # by variant, then by algorithm
+    paper: dict[str, Average]  # from the paper's table, over the same sets
+    published: dict[str, float]  # as stated in the paper, over its 13 sets
+    over_linear: dict[str, Average]  # algorithms over trees, against the linear baseline
 
 
 def find(each: Results, family: str, setting: str) -> Results | None:
@@ -59,7 +59,7 @@ def spread(errors: list[float]) -> Error | None:
 
 
 def error_of(each: Results, family: str, setting: str) -> Error | None:
-    """None where the algorithm was not run, or none of its settings worked."""
+    """The test error; None if the algorithm was not run, or all its configurations failed."""
     entry = find(each, family, setting)
     if entry is None and family == "baseline" and setting in _BASELINES:
         entry = find(each, family, _BASELINES[setting])
@@ -72,7 +72,7 @@ def paper_error(each: Results, family: str) -> Error | None:
 
 
 def gain(error: Error | None, base: Error | None) -> float | None:
-    """By which share an error is less than another.
+    """Relative reduction of an error.
 
     >>> gain(Error(0.375), Error(0.5))
     0.25
@@ -81,12 +81,12 @@ def gain(error: Error | None, base: Error | None) -> float | None:
 
 
 def improvement(each: Results, family: str, setting: str) -> float | None:
-    """Over the baseline of the same set and setting."""
+    """Relative to the baseline of the same set and variant."""
     return gain(error_of(each, family, setting), error_of(each, "baseline", setting))
 
 
 def over_linear(each: Results, family: str) -> float | None:
-    """Of learners over trees, against the linear baseline."""
+    """Of an algorithm over trees, relative to the linear baseline."""
     return gain(error_of(each, family, "trees"), error_of(each, "baseline", "paper"))
 
 
@@ -95,7 +95,7 @@ def paper_improvement(each: Results, family: str) -> float | None:
 
 
 def best_over_trees(each: Results, families: Iterable[str] = (*COLUMNS, "safe")) -> Results | None:
-    """Chosen by progressive error, as everything else is: the test part has no say."""
+    """The best entry over trees by progressive error; the test part is not used for selection."""
     entries = [find(each, family, "trees") for family in families]
     worked = [entry for entry in entries if entry and entry["test"] and entry.get("progressive") is not None]
     return min(worked, key=lambda entry: float(entry["progressive"]), default=None)
@@ -113,7 +113,7 @@ def average(values: Iterable[float | None]) -> Average | None:
 
 
 def summary(results: Results) -> Summary:
-    """The averages that a report speaks of; what was not run is left out."""
+    """The averages of a report, without algorithms that were not run."""
     sets = results["sets"]
     pairs = [(setting, family) for setting in (*LINEAR, "trees") for family in (*ALGORITHMS, "safe")]
     ours: dict[str, dict[str, Average]] = {}

@@ -1,4 +1,4 @@
-"""A report as one self-contained web page: no script, no font, nothing fetched."""
+"""A report as one self-contained web page: no scripts, no external resources."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _pictures(part: Section) -> str:
 
 
 def _table(table: Table) -> str:
-    """In a box of its own that scrolls, so that the page never does."""
+    """A table in a box that scrolls sideways, so that the page does not."""
     words = [cell.words for cell in table.rows[0].cells]
     first, *rest = table.header
     heads = "".join(f"<th scope=col{_class(word=word)}>{escape(h)}</th>" for h, word in zip(rest, words, strict=True))
@@ -87,7 +87,7 @@ def _class(**names: bool) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped, with `code` as code; a number keeps its sign of per cent."""
+    """Escaped text, with `code` as code and no line break before a per cent sign."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)).replace(" %", "&nbsp;%")
 
 

@@ -1,4 +1,4 @@
-"""What is compared: the paper's six columns, how each is set up, and the settings among which it may choose."""
+"""What is compared: the paper's six algorithms, their variants, and the configurations of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onlineboost.learners.linear import Linear
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
 
-LARGE = 200_000  # examples from which fewer settings are tried
+LARGE = 200_000  # examples; larger sets get fewer configurations
 
 FAMILIES = {
     "baseline": "baseline",
@@ -29,19 +29,19 @@ FAMILIES = {
     "safe": "SafeBoost",
 }
 SETTINGS = {
-    "paper": "the paper's pseudo-code: votes of -1 and +1, weights as importance, the coin 1/2 + gamma/2, "
-    "a random expert",
-    "vw": "the authors' Vowpal Wabbit variants: real votes, weights as they are, the coin 1/2 + gamma; AdaBoost.OL "
-    "answers by its last expert, AdaBoost.OL.S by a random one and with weights, OSBoost.OCP doubles z",
-    "vw itself": "the program vw, with the settings that were chosen for its variants; each of its learners has its "
-    "own scales of the features, where ours share them, and its random experts are others",
+    "paper": "the paper's pseudo-code: hard votes, importance weights, a coin of 1/2 + gamma/2, a random expert",
+    "vw": "the authors' Vowpal Wabbit variants: real votes, weights that are not normalised, a coin of 1/2 + gamma; "
+    "AdaBoost.OL answers with its last expert, AdaBoost.OL.S with a random one and with weights instead of sampling, "
+    "OSBoost.OCP doubles z",
+    "vw itself": "the program vw, with the parameters chosen for its variants; each of its learners has its own "
+    "feature scales, where ours share them, and its random experts are drawn differently",
     "trees": "the paper's algorithms over trees",
-    "linear": "nothing tuned, standardised linear learners",
+    "linear": "standardised linear learners, nothing tuned",
 }
 
 
 class Task(NamedTuple):
-    """A cell of the table: an algorithm in a setting, and what it may choose from."""
+    """A cell of the table: a variant of an algorithm, and its configurations."""
 
     family: str
     setting: str
@@ -51,13 +51,13 @@ class Task(NamedTuple):
 class Grid(NamedTuple):
     rates: list[float]  # of the baseline alone
     rates_and_n: tuple[list[float], list[int]]  # AdaBoost.OL
-    rates_n_gammas: tuple[list[float], list[int], list[float]]  # algorithms that are told an edge
+    rates_n_gammas: tuple[list[float], list[int], list[float]]  # algorithms with gamma
     tree_depths: list[int]
     tree_gammas: list[float]
 
 
 def _spread(low: float, high: float, n: int) -> list[float]:
-    """Numbers at equal ratios, of three digits."""
+    """Numbers at equal ratios, rounded to three digits."""
     return [float(f"{rate:.3g}") for rate in np.geomspace(low, high, n)]
 
 
@@ -89,13 +89,13 @@ QUICK = Grid(
 
 
 def tasks(examples: int, quick: bool, seed: int) -> list[Task]:
-    """The cells of a row of the table, for a set of so many examples."""
+    """All cells of a set with this number of examples."""
     grid = QUICK if quick else SMALL_SETS if examples < LARGE else LARGE_SETS
     rates, (ol_rates, ol_sizes) = grid.rates, grid.rates_and_n
     found = [Task("baseline", "paper", [Linear(learning_rate=rate) for rate in rates])]
     for setting in ("paper", "vw"):
         for family in ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost"):
-            make = _MAKERS[family, setting]
+            make = _LINEAR[family, setting]
             choices: Any = product(ol_rates, ol_sizes) if family in _WITHOUT_GAMMA else product(*grid.rates_n_gammas)
             models = [make(Linear(learning_rate=rate), *rest, random_state=seed) for rate, *rest in choices]
             found.append(Task(family, setting, models))
@@ -128,7 +128,7 @@ def _smooth(kind: Any, **fixed: Any) -> Callable[..., OnlineClassifier]:
 
 
 _WITHOUT_GAMMA = ("adaboost-ol", "adaboost-ol-s")
-_MAKERS: dict[tuple[str, str], Callable[..., OnlineClassifier]] = {
+_LINEAR: dict[tuple[str, str], Callable[..., OnlineClassifier]] = {
     ("bbm", "paper"): _paper_bbm,
     ("bbm", "vw"): _vw_bbm,
     ("adaboost-ol", "paper"): _adaboost(delivery="weight", expert="random"),

@@ -1,6 +1,6 @@
-"""What ``onlineboost reproduce`` shows: a web page, Markdown for the documents, a table for the terminal.
+"""The report of ``onlineboost reproduce``: a web page, Markdown for the documents, a table for the terminal.
 
-All are pure functions of the results, which are plain JSON: no figure in a document is typed.
+All are pure functions of the results, which are plain JSON.
 """
 
 from onlineboost.reproduction.documents import markdown, readme_table

@@ -1,12 +1,12 @@
 """The experiment: for every set, split and cell a race on four fifths, then a test of the best on the last fifth.
 
-All that is found is kept in a folder, cell by cell, and taken from there when the same is asked for again:
+Results are saved to a folder cell by cell, and reused when the same experiment runs again:
 
-| file | what it holds |
+| file | content |
 | --- | --- |
-| ``results.json`` | what was found; the same for the same command, whoever did the work |
-| ``timings.json`` | how long it took, and on what |
-| ``races/`` | each configuration that was tried (``tuning/journal.py``), and each cell |
+| ``results.json`` | errors; the same for the same command, whatever engine and number of workers |
+| ``timings.json`` | times, and the machine |
+| ``races/`` | each configuration (``tuning/journal.py``), and each cell |
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from onlineboost.tuning.data import Data, read
 from onlineboost.tuning.race import Race, Row, tune
 from onlineboost.tuning.ray_engine import cluster
 
-CURVE = 256  # examples from which on curves are drawn
-TIMED = 12  # configurations of vw that are timed
+CURVE = 256  # examples before the first point of a curve
+TIMED = 12  # configurations of vw to time
 Notice = Callable[[str, int, int, Row | None], None]
 
 
@@ -51,12 +51,12 @@ class Where(NamedTuple):
     name: str
     split: int
     examples: int
-    fingerprint: str  # of all rows, the test part too
+    fingerprint: str  # of all rows, including the test part
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """How to run it; ``run`` does."""
+    """Options of the experiment; ``run`` runs it."""
 
     folder: Path
     command: str = "onlineboost reproduce"
@@ -67,10 +67,10 @@ class Experiment:
     address: str | None = None
     workers: int | None = None
     notice: Notice = lambda *what: None
-    """Called with the cell at hand, the configurations that are done, all of them, and the best so far."""
+    """Called with the current cell, the number of finished configurations, their total, and the best so far."""
 
     def run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
-        """Results and timings together, as the report wants them."""
+        """Results and timings together, for the report."""
         with cluster(self.workers, self.address) if self.engine == "ray" else nullcontext():
             return self._run(sets)
 
@@ -89,7 +89,7 @@ class Experiment:
         return together(self._results(found), timings)
 
     def configurations(self, sets: Mapping[str, Batch]) -> int:
-        """How many are to be tried."""
+        """Number of configurations in all."""
         made = (tasks(whole.y.size, self.quick, self.seed) for whole in sets.values())
         return self.splits * sum(len(task.models) for cells in made for task in cells)
 
@@ -116,7 +116,7 @@ class Experiment:
         return cells
 
     def _known(self, where: Where, task: Task, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """A cell from its file, or found anew. What the program failed to do is tried again."""
+        """A cell from its file, or computed. Failures of the program vw are not saved, so that they are repeated."""
         key = [source_digest(), where.fingerprint, [repr(model) for model in task.models]]
         key += [version("vowpalwabbit")] if task.setting == "vw itself" else []
         path = self._path(where.name, where.split, task.family, task.setting, "json")
@@ -126,7 +126,7 @@ class Experiment:
                 if kept["key"] == key:
                     return dict(kept["entry"])
             except (ValueError, KeyError):
-                pass  # half written
+                pass  # an incomplete file
         entry = find()
         if task.setting != "vw itself" or not entry["failed"]:
             _write(path, json.dumps({"key": key, "entry": entry}))
@@ -154,7 +154,7 @@ class Experiment:
         return {**entry, "seconds": time.perf_counter() - began}
 
     def _vw_cells(self, train: Batch, test: Batch, cells: list[dict[str, Any]], where: Where) -> list[dict[str, Any]]:
-        """The real vw, with what was chosen for its variants, several at a time."""
+        """Runs of the program vw with the parameters chosen for its variants, several at a time."""
         with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(self.workers or os.cpu_count()) as pool:
             folder = Path(place)
             vw.write(train, folder / "train")
@@ -180,7 +180,7 @@ class Experiment:
             return [one.result() for one in waiting]
 
     def _vw_sweep(self, sets: Mapping[str, Batch]) -> dict[str, Any] | None:
-        """How long vw would take for the race of Online BBM on the smallest set."""
+        """Estimated seconds of vw for the race of Online BBM on the smallest set, and our seconds."""
         if not vw.is_installed():
             return None
         name = min(sets, key=lambda one: sets[one].y.size)
@@ -193,7 +193,7 @@ class Experiment:
                 vw.write(train, Path(place) / "train")
                 theirs = [vw.timed(task.family, model, Path(place) / "train") for model in some]
         except (RuntimeError, OSError):
-            return None  # the rows of the table say why
+            return None  # the table has the reason
         ours = sum(row.seconds for row in tune(some, read([train]), workers=1).rows)
         scale = len(task.models) / len(some)
         counts = {"set": name, "configurations": len(task.models), "timed": len(some)}
@@ -201,7 +201,7 @@ class Experiment:
 
 
 def together(results: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]:
-    """What the report shows."""
+    """Results with their timings."""
     found = json.loads(json.dumps(results))
     for one in found["sets"]:
         for entry in one["entries"]:
@@ -215,7 +215,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
-    """The best once more, this time to be kept, and its error on rows it has not met."""
+    """The best configuration, trained again, and its error on the test rows."""
     model = best.model.clone()
     curve = Curve(most=1 << 6)
     curve.update(Binary.mistakes(model.progressive_fit(train), train.y), train.weight)
@@ -241,7 +241,7 @@ def _settings(model: OnlineClassifier) -> dict[str, Any]:
 
 
 def _models(cell: dict[str, Any], made: list[Task]) -> list[OnlineClassifier]:
-    """The model that was chosen; none where all failed."""
+    """The chosen model; empty if all failed."""
     return [model for task in made for model in task.models if repr(model) == cell["model"]][:1]
 
 

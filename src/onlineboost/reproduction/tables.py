@@ -1,4 +1,4 @@
-"""The tables of a report, before anyone decides how they are drawn."""
+"""The tables of a report, independent of the output format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onlineboost.reproduction.figures import (
 )
 
 DASH = "—"
-NAMES = {"paper": "pseudo-code", "vw": "VW's variants", "vw itself": "vw itself", "trees": "trees", "linear": "linear"}
+NAMES = {"paper": "pseudo-code", "vw": "VW variants", "vw itself": "vw itself", "trees": "trees", "linear": "linear"}
 
 
 class Cell(NamedTuple):
@@ -46,7 +46,7 @@ class Table(NamedTuple):
 
 
 def signed(value: float | None, digits: int) -> str:
-    """With its sign, but for what rounds to nothing.
+    """A number with its sign; zero has none.
 
     >>> signed(5.14, 1), signed(-0.01, 1), signed(None, 1)
     ('+5.1', '0.0', '—')
@@ -76,7 +76,7 @@ def written(error: Error | None) -> str:
 
 
 def errors(results: Results, setting: str) -> Table:
-    """The paper's table in one of our settings, the paper's own value below ours."""
+    """Errors by set and algorithm in one variant, with the paper's values below."""
     families = results["families"]
     extra = ["safe"] * (setting == "trees")
     columns = [*COLUMNS, *extra]
@@ -92,12 +92,12 @@ def errors(results: Results, setting: str) -> Table:
             under = f"paper {written(paper_error(each, family))}" if with_paper else ""
             cells.append(Cell(written(error), under, best=error is not None and round(error.mean, 4) == least))
         rows.append(Row(each["name"], cells))
-    caption = f"0-1 error on the test part: {NAMES[setting]}" + (", then the paper's" if with_paper else "")
+    caption = f"0-1 error on the test part: {NAMES[setting]}" + (", and the paper's value" if with_paper else "")
     return Table(caption, ["set", *(families[family] for family in columns)], rows)
 
 
 def improvements(results: Results, summary: Summary) -> Table:
-    """Per set and on average: the pseudo-code's, below it VW's variants and the paper."""
+    """Improvements by set and on average: the pseudo-code, and below it the VW variants and the paper."""
     rows = []
     for each in results["sets"]:
         row = []
@@ -109,15 +109,15 @@ def improvements(results: Results, summary: Summary) -> Table:
     means = [(_mean(ours, f), _mean(variants, f), _mean(summary.paper, f)) for f in ALGORITHMS]
     rows.append(Row("mean", [_three(*values, 2) for values in means], total=True))
     better = [f"{ours[f].better} of {ours[f].sets}" if f in ours else DASH for f in ALGORITHMS]
-    rows.append(Row("helped on", [Cell(text) for text in better]))
+    rows.append(Row("better on", [Cell(text) for text in better]))
     published = [Cell(signed(100 * summary.published[f], 2)) for f in ALGORITHMS]
     rows.append(Row("paper, 13 sets", published))
-    caption = "Per cent fewer mistakes than the baseline: pseudo-code, then VW's variants and the paper"
+    caption = "Per cent fewer mistakes than the baseline: pseudo-code, VW variants and the paper"
     return Table(caption, ["set", *(results["families"][f] for f in ALGORITHMS)], rows)
 
 
 def trees(results: Results) -> Table:
-    """What the same algorithms do over trees, and SafeBoost, beside the linear baseline."""
+    """Errors over trees, and of SafeBoost, compared with the linear baseline."""
     families = results["families"]
     rows = []
     for each in results["sets"]:
@@ -131,12 +131,12 @@ def trees(results: Results) -> Table:
         ]
         rows.append(Row(each["name"], [Cell(written(linear)), *compared, Cell(written(tested), chosen)]))
     header = ["set", "linear baseline", "SafeBoost, linear", "one tree", "Online BBM, trees", "SafeBoost, trees"]
-    caption = "0-1 error on the test part, then how many fewer mistakes than the linear baseline"
+    caption = "0-1 error on the test part, and the reduction relative to the linear baseline"
     return Table(caption, [*header, "best over trees, by progressive error"], rows)
 
 
 def tree_gains(results: Results, summary: Summary) -> Table:
-    """Improvements of what learns over trees; the median too, since on a set of words one tree is far behind."""
+    """Mean and median improvements over trees; on text one tree is far behind, so the mean alone would mislead."""
     families = ["baseline", *ALGORITHMS, "safe"]
     rows = []
     for base, found in (("one tree", summary.ours.get("trees", {})), ("the linear baseline", summary.over_linear)):
@@ -146,11 +146,11 @@ def tree_gains(results: Results, summary: Summary) -> Table:
             rows.append(Row("median", [Cell(percent(each.median)) if each else Cell() for each in known]))
             rows.append(Row("better on", [Cell(f"{each.better} of {each.sets}") if each else Cell() for each in known]))
     header = ["fewer mistakes", *("one tree" if f == "baseline" else results["families"][f] for f in families)]
-    return Table("Over trees: fewer mistakes", header, rows)
+    return Table("Reduction of mistakes over trees", header, rows)
 
 
 def vw_itself(results: Results) -> Table:
-    """The real program beside our run of its variants, with the difference."""
+    """Errors of the program vw and of our runs of its variants, with the difference."""
     columns = COLUMNS[:4]
     rows = []
     for each in results["sets"]:
@@ -162,7 +162,7 @@ def vw_itself(results: Results) -> Table:
             cells.append(Cell(both, difference))
         if any(find(each, family, "vw itself") for family in columns):
             rows.append(Row(each["name"], cells))
-    caption = "0-1 error on the test part: vw / our run of its variant, then ours less vw's"
+    caption = "0-1 error on the test part: vw / our run of its variant, and ours minus vw's"
     return Table(caption, ["set", *(results["families"][f] for f in columns)], rows)
 
 

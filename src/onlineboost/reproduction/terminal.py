@@ -1,4 +1,4 @@
-"""A report's table for the terminal."""
+"""The table of a report for the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def text(results: Results, setting: str = "paper") -> Table:
-    """For the end of a run, or the middle of one: the paper's six columns, its own values below in dim."""
+    """The paper's six columns, with the paper's values below in dim."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""The real Vowpal Wabbit on the same split, where it is installed."""
+"""Runs of the program Vowpal Wabbit on the same split, if it is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_installed() -> bool:
 
 
 def write(batch: Batch, path: Path) -> None:
-    """The rows as VW text; digits are enough for float32."""
+    """Write the rows as VW text, with enough digits for float32."""
     with path.open("w") as file:
         for r in range(batch.y.size):
             part = slice(batch.indptr[r], batch.indptr[r + 1])
@@ -32,7 +32,7 @@ def write(batch: Batch, path: Path) -> None:
 
 
 def options(family: str, model: Any) -> list[str]:
-    """Those of ``vw`` for one of our models: the table is as large for each learner, whatever their number."""
+    """The options of ``vw`` for one of our models; the weight table grows with the number of learners."""
     name = ALGORITHMS[family]
     learner = model if name is None else model.estimator
     chosen = ["-l", repr(learner.learning_rate), "--binary"]
@@ -44,9 +44,9 @@ def options(family: str, model: Any) -> list[str]:
 
 
 def run(family: str, model: Any, train: Path, test: Path, labels: Any, folder: Path) -> tuple[float, float]:
-    """Error on the test part after one pass over the other, and the seconds that the pass took."""
+    """Error on the test part after one pass over the training part, and the seconds of that pass."""
     kept, answers = folder / f"{family}.model", folder / f"{family}.answers"
-    again = ["--gamma", repr(model.gamma)] if family == "bbm" else []  # which a model file of vw does not keep
+    again = ["--gamma", repr(model.gamma)] if family == "bbm" else []  # a model file of vw does not keep gamma
     began = time.perf_counter()
     _vw("-d", str(train), "-f", str(kept), *options(family, model))
     seconds = time.perf_counter() - began
@@ -62,7 +62,7 @@ def _vw(*arguments: str) -> None:
 
 
 def timed(family: str, model: Any, train: Path) -> float:
-    """The seconds of one pass."""
+    """Seconds of one pass."""
     began = time.perf_counter()
     _vw("-d", str(train), *options(family, model))
     return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""What a report says in sentences; every figure in them is computed."""
+"""The sentences of a report, with computed numbers."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ def fewer(share: float) -> str:
 
 
 def how(results: Results) -> str:
-    """What was done."""
+    """The protocol."""
     sets, splits = len(results["sets"]), results["splits"]
     means = f"means of {splits} random splits" if splits > 1 else "one random split"
     return (
-        f"The experiment of Beygelzimer, Kale and Luo (2015), section 5, on {sets} of its 13 sets, {means}: one pass "
-        "over four fifths of a set, in which the progressive 0-1 error chooses the learning rate, the number of "
-        "learners and gamma; the tables show the 0-1 error on the other fifth."
+        f"The experiment of Beygelzimer, Kale and Luo (2015), section 5, on {sets} of its 13 sets, {means}. Each "
+        "algorithm makes one pass over four fifths of a set; the progressive 0-1 error of this pass selects the "
+        "learning rate, the number of learners and gamma. The tables show the 0-1 error on the other fifth."
     )
 
 
 def findings(results: Results, summary: Summary) -> str:
-    """The key figures in one paragraph; what was not run is not spoken of."""
-    said = [_boosted(results, summary), _others(results, summary), _trees(results, summary), _safe(summary)]
-    return " ".join(sentence for sentence in said if sentence)
+    """The key numbers in one paragraph, without algorithms that were not run."""
+    sentences = [_boosted(results, summary), _others(results, summary), _trees(results, summary), _safe(summary)]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _boosted(results: Results, summary: Summary) -> str:
-    ways = {"paper": "the pseudo-code", "vw": "the authors' Vowpal Wabbit variant", "vw itself": "vw itself"}
-    found = [(way, summary.ours.get(setting, {}).get("bbm")) for setting, way in ways.items()]
-    known = [(way, mean) for way, mean in found if mean]
+    names = {"paper": "the paper's pseudo-code", "vw": "the authors' Vowpal Wabbit variant", "vw itself": "vw itself"}
+    found = [(name, summary.ours.get(setting, {}).get("bbm")) for setting, name in names.items()]
+    known = [(name, mean) for name, mean in found if mean]
     if not known:
         return ""
-    (way, mean), *rest = known
-    first = f"{fewer(mean.mean)} mistakes than the baseline on the same file by {way} {_spread(mean)}"
-    told = _and([first, *(f"{fewer(mean.mean)} by {way} {_spread(mean)}" for way, mean in rest)])
-    here = f" ({100 * summary.paper['bbm'].mean:.2f} % over these, by its table)" if "bbm" in summary.paper else ""
+    (name, mean), *rest = known
+    first = f"{fewer(mean.mean)} mistakes than the baseline with {name} {_spread(mean)}"
+    compared = _and([first, *(f"{fewer(mean.mean)} with {name} {_spread(mean)}" for name, mean in rest)])
+    here = f" ({100 * summary.paper['bbm'].mean:.2f} % over these, from its table)" if "bbm" in summary.paper else ""
     return (
-        f"On average over {mean.sets} sets {results['families']['bbm']} makes {told}; the paper reports "
+        f"On average over {mean.sets} sets, {results['families']['bbm']} makes {compared}; the paper reports "
         f"{100 * PUBLISHED['bbm']:.2f} % fewer over its 13 sets{here}."
     )
 
 
 def _spread(mean: Average) -> str:
-    """A mean over few sets may be that of one of them."""
+    """Median and count: a mean over few sets may come from one of them."""
     return f"(median {100 * mean.median:+.1f} %, better on {mean.better})"
 
 
 def _others(results: Results, summary: Summary) -> str:
     ours, variants = summary.ours.get("paper", {}), summary.ours.get("vw", {})
-    told = []
+    parts = []
     for family in ALGORITHMS[1:]:
         both = [fewer(means[family].mean) for means in (ours, variants) if family in means]
         if both:
-            told.append(f"{results['families'][family]} {' and '.join(both)} (paper {100 * PUBLISHED[family]:.2f} %)")
-    named = ", by pseudo-code and variant" if ours and variants else ""
-    return f"The others{named}: {'; '.join(told)}." if told else ""
+            parts.append(f"{results['families'][family]} {' and '.join(both)} (paper {100 * PUBLISHED[family]:.2f} %)")
+    named = ", with pseudo-code and variant" if ours and variants else ""
+    return f"The other algorithms{named}: {'; '.join(parts)}." if parts else ""
 
 
 def _trees(results: Results, summary: Summary) -> str:
@@ -68,44 +68,45 @@ def _trees(results: Results, summary: Summary) -> str:
     if not one or not line:
         return ""
     return (
-        f"Over trees {results['families']['bbm']} makes {fewer(one.mean)} mistakes than one tree, and is better than "
+        f"Over trees, {results['families']['bbm']} makes {fewer(one.mean)} mistakes than one tree, and is better than "
         f"the linear baseline on {line.better} of {line.sets} sets."
     )
 
 
 def _safe(summary: Summary) -> str:
     found = {"linear learners": summary.ours.get("linear", {}).get("safe"), "trees": summary.over_linear.get("safe")}
-    told = [f"on {mean.better} of {mean.sets} sets with {learners}" for learners, mean in found.items() if mean]
-    return f"SafeBoost is better than the linear baseline {_and(told)}." if told else ""
+    parts = [f"on {mean.better} of {mean.sets} sets with {learners}" for learners, mean in found.items() if mean]
+    return f"SafeBoost is better than the linear baseline {_and(parts)}." if parts else ""
 
 
 def sweep(results: Results) -> str:
-    """The same sweep through the authors' program, extrapolated."""
+    """Time of a sweep compared with vw, extrapolated."""
     found = results.get("vw_sweep")
     if not found:
         return ""
     ratio = found["vw_seconds"] / found["our_seconds"] if found["our_seconds"] else 0
     return (
-        f"A sweep of {found['configurations']:,} settings on {found['set']} takes {found['our_seconds']:,.1f} s; "
-        f"through vw it would take {found['vw_seconds']:,.0f} s, extrapolated from {found['timed']:,} of them: "
+        f"A sweep of {found['configurations']:,} configurations on {found['set']} takes {found['our_seconds']:,.1f} s; "
+        f"with vw it would take {found['vw_seconds']:,.0f} s, extrapolated from {found['timed']:,} of them: "
         f"{ratio:,.0f} times as long."
     )
 
 
 def caveats(results: Results) -> list[str]:
-    """What to bear in mind, one sentence each."""
-    said = [f"{each['name']} is missing: {each['why']}." for each in results["missing"]]
+    """Limitations, one sentence each."""
+    sentences = [f"{each['name']} is missing: {each['why']}." for each in results["missing"]]
     if results["splits"] == 1:
-        said.append("One split: a difference of less than two or three times the column 'chance' may be just that.")
-    said.append(
-        "The paper's mean over these sets is computed from its printed table, which has four decimals: two digits for "
-        "a set such as bio. The means that it states differ from those of its table by up to 0.14 points."
+        sentences.append("One split: a difference below two or three standard errors (table below) may be chance.")
+    sentences.append(
+        "The paper's mean over these sets is computed from its printed table, which has four decimals: two "
+        "significant digits for a set such as bio. The means stated in the paper differ from those of its table by up "
+        "to 0.14 points."
     )
-    return said
+    return sentences
 
 
 def quick(results: Results) -> str:
-    return "A quick run, with few settings tried: not to be compared with the paper." if results["quick"] else ""
+    return "A quick run with few configurations: not comparable with the paper." if results["quick"] else ""
 
 
 def made(results: Results) -> str:

@@ -1,6 +1,6 @@
-"""What the paper proves, as numbers: how many learners, how many examples, how many mistakes at most.
+"""The paper's theorems as functions: number of learners, number of examples, bounds on mistakes.
 
-Theorems, lemmas and equations are counted as in Beygelzimer, Kale and Luo (2015).
+Theorems, lemmas and equations are numbered as in Beygelzimer, Kale and Luo (2015).
 
 >>> from onlineboost import theory
 >>> theory.n_learners(0.1, 0.1), theory.n_learners(0.1, 0.1, coin="weight")

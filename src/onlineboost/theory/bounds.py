@@ -1,13 +1,13 @@
-"""How many mistakes the boosters make at most, with the constants that the paper leaves in its O(.).
+"""Upper bounds on the boosters' mistakes, with the constants that the paper hides in O(.).
 
 | paper | here | meaning |
 | --- | --- | --- |
 | T, N | ``n_examples``, ``n_learners`` | |
-| gamma, S | ``gamma``, ``excess`` | a learner errs on at most (1/2 - gamma) T + S examples: equations (1) and (2) |
+| gamma, S | ``gamma``, ``excess`` | a learner makes at most (1/2 - gamma) T + S mistakes: equations (1) and (2) |
 | S-tilde | ``weighted_excess`` | the same for weights: w.z >= g ||w||_1 - S-tilde ||w||_inf, Lemma 1 and equation (3) |
-| gamma_i | ``edges`` / 2 | what learner i achieved: w.z / (2 ||w||_1) |
+| gamma_i | ``edges`` / 2 | measured edge of learner i: w.z / (2 ||w||_1) |
 
-Here g is the edge that learners are sure of: gamma if they are shown a sample, 2 gamma if they are given weights.
+Here g is the guaranteed edge of a learner: gamma with sampling, 2 gamma with weights.
 The bounds hold for hard votes, examples of weight 1 and, for Online BBM, normalizer="reachable".
 """
 
@@ -28,7 +28,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_count, check_one_of
 
 Expert = Literal["vote", "random"]
-# Hedge with learning rate 1 turns m mistakes of the best of N experts into at most this many times m + ln N.
+# Hedge with learning rate 1 makes at most this many times m + ln N mistakes, if the best of N experts makes m.
 HEDGE = {"vote": 1 / math.log(2 / (1 + math.exp(-1))), "random": 1 / (1 - math.exp(-1))}
 # The regret of line 13 of Algorithm 2 over sqrt(T): 3/2 times the diameter 4 of [-2, 2]. The paper's 4 is too small.
 DESCENT = 6.0
@@ -55,20 +55,20 @@ class Bound:
 
     @property
     def error(self) -> float:
-        """Mistakes for each example."""
+        """The bound on the error rate."""
         return self.mistakes / self.n_examples
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing: nobody makes more mistakes than there are examples."""
+        """Whether the bound is at least the number of examples, and so says nothing."""
         return self.error >= 1
 
     def examples_for(self, epsilon: float) -> int:
-        """After how many examples the bound on the error rate has fallen to epsilon."""
+        """The number of examples after which the bound on the error rate is at most epsilon."""
         check_between("epsilon", epsilon, 0, 1)
         left = epsilon - self.rate
         if left <= 0:
-            raise ParameterError("epsilon", epsilon, f"more than {self.rate:g}, which no number of examples can lower")
+            raise ParameterError("epsilon", epsilon, f"more than {self.rate:g}, the limit for any number of examples")
         root = (self.root + math.sqrt(self.root**2 + 4 * left * self.excess)) / (2 * left)
         return max(1, math.ceil(root**2))
 
@@ -76,7 +76,7 @@ class Bound:
 def excess_from_regret(c: float, gamma: float) -> float:
     """The excess loss S = max_T (R(T) - gamma T) = c^2 / (4 gamma) of a learner whose regret is R(T) = c sqrt(T).
 
-    Lemma 2. Its hypotheses must hold one with edge 2 gamma, whatever the examples; half of that is lost to learning.
+    Lemma 2. Its class must contain a hypothesis with edge 2 gamma on any examples; half of that is lost to learning.
 
     >>> excess_from_regret(2.0, 0.1)
     10.0
@@ -91,9 +91,9 @@ def weighted_excess(
 ) -> float:
     """S-tilde: 2 S for weights (equation 3), 2 S + (1 + 2 gamma)^2 / (2 gamma) ln(N / delta) for sampling (Lemma 1).
 
-    The latter holds for all T and all N learners at once with probability 1 - delta, beside the learners' own. It
-    replaces the paper's O~(1 / gamma), by a supermartingale: if v = 1{mistake} - 1/2 + gamma, an example is shown
-    with probability p, and B says whether it was, then E exp(a (p - B) v - a p gamma / 2) <= 1 for
+    The latter holds for all T and all N learners at once with probability 1 - delta, in addition to the learners' own
+    delta. It replaces the paper's O~(1 / gamma), by a supermartingale: if v = 1{mistake} - 1/2 + gamma and B is 1 with
+    probability p (the example is shown), then E exp(a (p - B) v - a p gamma / 2) <= 1 for
     a = 4 gamma / (1 + 2 gamma)^2.
 
     >>> weighted_excess(30, 0.1, 101, coin="weight"), round(weighted_excess(30, 0.1, 101), 1)
@@ -104,8 +104,8 @@ def weighted_excess(
     check_count("n_learners", n_learners)
     check_one_of("coin", coin, DELIVERIES)
     check_excess(excess)
-    shown = (1 + 2 * gamma) ** 2 / (2 * gamma) * math.log(n_learners / delta) if coin == "sample" else 0.0
-    return 2.0 * excess + shown
+    sampling = (1 + 2 * gamma) ** 2 / (2 * gamma) * math.log(n_learners / delta) if coin == "sample" else 0.0
+    return 2.0 * excess + sampling
 
 
 def check_excess(excess: object) -> None:
@@ -122,7 +122,7 @@ def bbm_bound(
     coin: Delivery = "sample",
     delta: float = 0.05,
 ) -> Bound:
-    """Online BBM's mistakes: at most Phi_0(0) T + S-tilde sum_i ||w^i||_inf (Lemma 3, Theorem 2).
+    """Bound on Online BBM's mistakes: Phi_0(0) T + S-tilde sum_i ||w^i||_inf (Lemma 3, Theorem 2).
 
     >>> bound = bbm_bound(20_000, 101, 0.1, 30, coin="weight")
     >>> round(bound.rate, 4), round(bound.excess), round(bound.error, 4)
@@ -134,11 +134,11 @@ def bbm_bound(
 
 
 def adaboost_ol_bound(n_examples: int, edges: Sequence[float] | Floats, *, expert: Expert = "vote") -> Bound:
-    """AdaBoost.OL's mistakes from the edges that its learners achieved, which ``model.edges_`` has (Theorem 4).
+    """Bound on AdaBoost.OL's mistakes from the measured edges of its learners, ``model.edges_`` (Theorem 4).
 
     At most c (m + ln N), where m = (T ln 2 + 6 N sqrt(T)) / sum_i gamma_i^2 bounds the best expert's mistakes and
-    gamma_i is half of edges[i - 1]. For a "random" expert c = 1.582 and the mistakes are expected ones; for the
-    experts' "vote" c = 2.633. The paper has c = 2 and drops ln 2. Mostly vacuous in practice: ask ``vacuous``.
+    gamma_i is half of edges[i - 1]. For a "random" expert c = 1.582, and the bound is on the expected number; for
+    the experts' "vote" c = 2.633. The paper has c = 2 and drops ln 2. Mostly vacuous in practice: see ``vacuous``.
 
     >>> adaboost_ol_bound(100_000, [0.4] * 100, expert="random").vacuous
     True
@@ -165,10 +165,10 @@ def adaboost_ol_bound_from_gamma(
     expert: Expert = "vote",
     delta: float = 0.05,
 ) -> Bound:
-    """AdaBoost.OL's mistakes if every learner has the edge gamma (Theorem 5).
+    """Bound on AdaBoost.OL's mistakes if every learner has the edge gamma (Theorem 5).
 
-    As ``adaboost_ol_bound``, with m = 4 (T ln 2 + 6 N sqrt(T) + N g S-tilde) / (g^2 N). The paper: 8 T / (gamma^2 N)
-    and what grows slower, for sampling.
+    As ``adaboost_ol_bound``, with m = 4 (T ln 2 + 6 N sqrt(T) + N g S-tilde) / (g^2 N). The paper has 8 T / (gamma^2 N)
+    plus lower-order terms, for sampling.
 
     >>> bound = adaboost_ol_bound_from_gamma(10**9, 10_000, 0.1, 30, expert="random")
     >>> round(bound.rate, 4), round(bound.error, 4)
@@ -199,13 +199,13 @@ def osboost_bound(
     coin: Delivery = "sample",
     delta: float = 0.05,
 ) -> Bound:
-    """OSBoost's mistakes: at most (T / a + N S-tilde) / (N theta + 1 / a), where a = -ln(1 - gamma) / 2.
+    """Bound on OSBoost's mistakes: (T / a + N S-tilde) / (N theta + 1 / a), where a = -ln(1 - gamma) / 2.
 
-    The paper cites Chen, Lin and Lu (2012) for the order: an error rate of O(1 / (N gamma^2)), and S / gamma mistakes
-    more. These constants are ours. With f(z) = min(exp(-a z), 1) and F its integral from 0, steps d = y h - theta obey
+    The paper cites Chen, Lin and Lu (2012) for the order: an error rate of O(1 / (N gamma^2)) plus S / gamma mistakes.
+    The constants here are our own. With f(z) = min(exp(-a z), 1) and F its integral from 0, steps d = y h - theta obey
     f(z) d <= F(z + d) - F(z) + e f(z), where e = (exp(a (1 + theta)) - 1) / a - (1 + theta) <= gamma - theta. Summed
-    over all learners and examples the left side is at least e times the weights minus N S-tilde; on the right an
-    example adds at most 1 / a, and one on which the vote errs at most -N theta.
+    over all learners and examples, the left side is at least e times the weights minus N S-tilde; on the right an
+    example adds at most 1 / a, and a mistake of the vote at most -N theta.
 
     >>> bound = osboost_bound(100_000, 4_000, 0.1, 30, coin="weight")
     >>> round(bound.rate, 4), round(bound.excess), round(bound.error, 4)

@@ -1,7 +1,7 @@
-"""How many learners and how many examples an error rate takes: Table 1 of the paper, in numbers.
+"""Learners and examples needed for an error rate: Table 1 of the paper, in numbers.
 
-An algorithm is named by its class: "OnlineBBM", "AdaBoostOL" or "OSBoost". "any" is what none can do without:
-the lower bounds of Theorem 3.
+An algorithm is named by its class: "OnlineBBM", "AdaBoostOL" or "OSBoost". "any" stands for the lower bounds of
+Theorem 3, which hold for every booster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.theory import bounds
 
-LEAST_GAMMA = 1e-4  # learners with a smaller edge would be needed by the hundred million
+LEAST_GAMMA = 1e-4  # below, hundreds of millions of learners would be needed
 Algorithm = Literal["OnlineBBM", "AdaBoostOL", "OSBoost", "any"]
 ALGORITHMS: tuple[Algorithm, ...] = ("OnlineBBM", "AdaBoostOL", "OSBoost", "any")
 
@@ -29,7 +29,7 @@ def n_learners(
     exact: bool = True,
     algorithm: Algorithm = "OnlineBBM",
 ) -> int:
-    """The number of learners with edge gamma for an error rate of epsilon, in the long run.
+    """The number of learners with edge gamma for an error rate of epsilon, in the limit of many examples.
 
     | algorithm | exact | closed form | where |
     | --- | --- | --- | --- |
@@ -38,8 +38,8 @@ def n_learners(
     | OSBoost | least N with osboost_bound's rate <= epsilon | 4 / (epsilon gamma^2) | Table 1 |
     | any | the same for a coin of 1/2 + 2 gamma | ln(1/epsilon) / (8 gamma^2) | Theorem 3 |
 
-    where g is gamma for coin="sample" and 2 gamma for coin="weight". Closed forms, all rounded up, suffice; those of
-    the first and the last row, by Hoeffding's inequality, are far from needed:
+    where g is gamma for coin="sample" and 2 gamma for coin="weight". The closed forms, rounded up, are sufficient;
+    those of the first and the last row come from Hoeffding's inequality and are far from tight:
 
     >>> n_learners(0.01, 0.1, exact=False), n_learners(0.01, 0.1), n_learners(0.01, 0.1, coin="weight")
     (922, 539, 133)
@@ -59,7 +59,7 @@ def n_learners(
 
 
 def _least_majority(epsilon: float, gamma: float, b: float, enough: int) -> int:
-    """The least odd number 2 j + 1 of coins whose majority errs with a probability of at most epsilon; j <= enough."""
+    """The least odd number 2 j + 1 of coins whose majority is wrong with probability at most epsilon; j <= enough."""
     few = -1
     while enough - few > 1:
         j = (few + enough) // 2
@@ -76,13 +76,13 @@ def sample_complexity(
     coin: Delivery = "sample",
     delta: float = 0.05,
 ) -> int:
-    """The number of examples after which the error rate is epsilon at most, by the algorithm's bound.
+    """The number of examples after which the algorithm's bound on the error rate is at most epsilon.
 
-    With learners of excess loss ``excess``, as many as reach epsilon / 2 in the long run, so that the other half is
-    left to the excess. (For another number ask ``examples_for`` of its bound.) In order of magnitude, if
-    S = O(1 / gamma): 1 / (epsilon gamma^2) for OnlineBBM and OSBoost, 1 / (epsilon^2 gamma^4) for AdaBoostOL (Table 1).
+    The learners have the excess loss ``excess``; their number is the one for epsilon / 2 in the limit, which leaves the
+    other half to the excess. (For another number of learners use ``examples_for`` of its bound.) If S = O(1 / gamma),
+    it is of order 1 / (epsilon gamma^2) for OnlineBBM and OSBoost, 1 / (epsilon^2 gamma^4) for AdaBoostOL (Table 1).
 
-    For "any" it is S / (8 epsilon gamma), what no booster can do without, on average, if S >= ln(1/delta) / gamma:
+    For "any" it is the lower bound S / (8 epsilon gamma) for every booster, on average, if S >= ln(1/delta) / gamma:
     such learners may guess on the first S / (4 gamma) examples (Theorem 3).
 
     >>> sample_complexity(0.1, 0.1, 30, coin="weight"), sample_complexity(0.1, 0.1, 30, algorithm="any")
@@ -118,7 +118,7 @@ def default_excess(gamma: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Table1Row:
-    """What one algorithm needs."""
+    """Learners and examples that one algorithm needs."""
 
     algorithm: str
     n_learners: int
@@ -129,7 +129,7 @@ class Table1Row:
 
 @dataclass(frozen=True)
 class Table1:
-    """What each algorithm needs for an error rate of epsilon. ``str`` is a table for people."""
+    """Learners and examples that each algorithm needs for an error rate of epsilon. ``str`` gives a readable table."""
 
     epsilon: float
     gamma: float
@@ -138,9 +138,9 @@ class Table1:
 
     def __str__(self) -> str:
         head = ("algorithm", "N", "T", "optimal", "adaptive")
-        said = {True: "yes", False: "no", None: ""}
+        words = {True: "yes", False: "no", None: ""}
         cells = [
-            (row.algorithm, f"{row.n_learners:,}", f"{row.n_examples:,}", said[row.optimal], said[row.adaptive])
+            (row.algorithm, f"{row.n_learners:,}", f"{row.n_examples:,}", words[row.optimal], words[row.adaptive])
             for row in self.rows
         ]
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
@@ -156,9 +156,9 @@ class Table1:
 def table1(
     epsilon: float, gamma: float, excess: float | None = None, *, coin: Delivery = "sample", delta: float = 0.05
 ) -> Table1:
-    """The paper's Table 1 in numbers, and below it what no booster can do without (Theorem 3, for gamma < 1/4).
+    """The paper's Table 1 in numbers, and the lower bound for every booster (Theorem 3, for gamma < 1/4).
 
-    For learners with O(sqrt(T)) regret, as there, ``excess`` is ln(1/delta) / gamma, unless it is given.
+    The default of ``excess`` is ln(1/delta) / gamma, for learners with O(sqrt(T)) regret, as in the paper.
 
     >>> print(table1(0.1, 0.1))
     error rate 0.1 from learners with edge 0.1 and excess loss 29.96

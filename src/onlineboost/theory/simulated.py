@@ -1,7 +1,7 @@
-"""Simulated: weak learners of prescribed edges, to hold a booster against the theory.
+"""Simulated: weak learners that are right with given probabilities, to compare a booster with the theory.
 
-They read the label from the example: a row is (label, number of the row from 1 on), as ``simulated_stream`` makes them.
-Whether learner i is right on row t depends on (seed, t, i) alone, so that they can be asked twice.
+They read the label from the row: a row is (label, row number from 1 on), as made by ``simulated_stream``. Whether
+learner i is right on row t depends on (seed, t, i) only, so predicting twice gives the same votes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_between, check_count
 
-MOST_ROWS = 1 << 24  # whole numbers that a float32 holds
+MOST_ROWS = 1 << 24  # float32 holds whole numbers up to this
 
 
 class SimulatedState(NamedTuple):
-    right: Floats  # [learners] the probability to be right
+    right: Floats  # [learners] the probability of being right
     guesses: int
     seed: int
 
@@ -62,18 +62,18 @@ def learn(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: F
 
 @lean
 def forget(state: SimulatedState, i: int) -> None:
-    """It has learnt nothing anyway."""
+    """Nothing to do: these learners do not learn."""
 
 
 @dataclass(eq=False, repr=False)
 class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=predict, learn=learn, forget=forget):
-    """Learners that are right with a given probability, each by itself, whatever they are taught.
+    """Learners that are right with a given probability, independently of each other; they do not learn.
 
     Parameters
     ----------
-    edge : they are right with probability 1/2 + edge; a number, or one for each learner
-    guesses : on so many rows at the beginning of the stream they only guess
-    seed : of their chance
+    edge : a learner is right with probability 1/2 + edge; one number for all, or one for each learner
+    guesses : number of rows at the start of the stream on which they guess
+    seed : random seed
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=pred
 
 
 def simulated_stream(n_examples: int, seed: int = 0) -> tuple[Floats32, NDArray[np.int64]]:
-    """Rows for ``Simulated``, with labels that are fair coins.
+    """Rows for ``Simulated``; the labels are fair coins.
 
     >>> X, y = simulated_stream(3)
     >>> X.tolist(), y.tolist()
@@ -125,7 +125,7 @@ def simulated_stream(n_examples: int, seed: int = 0) -> tuple[Floats32, NDArray[
 def independent_learners(gamma: float, seed: int = 0) -> Simulated:
     """The first construction of Theorem 3: right with probability 1/2 + 2 gamma.
 
-    So with probability 1 - delta they have edge gamma and excess loss ln(1/delta) / (2 gamma), and no booster does
+    With probability 1 - delta they have edge gamma and excess loss ln(1/delta) / (2 gamma), and no booster is
     better than their majority.
 
     >>> independent_learners(0.05)
@@ -136,10 +136,10 @@ def independent_learners(gamma: float, seed: int = 0) -> Simulated:
 
 
 def two_phase_learners(gamma: float, excess: float, seed: int = 0) -> Simulated:
-    """The second construction of Theorem 3: a coin for the first S / (4 gamma) rows, then right with 1/2 + 2 gamma.
+    """The second construction of Theorem 3: guesses on the first S / (4 gamma) rows, then right with 1/2 + 2 gamma.
 
-    If S >= ln(1/delta) / gamma they have edge gamma and excess loss S with probability 1 - delta, and no booster can do
-    better than guess at first.
+    If S >= ln(1/delta) / gamma, they have edge gamma and excess loss S with probability 1 - delta, and no booster
+    is better than guessing on these rows.
 
     >>> two_phase_learners(0.05, 59.9).guesses
     299

@@ -1,4 +1,4 @@
-"""Many configurations over the same examples, and the best of them."""
+"""Tuning: many configurations learn the same examples, and their progressive errors are compared."""
 
 from onlineboost.tuning.race import Race, Row, grid, tune
 

@@ -1,4 +1,4 @@
-"""The examples of a stream in memory, once for all configurations."""
+"""All examples in memory, shared by all configurations."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from onlineboost.readers import Stream
 from onlineboost.transforms.chain import Transforms, transformed
 from onlineboost.transforms.crosses import CrossesState
 
-ROWS = 1 << 14  # learnt at a time: the lock of Python's threads is held between two of them only
+ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
 
 
 class Shown(NamedTuple):
-    """Rows as committees see them, after the views, and the number of features to make a committee for."""
+    """Rows after the transforms, and the number of features of a committee for them."""
 
     batch: Batch
     n_features: int
 
 
 class Data:
-    """All rows as one batch. Configurations with the same views share what these show, which is worked out once."""
+    """All rows as one batch. Rows are transformed once for all configurations with the same transforms."""
 
     def __init__(self, batch: Batch, n_features: int, origin: Page | tuple[Any, Any, Any, Binary]) -> None:
         self.batch, self.n_features = batch, n_features
-        self.origin = origin  # where models of any kind can learn the same rows from
+        self.origin = origin  # the same rows for models that need more than a batch
         self._shown: dict[Any, Shown] = {}
         self._lock = threading.Lock()
 
@@ -45,14 +45,14 @@ class Data:
         return self.batch.y.size
 
     def __getstate__(self) -> dict[str, Any]:
-        """For other processes, which work out what views show by themselves."""
+        """For other processes, without the transformed rows: each process computes its own."""
         return self.__dict__ | {"_shown": {}, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state | {"_lock": threading.Lock()}
 
     def fingerprint(self) -> str:
-        """Of the examples, however they came in batches."""
+        """Digest of the examples, independent of batch sizes."""
         sha = hashlib.sha256(str(self.n_features).encode())
         for array in (np.diff(self.batch.indptr), *self.batch[1:]):
             sha.update(np.ascontiguousarray(array).data)
@@ -83,13 +83,13 @@ class Data:
 
 
 def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
-    """Some of the rows, a few thousand at a time."""
+    """The rows from ``start`` to ``stop``, ``ROWS`` at a time."""
     for at in range(start, stop, ROWS):
         yield cut(batch, at, min(at + ROWS, stop))
 
 
 def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Batch], None] | None = None) -> Data:
-    """A stream, batches, or arrays with their labels; ``notice`` is called with each batch that was read."""
+    """Read a stream, batches, or arrays with labels; ``notice`` is called with each batch."""
     if isinstance(X, Stream) or (isinstance(X, list | tuple) and X and all(isinstance(part, Batch) for part in X)):
         if y is not None or sample_weight is not None:
             raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
@@ -122,7 +122,7 @@ def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
 
 
 def _alone(batch: Batch) -> Batch:
-    """The rows without what lies before and behind them in their arrays."""
+    """The batch with arrays cut to its own rows."""
     first, last = batch.indptr[0], batch.indptr[-1]
     return batch._replace(
         indptr=batch.indptr - first, indices=batch.indices[first:last], values=batch.values[first:last]
@@ -138,7 +138,7 @@ def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:
 
 
 def _renumbered(batch: Batch, n_features: int) -> Shown:
-    """Features by their rank among those met: learners to which a number is but an address need less memory."""
+    """Features renumbered without gaps, to save memory; only for learners that do not depend on the numbers."""
     first, last = batch.indptr[0], batch.indptr[-1]
     met = np.zeros(n_features, np.int32)
     met[batch.indices[first:last]] = 1

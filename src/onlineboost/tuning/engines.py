@@ -1,4 +1,4 @@
-"""Who does the work of a race: threads of this process, or Ray's workers on one machine or many."""
+"""Engines that run a race: threads of this process, or Ray on one machine or many."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
 
 
 class Engine(Protocol):
-    """Takes runs further. What a run has become is in a ticket that only the engine can read."""
+    """Advances runs. A ticket stands for a run in progress; only the engine reads it."""
 
     def advance(self, tickets: list[Any], stop: int) -> Iterator[tuple[int, list[Outcome] | Failure, Any]]:
-        """As each is done: its place in the list, what became of its models or why nothing did, its new ticket.
+        """Advance all runs to example ``stop``. Yields as each is done: position in the list, outcomes, new ticket.
 
-        The list is used up.
+        The list is emptied.
         """
 
     def close(self) -> None: ...
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -40,12 +40,12 @@ def open_engine(name: str, data: Data, workers: int | None, address: str | None)
 
         return Ray(data, workers, address)
     if address is not None:
-        raise ParameterError("address", address, "nothing with threads, which are of this process: engine='ray'")
+        raise ParameterError("address", address, "None, or engine='ray': threads run in this process")
     return Threads(data, workers)
 
 
 class Threads:
-    """Compiled code releases Python's lock: so many threads are so many cores at work. A ticket is the run itself."""
+    """Threads: compiled code releases Python's lock, so that each uses a core. A ticket is the run itself."""
 
     def __init__(self, data: Data, workers: int | None) -> None:
         self.data, self.workers = data, workers or cores()
@@ -56,7 +56,7 @@ class Threads:
         places = len(tickets)
         jobs: dict[Future[list[Outcome] | Failure], tuple[int, Run]] = {}
         while tickets or jobs:
-            while tickets and len(jobs) < 2 * self.workers:  # no more, so that results do not pile up in memory
+            while tickets and len(jobs) < 2 * self.workers:  # bounded, so that results do not fill the memory
                 run = tickets.pop(0)
                 job = self.pool.submit(attempt, run, self.data, stop, self.stopped.is_set)
                 jobs[job] = places - len(tickets) - 1, run

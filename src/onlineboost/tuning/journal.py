@@ -1,4 +1,4 @@
-"""What is known already: a line of JSON for each configuration and number of examples."""
+"""The journal: finished results, one line of JSON for each configuration and number of examples."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _START = b'{"key": "'
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file is empty, or begins as journals do: others are not written to."""
+    """Whether a file is empty or begins like a journal; other files must not be written to."""
     with path.open("rb") as file:
         start = file.read(len(_START))
     return start == _START[: len(start)]
 
 
 class Journal:
-    """Outcomes by configuration and data. Without a path it remembers nothing.
+    """Outcomes by configuration and data; without a path it is always empty.
 
-    Lines of other data, of other configurations and of other versions of this package are left alone.
+    Lines of other data, configurations and package versions are ignored and kept.
     """
 
     def __init__(self, path: Path | None, fingerprint: str) -> None:
         self.path, self.fingerprint = path, fingerprint
         self.known: dict[tuple[str, int], Outcome] = {}
-        self._torn = False
+        self._incomplete = False  # the last line was cut off by a crash
         if path is not None and path.exists():
             text = path.read_text(encoding="utf-8", errors="replace")
-            self._torn = bool(text) and not text.endswith("\n")  # by a crash: that line is lost, not the next
+            self._incomplete = bool(text) and not text.endswith("\n")
             for line in text.splitlines():
-                self._take(line)
+                self._parse(line)
 
-    def _take(self, line: str) -> None:
+    def _parse(self, line: str) -> None:
         try:
             facts = json.loads(line)
             outcome = Outcome(*(facts[name] for name in Outcome._fields))
@@ -53,8 +53,8 @@ class Journal:
             return
         line = json.dumps({"key": self._key(model), **outcome._asdict(), "model": " ".join(repr(model).split())})
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * self._torn + line + "\n")
-        self._torn = False
+            file.write("\n" * self._incomplete + line + "\n")
+        self._incomplete = False
 
     def _key(self, model: OnlineClassifier) -> str:
         text = json.dumps([source_digest(), self.fingerprint, model.describe()], default=_plain)
@@ -62,6 +62,6 @@ class Journal:
 
 
 def _plain(value: Any) -> str:
-    """What JSON does not know, such as a learner of another library, by what it is made of."""
+    """Text for objects outside JSON, such as a learner of another library: its class and parameters."""
     params = value.get_params() if hasattr(value, "get_params") and not isinstance(value, type) else None
     return f"{type(value).__module__}.{type(value).__qualname__} {params if params is not None else value!r}"

@@ -1,11 +1,11 @@
-"""Boosters within a booster: one run with N learners that also tells what its first n alone would have said.
+"""Nested boosters: one run with N learners that also gives the scores of its first n learners alone.
 
-In AdaBoost.OL and OSBoost a learner's weight depends on the learners before it alone, and random draws on its number
-alone: the first n of N learners are a booster of n. Only the vote of those has to be taken as well. Nothing of the
-algorithms is written again: the state here goes through the engine's one loop like any other.
+In AdaBoost.OL and OSBoost a learner's weight depends only on the learners before it, and a random draw only on the
+learner's number: the first n of N learners are a booster of n. Only their vote is computed in addition. The algorithms
+are not duplicated: the state here goes through the same loop as any other.
 
-Learners must be separate, too. ``Linear``'s are not: they share the scales of the features, and on most data learner 51
-met, while the first five had nothing to learn, a magnitude that was new.
+The learners must be independent. Those of ``Linear`` are not: they share feature scales, so that a later learner can
+change the scale of a feature for the first ones.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _vote, _round, _first = dispatch.vote, dispatch.round, dispatch.first
 
 class NestedBooster(NamedTuple):
     whole: Any  # the state of the booster of all learners
-    sizes: Ints  # of the boosters within
-    scores: Floats  # [rows learnt, sizes] what those said
-    row: Ints  # [1] the next of them
+    sizes: Ints  # numbers of learners of the nested boosters
+    scores: Floats  # [rows learnt, sizes] their scores
+    row: Ints  # [1] the next row of ``scores``
 
 
 @njit

@@ -1,4 +1,4 @@
-"""A race: many configurations over the same examples, told apart by progressive error."""
+"""A race: many configurations learn the same examples, and are compared by progressive error."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from onlineboost.tuning.engines import Engine, open_engine
 from onlineboost.tuning.journal import Journal
 from onlineboost.tuning.runs import Failure, Outcome, Run, together
 
-RUNGS = 2  # of halving, before the end
+RUNGS = 2  # comparisons of halving before the end
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a configuration."""
+    """The result of a configuration."""
 
-    model: OnlineClassifier  # with its parameters and its seed; it has learnt nothing
-    error: float | None = None  # progressive, by weight; None where there is none
+    model: OnlineClassifier  # parameters and seed only: it is not fitted
+    error: float | None = None  # weighted progressive error; None if there is none
     examples: int = 0
-    seconds: float = 0.0  # of one core; runs that are shared count by their parts
+    seconds: float = 0.0  # on one core; the time of a shared run is divided among its configurations
     status: Literal["waiting", "done", "stopped", "failed"] = "waiting"
     reason: str = ""
 
@@ -41,7 +41,7 @@ class Row:
         return {"model": repr(self.model), **facts}
 
     def settings(self) -> dict[str, Any]:
-        """Parameters by name, those of the weak learner too, and the classes of both."""
+        """Parameters of the model and of its weak learner by name, and the classes of both."""
         params = self.model.get_params()
         plain = {name: value for name, value in params.items() if not isinstance(value, Parameters)}
         learner = {"learner": type(params["estimator"]).__name__} if params.get("estimator") is not None else {}
@@ -50,26 +50,26 @@ class Row:
 
 @dataclass(frozen=True)
 class Race:
-    """What became of all configurations, in the order in which they were given."""
+    """The results of all configurations, in the order given."""
 
     rows: list[Row]
 
     @property
     def ranking(self) -> list[Row]:
-        """The best first: of those that met more examples, then the fewest mistakes; of equals the first given."""
+        """Rows with an error, the best first: more examples, then lower error; ties in the order given."""
         return sorted((row for row in self.rows if row.error is not None), key=lambda row: (-row.examples, row.error))
 
     @property
     def best(self) -> Row:
-        """The configuration with the least error on all examples."""
+        """The configuration with the lowest error on all examples."""
         ranking = self.ranking
         if not ranking or ranking[0].status != "done":
             reasons = sorted({row.reason for row in self.rows if row.reason})
-            raise NotFittedError(f"no configuration has met all examples: {'; '.join(reasons) or 'none was given'}")
+            raise NotFittedError(f"no configuration has learnt all examples: {'; '.join(reasons) or 'none was given'}")
         return ranking[0]
 
     def table(self, most: int = 10) -> str:
-        """The best, with the parameters in which the configurations differ."""
+        """The best rows, with the parameters in which the configurations differ."""
         settings = [row.settings() for row in self.rows]
         names = list(dict.fromkeys(name for setting in settings for name in setting))
         varied = [name for name in names if len({repr(s[name]) for s in settings if name in s}) > 1]
@@ -88,12 +88,12 @@ class Race:
         return self.table()
 
     def to_json(self) -> str:
-        """All rows."""
+        """All rows as a JSON list."""
         return json.dumps([row.as_json() for row in self.rows])
 
 
 def grid(model: OnlineClassifier, **choices: Iterable[Any]) -> list[OnlineClassifier]:
-    """The model with every combination of the choices; names of the weak learner's begin with ``estimator__``.
+    """Copies of the model with every combination of parameters; the weak learner's begin with ``estimator__``.
 
     >>> from onlineboost import Linear, OnlineBBM
     >>> for model in grid(OnlineBBM(Linear()), n_estimators=[5, 11], estimator__learning_rate=[0.1]):
@@ -103,7 +103,7 @@ def grid(model: OnlineClassifier, **choices: Iterable[Any]) -> list[OnlineClassi
     """
     found = []
     for values in itertools.product(*choices.values()):
-        # Deep, since a learner of another library would be shared.
+        # A deep copy: a learner of another library would be shared otherwise.
         found.append(copy.deepcopy(model.clone()).set_params(**dict(zip(choices, values, strict=True))))
     return found
 
@@ -121,22 +121,21 @@ def tune(
     journal: str | Path | None = None,
     progress: Callable[[int, int, Row | None], None] | None = None,
 ) -> Race:
-    """Let every model learn the examples once, and compare their progressive errors: the paper's protocol.
+    """Train every model on the examples in one pass, and compare their progressive errors: the paper's protocol.
 
-    Each row of the result is what ``progressive_fit`` of that model alone would give, whatever the engine, the number
-    of workers and the order in which they end. What fails is told in its row, and the others go on.
+    Each row of the result equals ``progressive_fit`` of that model alone, whatever the engine, the number of workers
+    and the order in which they finish. A failure is reported in its row, and the others continue.
 
     Parameters
     ----------
-    models : configurations that have learnt nothing, such as those of ``grid``; they are not changed. One without a
-        seed gets 0
+    models : configurations, such as those of ``grid``; they are not changed. A model without a seed gets seed 0
     X, y, sample_weight : as for ``fit``: a stream, or arrays; or a list of ``Batch``. All examples are kept in memory
-    halving : a number such as 3: after a ninth of the examples the best third of the models goes on, after a third the
-        best third of those; the others are "stopped". None: all go to the end
-    workers : how many work at a time; None: one for each core
-    engine, address : "threads", or "ray", on the cluster at that address or one of its own on this machine
-    journal : a file to which each result is added at once, and from which it is taken if it is asked for again
-    progress : called with the number of results so far, of all, and the best row
+    halving : a number such as 3: after a ninth of the examples the best third of the models continues, after a third
+        the best third of those; the others are "stopped". None: all models learn all examples
+    workers : number of models that learn at the same time; None: one for each core
+    engine, address : "threads" or "ray"; the address of a Ray cluster, or None to start Ray on this machine
+    journal : file for the results; results that it has are not computed again
+    progress : called with the number of results so far, the number of all, and the best row
 
     Examples
     --------
@@ -158,16 +157,16 @@ def tune(
     data = X if isinstance(X, Data) else read(X, y, sample_weight)
     path = Path(journal).expanduser() if journal is not None else None
     known = Journal(path, data.fingerprint() if path is not None else "")
-    workshop = open_engine(engine, data, workers, address)
+    runner = open_engine(engine, data, workers, address)
     try:
-        track = _Track(rows, data.n_features, known, workshop, progress)
+        track = _Track(rows, data.n_features, known, runner, progress)
         return Race(track.race(_stops(data.rows, halving), halving or 1))
     finally:
-        workshop.close()
+        runner.close()
 
 
 def _seeded(model: Any) -> OnlineClassifier:
-    """A copy that learns the same whenever it does."""
+    """A copy with a fixed seed."""
     if not isinstance(model, OnlineClassifier):
         raise ParameterError("models", model, "boosters and learners of onlineboost")
     clone = model.clone()
@@ -183,49 +182,49 @@ def _short(value: Any) -> str:
 
 
 def _stops(n: int, eta: int | None) -> list[int]:
-    """After how many examples the models are compared."""
+    """Numbers of examples after which the models are compared."""
     early = [-(-n // eta**k) for k in range(RUNGS, 0, -1)] if eta else []
     return sorted({*early, n})
 
 
 class _Track:
-    """The course of a race."""
+    """A race in progress."""
 
     def __init__(self, rows: list[Row], n_features: int, journal: Journal, engine: Engine, progress: Any) -> None:
         self.rows, self.n_features = rows, n_features
         self.journal, self.engine, self.progress = journal, engine, progress
-        self.tickets: dict[tuple[int, ...], Any] = {}  # runs that stopped on the way, by the numbers of their models
+        self.tickets: dict[tuple[int, ...], Any] = {}  # unfinished runs, by the numbers of their models
         self.best: Row | None = None
         self.done = self.all = 0
 
     def race(self, stops: list[int], eta: int) -> list[Row]:
         alive = set(range(len(self.rows)))
-        places = [len(alive)]
+        survivors = [len(alive)]
         for _ in stops[1:]:
-            places.append(-(-places[-1] // eta))
-        self.all = sum(places)
-        for stop, after in zip(stops, [*places[1:], 0], strict=True):
-            self._leg(alive, stop, after)
-            ahead = self._ahead(alive, stop)
-            alive = set(ahead[:after] if after else ahead)
-            for number in ahead:
+            survivors.append(-(-survivors[-1] // eta))
+        self.all = sum(survivors)
+        for stop, after in zip(stops, [*survivors[1:], 0], strict=True):
+            self._advance(alive, stop, after)
+            ranked = self._ranked(alive, stop)
+            alive = set(ranked[:after] if after else ranked)
+            for number in ranked:
                 self.rows[number] = replace(self.rows[number], status="done" if number in alive else "stopped")
         return self.rows
 
-    def _ahead(self, numbers: Iterable[int], stop: int) -> list[int]:
-        """Those that have come so far, the best first; of equals the first given."""
+    def _ranked(self, numbers: Iterable[int], stop: int) -> list[int]:
+        """Models that have learnt ``stop`` examples, the best first; ties in the order given."""
         rows = self.rows
         here = [number for number in numbers if rows[number].examples == stop and rows[number].error is not None]
         return sorted(here, key=lambda number: (rows[number].error, number))
 
-    def _leg(self, alive: set[int], stop: int, after: int) -> None:
-        """Take all that are alive so far. Runs of which nobody can be among the first ``after`` are given up."""
+    def _advance(self, alive: set[int], stop: int, after: int) -> None:
+        """Advance all models that are alive to ``stop``. Runs without a model among the best ``after`` are dropped."""
         models = {}
         running = {number for group in self.tickets for number in group}
         for number in sorted(alive):
             outcome = self.journal.find(self.rows[number].model, stop)
             if outcome is not None:
-                self._note(number, outcome)
+                self._update(number, outcome)
             elif number not in running:
                 models[number] = self.rows[number].model
         groups = {group: ticket for group, ticket in self.tickets.items() if self._wanted(group, alive, stop)}
@@ -238,9 +237,9 @@ class _Track:
             for place, found, ticket in self.engine.advance([groups.pop(group) for group in order], stop):
                 group = order[place]
                 if isinstance(found, Failure) and len(group) > 1:
-                    again += group  # the largest may have been too large: each by itself
+                    again += group  # the largest may need too much memory: run each by itself
                     continue
-                self._arrive(group, found, alive)
+                self._store(group, found, alive)
                 if after:
                     self.tickets[group] = ticket
                     self._give_up(alive, stop, after)
@@ -250,32 +249,32 @@ class _Track:
     def _wanted(self, group: tuple[int, ...], alive: set[int], stop: int) -> bool:
         return any(number in alive and self.rows[number].examples != stop for number in group)
 
-    def _arrive(self, group: tuple[int, ...], found: list[Outcome] | Failure, alive: set[int]) -> None:
+    def _store(self, group: tuple[int, ...], found: list[Outcome] | Failure, alive: set[int]) -> None:
         for k, number in enumerate(group):
             if number not in alive:
                 continue
             if isinstance(found, Failure):
                 self.rows[number] = replace(self.rows[number], status="failed", reason=found.reason, error=None)
-                self._tell()
+                self._notify()
             else:
                 self.journal.add(self.rows[number].model, found[k])
-                self._note(number, found[k])
+                self._update(number, found[k])
 
     def _give_up(self, alive: set[int], stop: int, after: int) -> None:
-        """Keep the memory of those only that may go on."""
-        hopeful = set(self._ahead(alive, stop)[:after])
-        self.tickets = {group: ticket for group, ticket in self.tickets.items() if hopeful.intersection(group)}
+        """Drop the runs that cannot continue, to free their memory."""
+        best = set(self._ranked(alive, stop)[:after])
+        self.tickets = {group: ticket for group, ticket in self.tickets.items() if best.intersection(group)}
 
-    def _note(self, number: int, outcome: Outcome) -> None:
+    def _update(self, number: int, outcome: Outcome) -> None:
         row = replace(self.rows[number], error=outcome.error, examples=outcome.examples, seconds=outcome.seconds)
         if not math.isfinite(outcome.error):
-            row = replace(row, error=None, status="failed", reason="no example has a weight: there is nothing to learn")
+            row = replace(row, error=None, status="failed", reason="all weights are 0: there is nothing to learn from")
         elif self.best is None or (-row.examples, row.error) < (-self.best.examples, self.best.error):
             self.best = row
         self.rows[number] = row
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, self.all, self.best)

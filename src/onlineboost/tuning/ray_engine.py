@@ -1,4 +1,4 @@
-"""Ray's workers: the examples go into its object store once, runs travel to whoever is free."""
+"""The Ray engine: the examples are put into the object store once, runs go to free workers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from onlineboost.errors import ParameterError
 from onlineboost.tuning.data import Data
 from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
 
-_RETRIES = 1  # of a run whose worker died
-_mine: dict[str, Data] = {}  # in a worker: the examples it has
+_RETRIES = 1  # if a worker dies
+_mine: dict[str, Data] = {}  # in a worker: its examples
 
 
 @contextmanager
 def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
-    """Ray, connected or started; several races within need that once only."""
+    """Ray, connected or started; may be shared by several races."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ImportError:
-        raise ParameterError("engine", "ray", "Ray: pip install 'onlineboost[ray]'") from None
+        raise ParameterError("engine", "ray", "Ray, which is not installed: pip install 'onlineboost[ray]'") from None
     started = not ray.is_initialized()
     if started:
         local = {"num_cpus": workers} if workers and address is None else {}
@@ -39,7 +39,7 @@ def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
 
 
 class Ray:
-    """A ticket is a run, or where in the object store it is kept."""
+    """A ticket is a run, or a reference to one in the object store."""
 
     def __init__(self, data: Data, workers: int | None, address: str | None) -> None:
         self.open = ExitStack()
@@ -69,7 +69,7 @@ class Ray:
 
 
 def _advance(place: list[Any], ticket: Run | bytes, stop: int) -> tuple[list[Outcome] | Failure, bytes]:
-    """In a worker. The run is returned as bytes, not as arrays, which would come back read-only."""
+    """Runs in a worker. The run is returned as bytes: arrays would come back read-only."""
     from ray import cloudpickle
 
     run: Run = cloudpickle.loads(ticket) if isinstance(ticket, bytes) else ticket
@@ -78,8 +78,8 @@ def _advance(place: list[Any], ticket: Run | bytes, stop: int) -> tuple[list[Out
 
 
 def _own(reference: Any) -> Data:
-    """The examples, copied once in each worker: arrays of the object store are read-only, for which Numba would
-    compile everything a second time."""
+    """The examples, copied once in each worker: arrays of the object store are read-only, and Numba would compile
+    everything again for those."""
     import ray
 
     if reference.hex() not in _mine:

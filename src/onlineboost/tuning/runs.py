@@ -1,4 +1,4 @@
-"""A run: one configuration on its way through the examples, or several that need one way only."""
+"""A run: one pass over the examples, for one configuration or for several nested ones."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from onlineboost.tuning.nested import can_nest, nest, run_nested
 
 
 class Interrupted(BaseException):
-    """Nobody waits for the result any more."""
+    """The race was stopped, and the result is not needed."""
 
 
 class Outcome(NamedTuple):
-    """What became of a configuration after so many examples."""
+    """The result of a configuration after ``examples`` examples."""
 
     examples: int
     mistakes: float  # sum of weights
     weight: float
-    seconds: float  # of one core
+    seconds: float  # on one core
 
     @property
     def error(self) -> float:
@@ -35,13 +35,13 @@ class Outcome(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why there is no outcome. Words, since not every exception can travel between processes."""
+    """The reason of a failure, as text: not every exception can be sent between processes."""
 
     reason: str
 
 
 class Run:
-    """Models that differ in the number of learners only, each of which is part of the largest."""
+    """One model, or models that differ only in the number of learners and are nested in the largest."""
 
     def __init__(self, models: list[OnlineClassifier]) -> None:
         self.models = [model.clone() for model in models]
@@ -51,7 +51,7 @@ class Run:
         self._machine: CompiledMachine | None = None  # of the largest model
 
     def advance(self, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome]:
-        """Go on to the example ``stop``; what became of each model."""
+        """Learn up to example ``stop``; the outcome of each model."""
         began = time.thread_time()
         shown = data.shown(self.models[0])
         if shown is None:
@@ -106,7 +106,7 @@ class Run:
 
 
 def attempt(run: Run, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome] | Failure:
-    """``run.advance``. What goes wrong is a matter of these configurations: others go on."""
+    """``run.advance``; an exception becomes a ``Failure`` of these configurations only."""
     try:
         return run.advance(data, stop, stopped)
     except Exception as problem:
@@ -114,12 +114,12 @@ def attempt(run: Run, data: Data, stop: int, stopped: Callable[[], bool] = lambd
 
 
 def _sum(start: float, values: Any) -> float:
-    """Added one by one, so that sums do not depend on batches."""
+    """Sum in sequence, so that it does not depend on batch sizes."""
     return float(np.cumsum(np.concatenate([[start], values]))[-1])
 
 
 def together(models: dict[int, OnlineClassifier], n_features: int) -> list[list[int]]:
-    """The numbers of the models that go in one run, each by number of learners; the most work first."""
+    """Groups of models that share a run, by number of learners; the run with the most learners first."""
     groups: dict[Any, list[int]] = {}
     for number, model in models.items():
         groups.setdefault(nesting_key(model, n_features) or number, []).append(number)
@@ -138,6 +138,6 @@ def nesting_key(model: OnlineClassifier, n_features: int) -> str | None:
     try:
         if not can_nest(model, n_features):
             return None
-    except Exception:  # it will fail, and say why, when its turn comes
+    except Exception:  # it fails with a reason when it is run
         return None
     return repr(model.clone().set_params(n_estimators=1).describe())
