@@ -36,12 +36,16 @@ reproduce: $(READY)  ## the paper's experiment on ../shared/data, half an hour o
 	$(BIN)/onlineboost reproduce --data ../shared/data -o docs/reproduction
 	$(BIN)/python experiments/publish.py
 
-bench: $(READY)  ## speed beside Vowpal Wabbit: learning, files, and the time to the first prediction
+bench: $(READY)  ## speed beside Vowpal Wabbit; with BASE=<commit>, speed against that commit
+ifdef BASE
+	$(BIN)/python benchmarks/compare.py --base $(BASE)
+else
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/startup.py
+endif
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

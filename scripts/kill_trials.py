@@ -16,7 +16,6 @@ import sys
 import time
 from pathlib import Path
 
-import onlineboost
 from onlineboost.model import load_all
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
