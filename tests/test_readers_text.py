@@ -18,8 +18,10 @@ from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import faults
+from onlineboost.readers.csv_header import guess_separator
 from onlineboost.readers.pages import Orders
-from onlineboost.readers.text import CHUNK, Layout, TextReader, guess_separator
+from onlineboost.readers.text import CHUNK, TextReader
+from onlineboost.registry import FORMATS as REGISTERED
 
 FORMATS = ("vw", "libsvm", "csv", "jsonl")
 KINDS = {name: code for name, code in vars(faults).items() if name.isupper() and isinstance(code, int)}
@@ -56,11 +58,12 @@ def refusal_of(message: str) -> Refusal:
     return Refusal(line, column, kind)
 
 
-def reader_for(format: str, options: Options, chunk: int, batch_size: int) -> TextReader:
+def reader_for(format: str, options: Options, chunk: int, batch_size: int, guess: bool = False) -> TextReader:
     label = None if options.label == "label" else options.label
     schema = Schema(options.bits, label, options.weight, options.drop, options.categorical)
     orders = Orders(schema, Binary(), options.labelled, False, options.skip, batch_size, named=True)
-    return TextReader(format, orders, Layout(options.header, options.separator), chunk)
+    layout = {"header": options.header, "separator": None if guess else options.separator} if format == "csv" else {}
+    return TextReader(REGISTERED.find(format).reader(orders, **layout).syntax, orders, chunk)
 
 
 def compiled(format: str, text: bytes, options: Options, chunk: int = CHUNK, batch_size: int = 1000) -> Result:
@@ -532,8 +535,7 @@ def test_the_separator_is_guessed_from_the_first_line_that_is_not_empty(before, 
     expected = read("csv", text, Options(separator=separator))
     assert len(expected.rows) == 2
     for chunk, batch_size in BUFFERS:
-        reader = reader_for("csv", Options(), chunk, batch_size)
-        reader.layout = Layout()
+        reader = reader_for("csv", Options(), chunk, batch_size, guess=True)
         rows = [row for page in reader.pages(Memory(text)) for row in page.batch.values.tolist()]
         assert rows == [float(value) for row in expected.rows for _, value in row.features]
 

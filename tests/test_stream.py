@@ -21,7 +21,7 @@ from test_promises import everything
 
 import onlineboost
 from onlineboost import AdaBoostOL, DataError, Linear, OnlineBBM, ParameterError
-from onlineboost.errors import ReadError
+from onlineboost.errors import ConflictError, ReadError
 from onlineboost.readers import open_stream
 
 ROWS = 300
@@ -490,9 +490,9 @@ def test_a_compressed_file_that_was_cut_off_is_noticed(tmp_path, suffix, pack):
     ],
 )
 def test_the_format_is_told_by_the_content(content, format):
-    from onlineboost.readers.formats import by_content
+    from onlineboost.readers.detect import by_content
 
-    assert by_content("x", content) == format
+    assert by_content("x", content).name == format
 
 
 @pytest.mark.parametrize(
@@ -504,19 +504,19 @@ def test_the_format_is_told_by_the_content(content, format):
         (".", {}, DataError, "is a folder"),
         (["people.csv", "people.parquet"], OPTIONS, DataError, "files of different formats"),
         ("people.csv", {"label": "bad"}, DataError, "no column 'bad' for the label.*; the columns are size, colour"),
-        ("people.csv", {}, DataError, r"which column is the label\? Name it \(--label NAME\)"),
+        ("people.csv", {}, DataError, r"which column is the label\? Name it with label=...; the columns are size"),
         ("people.parquet", {}, DataError, r"which column is the label\?"),
         ("people.csv", {"label": "good", "weight": "heavy"}, DataError, "no column 'heavy' for the weight"),
-        ("people.csv", {"label": "good", "drop": "heavy"}, DataError, "no column 'heavy' for --drop"),
-        ("people.csv", {"format": "xml"}, ParameterError, "one of vw, libsvm"),
+        ("people.csv", {"label": "good", "drop": "heavy"}, DataError, "no column 'heavy' for drop=..."),
+        ("people.csv", {"format": "xml"}, ParameterError, "one of arrow, csv, jsonl"),
         ("people.csv", {"bits": 31}, ParameterError, "from 1 to 30"),
         ("people.csv", {"batch_size": 0}, ParameterError, "at least 1"),
         ("people.csv", {"separator": ",,"}, ParameterError, "one character"),
         ("people.csv", {"on_error": "ignore"}, ParameterError, "'raise', 'skip'"),
         ("people.csv", {"drop": [1]}, ParameterError, "names of columns"),
-        ("people.csv", {"format": "parquet"}, ReadError, "people.csv: not a whole parquet file"),
-        ("people.parquet", {"format": "arrow"}, ReadError, "people.parquet: not a whole arrow file"),
-        ("garbage", {}, ReadError, "cannot tell its format"),
+        ("people.csv", {"format": "parquet"}, ReadError, "people.csv: not a whole Parquet file"),
+        ("people.parquet", {"format": "arrow"}, ReadError, "people.parquet: not a whole Arrow file"),
+        ("garbage", {}, ReadError, "do not tell its format: name it with format=..., one of arrow"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_clearly(tables, monkeypatch, source, options, problem, message):
@@ -562,15 +562,15 @@ def test_labels_are_not_looked_at_when_nobody_learns(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("x.vw", {"label": "a"}, "label='a': expected nothing: vw text has no columns"),
-        ("x.libsvm", {"drop": ["a"]}, "libsvm text has no columns"),
-        ("x.vw", {"header": True}, "header=True: expected nothing: it is for CSV"),
-        ("x.jsonl", {"separator": ";"}, "separator=';': expected nothing: it is for CSV"),
+        ("x.vw", {"label": "a"}, "label=... does not apply to VW text, which has no columns"),
+        ("x.libsvm", {"drop": ["a"]}, "drop=... does not apply to LIBSVM text"),
+        ("x.vw", {"header": True}, "header=... does not apply to vw. Formats with header: csv, tsv"),
+        ("x.jsonl", {"separator": ";"}, "separator=... does not apply to jsonl"),
     ],
 )
 def test_an_option_without_effect_is_refused(tmp_path, name, options, message):
     (tmp_path / name).write_text("1 | a\n")
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ConflictError, match=message):
         open_stream(tmp_path / name, **options)
 
 

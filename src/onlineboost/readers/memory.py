@@ -19,10 +19,11 @@ from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError
-from onlineboost.readers.arrow import ArrowReader
+from onlineboost.readers.formats import jsonl
 from onlineboost.readers.pages import Orders
 from onlineboost.readers.roles import DEFAULT_LABEL, sign_of
-from onlineboost.readers.text import Layout, TextReader
+from onlineboost.readers.table import BatchReader
+from onlineboost.readers.text import TextReader
 
 _FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
 
@@ -97,14 +98,14 @@ def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Itera
                 raise DataError(f"the frame has a column {name!r}: expected it or {what}=, not both")
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
-    return ArrowReader(orders).pages(table.to_batches(), "data frame")
+    return BatchReader(orders).pages(table.to_batches(), "data frame")
 
 
 def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
     """Dicts, or pairs of a dict and a label, go through the parser of JSON lines."""
     if y is not None or sample_weight is not None:
         raise DataError("dicts hold their own label and weight, or come as pairs (dict, label)")
-    reader = TextReader("jsonl", orders, Layout(), chunk=1 << 16)
+    reader = TextReader(jsonl.SYNTAX, orders, chunk=1 << 16)
     label = str(orders.schema.label if orders.schema.label is not None else DEFAULT_LABEL)
     return reader.pages(DictSource(rows, label))
 
@@ -115,7 +116,8 @@ def _row_reader(schema: Schema) -> TextReader:
 
 
 def _new_row_reader(schema: Schema, named: bool) -> TextReader:
-    return TextReader("jsonl", Orders(schema, Binary(), False, True, False, 1, named=named), Layout(), chunk=1 << 12)
+    orders = Orders(schema, Binary(), False, True, False, 1, named=named)
+    return TextReader(jsonl.SYNTAX, orders, chunk=1 << 12)
 
 
 def row_batch(x: Mapping[Any, Any], schema: Schema, named: bool = False) -> tuple[Batch, dict[int, str]]:

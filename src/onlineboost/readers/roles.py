@@ -33,14 +33,14 @@ def roles(schema: Schema, names: list[str], where: str, labelled: bool, ignored:
             for k in places:
                 found[k] = role
             if labelled and not places and names:
-                raise DataError(f"{where}: no column {name!r} for --{what}; the columns are {_some(names)}")
+                raise DataError(f"{where}: no column {name!r} for {what}=...; the columns are {_some(names)}")
     if schema.weight is not None and names and (labelled or str(schema.weight) in names):
         found[_find(schema.weight, names, "weight", where)] = IGNORED if ignored else WEIGHT
     label = schema.label if schema.label is not None else DEFAULT_LABEL
     if labelled or str(label) in names:
         if schema.label is None and DEFAULT_LABEL not in names:
             known = f"the columns are {_some(names)}" if names else "there are no columns"
-            raise DataError(f"{where}: which column is the label? Name it (--label NAME); {known}")
+            raise DataError(f"{where}: which column is the label? Name it with label=...; {known}")
         found[_find(label, names, "label", where)] = IGNORED if ignored else LABEL
     return found
 
@@ -123,7 +123,7 @@ def sign_of(labels: Binary, label: Any, positive: Any) -> float:
 
 
 def hint(positive: Any) -> str:
-    return "" if positive is not None else "; or name the positive one in training (--positive LABEL)"
+    return "" if positive is not None else "; or name the positive one in training (positive=...)"
 
 
 def plain_label(label: Any) -> Any:
@@ -138,6 +138,11 @@ def plain_label(label: Any) -> Any:
         return label.lower() == "true"
     number = as_number(label)
     return label if number is None else number
+
+
+def number_label(spelling: bytes) -> int | float | None:
+    """A label's value where labels are numbers."""
+    return as_number(spelling.decode(errors="replace"))
 
 
 def as_number(word: str) -> int | float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import queue
-import re
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
@@ -14,9 +13,9 @@ from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
-from onlineboost.readers import arrow, files, formats, memory
+from onlineboost.readers import detect, files, memory
+from onlineboost.readers.format import Format, Reader, formats_with
 from onlineboost.readers.pages import MOST_PROBLEMS, Orders
-from onlineboost.readers.text import Layout, TextReader
 
 _AHEAD = 4  # pages read before they are asked for
 
@@ -71,14 +70,13 @@ def open_stream(
     categorical: Any = (),
     positive: Any = None,
     bits: int = 18,
-    header: bool | None = None,
-    separator: str | None = None,
     y: Any = None,
     sample_weight: Any = None,
     labels: Literal["required", "optional", "ignored"] = "required",
     on_error: Literal["raise", "skip"] = "raise",
     batch_size: int = 1 << 14,
     like: Any = None,
+    **format_options: Any,
 ) -> Stream:
     """Examples as pages, in bounded memory: batches with the names and labels that became known with them.
 
@@ -86,19 +84,20 @@ def open_stream(
     ----------
     source : a file name, a pattern such as ``"day-*.csv.gz"``, ``"-"`` for standard input, or a list of these; a
         data frame (pandas, Polars, PyArrow); an iterable of dicts or of pairs (dict, label); an array or a SciPy matrix
-    format : "vw", "libsvm", "csv", "tsv", "jsonl", "parquet" or "arrow"; None: as the name or the first bytes tell.
+    format : "csv", "vw" or another name in ``onlineboost.registry.FORMATS``; None: as the name or the first bytes tell.
         Compression (gz, zst, bz2, xz) is always recognised
     label, weight : columns of the label (default: "label") and of the importance weight, by name or position
     drop, categorical : names of columns to leave out, and of columns whose numbers are names (zip codes, ids)
     positive : the label that counts as +1, all others being -1; None: there must be two. 1 (or True) is +1, any other
         first label is -1
     bits : features are numbered by a hash of their names with this many bits
-    header, separator : of CSV; None: as the first line looks
     y, sample_weight : labels and weights for arrays and frames that do not hold them
     labels : "optional" lets rows without a label pass; "ignored" does not look at them, for prediction
     on_error : "skip" leaves out records that cannot be read, and counts them
     batch_size : the largest number of rows of a batch
     like : a model; columns and labels are understood as when it was trained
+    format_options : options of the format; for CSV ``header`` (True or False) and ``separator``, by default as the
+        first line looks
 
     Examples
     --------
@@ -116,14 +115,11 @@ def open_stream(
                 raise ParameterError(name, getattr(schema, name), "nothing with like=: the model knows it")
         schema, known = _like(like, label, weight)
     schema.check()
-    formats.check_format(format)
+    chosen = detect.find(format) if format is not None else None
     check_one_of("labels", labels, ("required", "optional", "ignored"))
     check_one_of("on_error", on_error, ("raise", "skip"))
     check_count("batch_size", batch_size)
-    good = isinstance(separator, str) and re.fullmatch(r"[^\w\r\n\"'.+-]", separator, re.ASCII)
-    if separator is not None and not good:
-        raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
-    layout = Layout(header, separator)
+    given = {name: value for name, value in format_options.items() if value is not None}
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
     orders = Orders(schema, known, required, ignored, skip, int(batch_size), named=True)
     kind = memory.kind_of(source)
@@ -131,7 +127,9 @@ def open_stream(
         for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ParameterError(name, value, "nothing: files hold their own")
-        return _open_files(files.expand(source), format, orders, layout, checked=like is None)
+        return _open_files(files.expand(source), chosen, orders, given, checked=like is None)
+    for name in given:
+        formats_with(name)
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, orders)
     elif kind == "arrays":
@@ -141,61 +139,41 @@ def open_stream(
     return Stream(pages, None, ahead=False)
 
 
-def _open_files(names: list[str], format: str | None, orders: Orders, layout: Layout, checked: bool) -> Stream:
+def _open_files(
+    names: list[str], format: Format | None, orders: Orders, given: dict[str, Any], checked: bool
+) -> Stream:
     opened: dict[str, files.Source] = {}  # what can be read once is opened once
     if format is None:
-        found = []
-        for name in names:
-            known = formats.by_name(name)
-            if known is None:
-                source = files.Source(name)
-                try:
-                    known = formats.by_content(source.name, source.head())
-                finally:
-                    if files.is_regular(name):
-                        source.close()
-                    else:
-                        opened[name] = source
-            found.append(known)
-        format = formats.same_format(names, found)
-    if format == "tsv":
-        format, layout = "csv", layout._replace(separator=layout.separator or "\t")
-    _check_options(format, orders.schema if checked else Schema(), layout)
+        format = detect.same_format(names, [_format_of(name, opened) for name in names])
+    if checked:
+        format.check_schema(orders.schema)
+    format.check_options(given)
+    reader = format.reader(orders, **given)
     size = files.total_size(names)
     sources = (opened.get(name) or files.Source(name) for name in names)
-    if format in arrow.FORMATS:
-        pages = _arrow_pages(format, sources, orders)
-    else:
-        pages = _text_pages(TextReader(format, orders, layout), sources)
-    return Stream(pages, size, ahead=True)
+    return Stream(_pages(reader, sources), size, ahead=True)
 
 
-def _check_options(format: str, schema: Schema, layout: Layout) -> None:
-    """An option that would have no effect is a mistake."""
-    if format in ("vw", "libsvm"):
-        for name in ("label", "weight", "drop", "categorical"):
-            if getattr(schema, name) not in (None, ()):
-                raise ParameterError(name, getattr(schema, name), f"nothing: {format} text has no columns")
-    for name, value in layout._asdict().items():
-        if value is not None and format != "csv":
-            raise ParameterError(name, value, f"nothing: it is for CSV, not for {format}")
+def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
+    """The format of a file, by its name or by its content; a pipe stays open."""
+    known = detect.by_name(name)
+    if known is not None:
+        return known
+    source = files.Source(name)
+    try:
+        return detect.by_content(source.name, source.head())
+    finally:
+        if files.is_regular(name):
+            source.close()
+        else:
+            opened[name] = source
 
 
-def _text_pages(reader: TextReader, sources: Iterator[files.Source]) -> Iterator[Page]:
+def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
     before = 0
     for source in sources:
         with source:
             yield from reader.pages(source, before)
-            before += source.size or 0
-
-
-def _arrow_pages(format: str, sources: Iterator[files.Source], orders: Orders) -> Iterator[Page]:
-    reader = arrow.ArrowReader(orders)
-    before = 0
-    for source in sources:
-        with source:
-            batches = arrow.open_batches(format, source, orders.batch_size)
-            yield from reader.pages(batches, source.name, lambda source=source, at=before: at + source.position)
             before += source.size or 0
 
 

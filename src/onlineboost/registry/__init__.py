@@ -9,14 +9,17 @@ from onlineboost.registry.registry import Entry, Named, Registry, import_modules
 
 if TYPE_CHECKING:
     from onlineboost.evaluate.metrics.metric import Metric
+    from onlineboost.readers.format import Format
 
 BOOSTERS: Registry[Entry] = Registry("booster", "onlineboost.boosters")
 LEARNERS: Registry[Entry] = Registry("learner", "onlineboost.learners")
+FORMATS: Registry[Format] = Registry("format", "onlineboost.readers.formats")
 METRICS: Registry[Metric] = Registry("metric", "onlineboost.evaluate.metrics")
 TRANSFORMS: Registry[Entry] = Registry("transform", "onlineboost.transforms")
 
 __all__ = [
     "BOOSTERS",
+    "FORMATS",
     "LEARNERS",
     "METRICS",
     "TRANSFORMS",

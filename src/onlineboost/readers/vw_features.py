@@ -1,135 +1,23 @@
-"""Vowpal Wabbit's text: ``label importance 'tag |namespace:scale feature:value feature ... |namespace ...``.
-
-Features have the numbers that ``vw`` gives them, in its order: namespaces that begin with the same character belong
-together. Where ``vw`` warns and guesses, this parser refuses; otherwise it reads the same.
-"""
+"""Features of Vowpal Wabbit's text, compiled: ``|namespace:scale feature:value feature ... |namespace ...``."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u8, u64
-from onlineboost.readers.faults import (
-    BAD_NUMBER,
-    BAD_WEIGHT,
-    FULL,
-    INITIAL,
-    LARGE_NUMBER,
-    LONG_LABEL,
-    MORE,
-    NO_BAR,
-    NO_LABEL,
-    NO_NAMESPACE,
-    OK,
-    RETURN,
-    TAB,
-    TOO_MANY_WORDS,
-    TOUCHING,
-)
+from onlineboost.compiled.jit import f32, hot, i64, lean, u8, u64
+from onlineboost.readers.faults import BAD_NUMBER, LARGE_NUMBER, NO_NAMESPACE, RETURN
 from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.hashing import name_hash, text_hash
-from onlineboost.readers.rows import (
-    AT,
-    END,
-    ENTRIES,
-    FAULT,
-    LABEL_AT,
-    LABEL_SIZE,
-    LAST,
-    LINE,
-    LONGEST_LABEL,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
-    Rows,
-    Table,
-    finish,
-    good,
-    note,
-    put,
-    settled,
-    sign_of,
-)
-from onlineboost.readers.words import Bytes, byte, digits, line_end, name_end
+from onlineboost.readers.rows import ENTRIES, FAULT, Rows, Table, finish, good, note, put
+from onlineboost.readers.words import Bytes, byte, digits, name_end
 
-_SPACE, _QUOTE, _COLON, _BAR, _RETURN, _TAB = 32, 39, 58, 124, 13, 9
-
-
-@njit
-def parse(text: Bytes, rows: Rows, table: Table) -> int:
-    state = rows.state
-    groups = np.empty(256, np.uint8)  # first characters of the namespaces of a line
-    while state[ROWS] < rows.y.size:
-        at = state[AT]
-        stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[LAST]):
-            return MORE
-        names, name_bytes = state[NAMES], state[NAME_BYTES]
-        end = stop - (stop > at and text[stop - 1] == _RETURN)
-        status = OK if at == end else _line(text, at, end, rows, table, groups)
-        status = settled(rows, status, names, name_bytes)
-        if status != OK:
-            return status
-        state[AT] = min(stop + 1, state[END])
-        state[LINE] += 1
-    return FULL
+_SPACE, _COLON, _BAR, _RETURN, _TAB = 32, 58, 124, 13, 9
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Bytes) -> int:
-    state = rows.state
-    bar = at
-    while bar < end and byte(text, bar) != _BAR:
-        if byte(text, bar) == _TAB:
-            state[FAULT] = bar
-            return TAB
-        bar += 1
-    if bar == end:
-        state[FAULT] = end
-        return NO_BAR
-    y, weight = np.nan, 1.0
-    words = 0
-    touching = False
-    i = at
-    while i < bar:
-        while i < bar and byte(text, i) == _SPACE:
-            i += 1
-        word = i
-        while i < bar and byte(text, i) != _SPACE:
-            i += 1
-        if word == i:
-            break
-        if byte(text, word) == _QUOTE or i == bar:  # a tag: nothing may follow it
-            touching = byte(text, word) != _QUOTE
-            while i < bar and byte(text, i) == _SPACE:
-                i += 1
-            if i < bar:
-                state[FAULT] = i
-                return TOO_MANY_WORDS
-            break
-        words += 1
-        if words == 1:
-            y = sign_of(rows, text, word, i)
-            state[LABEL_AT] = word
-            if y == 0 and state[LABEL_SIZE] > LONGEST_LABEL:
-                state[FAULT] = word
-                return LONG_LABEL
-        elif words == 2:
-            weight, after = any_number(text, word, i)
-            if after != i or not good(weight) or weight < 0:
-                state[FAULT] = word
-                return BAD_WEIGHT
-        else:
-            state[FAULT] = word
-            return INITIAL if words == 3 else TOO_MANY_WORDS
-    if words == 0 and table.labelled:
-        state[FAULT] = at
-        return TOUCHING if touching else NO_LABEL
-    return _features(text, bar, end, rows, table, groups, y, weight)
-
-
-@hot
-def _features(text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups: Bytes, y: float, weight: float) -> int:
+def put_features(
+    text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups: Bytes, y: float, weight: float
+) -> int:
     state = rows.state
     k = first = state[ENTRIES]
     named = rows.seen.size > 0

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
+from onlineboost.data.batch import Batch
+from onlineboost.errors import DataError
 from onlineboost.readers.faults import (
     BAD_NUMBER,
     FULL,
@@ -19,6 +25,8 @@ from onlineboost.readers.faults import (
     QID,
 )
 from onlineboost.readers.floats import parse_number
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.roles import number_label
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -37,7 +45,10 @@ from onlineboost.readers.rows import (
     put,
     sign_of,
 )
+from onlineboost.readers.text import Syntax, TextReader, no_columns
 from onlineboost.readers.words import Bytes, byte, digits, line_end
+from onlineboost.readers.write_lines import features, join_columns, line_writer, signs
+from onlineboost.registry import FORMATS
 
 _COLON, _HASH, _RETURN = 58, 35, 13
 
@@ -121,3 +132,30 @@ def _is_qid(text: Bytes, i: int) -> bool:
 @hot
 def _is_blank(c: int) -> bool:
     return c == 32 or c == 9
+
+
+def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
+    import pyarrow as pa
+
+    for lost, what in (((batch.weight != 1).any(), "weights"), (np.isnan(batch.y).any(), "examples without a label")):
+        if lost:
+            raise DataError(f"LIBSVM text has no place for {what}: choose another format, such as .vw or .jsonl")
+    numbers = pa.array(batch.indices[int(batch.indptr[0]) : int(batch.indptr[-1])]).cast(pa.string())
+    return join_columns([signs(batch), " ", features(batch, numbers, ":", " ")])
+
+
+_LINE = re.compile(rb"^[-+\w.]+([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?$")
+SYNTAX = Syntax(parse, number_label, rb"[ \t\r\n]", no_columns)
+
+FORMATS.add(
+    Format(
+        "libsvm",
+        "LIBSVM text",
+        (".libsvm", ".svm", ".svmlight"),
+        partial(TextReader, SYNTAX),
+        line_writer(lines),
+        has_columns=False,
+        looks_like=lambda start: _LINE.match(first_line(start)) is not None,
+        priority=40,
+    )
+)

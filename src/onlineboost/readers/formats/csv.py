@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.errors import ParameterError
 from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
 from onlineboost.readers.cells import TOO_LARGE, classify, put_cell
+from onlineboost.readers.csv_cells import find_cell
+from onlineboost.readers.csv_header import read_header
 from onlineboost.readers.faults import (
-    AFTER_QUOTE,
     BAD_WEIGHT,
     FEW_CELLS,
     FULL,
@@ -21,9 +26,12 @@ from onlineboost.readers.faults import (
     MORE,
     NO_LABEL,
     OK,
-    OPEN_QUOTE,
 )
 from onlineboost.readers.floats import any_number, parse_number
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.output import Output
+from onlineboost.readers.pages import Orders
+from onlineboost.readers.roles import plain_label
 from onlineboost.readers.rows import (
     AT,
     CATEGORY,
@@ -51,9 +59,12 @@ from onlineboost.readers.rows import (
     settled,
     sign_of,
 )
+from onlineboost.readers.text import Syntax, TextReader
 from onlineboost.readers.words import Bytes, byte
+from onlineboost.readers.write_table import table_writer
+from onlineboost.registry import FORMATS, Option
 
-_QUOTE, _NEWLINE, _RETURN, _SPACE, _TAB = 34, 10, 13, 32, 9
+_NEWLINE, _RETURN = 10, 13
 
 
 @njit
@@ -136,49 +147,6 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
     return finish(rows, k, carry[0], carry[1])
 
 
-@njit
-def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: Bytes, place: NDArray[Any]) -> int:
-    """The cell that begins at i: its text is ``text[place[0]:place[1]]`` or, if place[0] is -1, ``cell[:place[1]]``."""
-    if i < end and text[i] == _QUOTE:
-        n = 0
-        j = i + 1
-        while True:
-            if j >= end:
-                return OPEN_QUOTE if last else MORE
-            if text[j] == _QUOTE:
-                if j + 1 >= end and not last:
-                    return MORE
-                if j + 1 >= end or text[j + 1] != _QUOTE:
-                    break
-                j += 1
-            cell[n] = text[j]
-            n += 1
-            j += 1
-        cell[n] = 0
-        j += 1
-        if j < end and text[j] == _RETURN and j + 1 >= end and not last:
-            return MORE
-        ends = j >= end or text[j] == _NEWLINE or (text[j] == _RETURN and (j + 1 >= end or text[j + 1] == _NEWLINE))
-        if not ends and text[j] != separator:
-            return AFTER_QUOTE
-        place[0], place[1], place[2] = -1, n, j
-        return MORE if j >= end and not last else OK
-    j = i
-    while j < end and byte(text, j) != separator and byte(text, j) != _NEWLINE:
-        j += 1
-    if j >= end and not last:
-        return MORE
-    if j > i and (j >= end or text[j] == _NEWLINE) and text[j - 1] == _RETURN:
-        j -= 1
-    a, b = i, j
-    while a < b and (byte(text, a) == _SPACE or byte(text, a) == _TAB):
-        a += 1
-    while a < b and (byte(text, b - 1) == _SPACE or byte(text, b - 1) == _TAB):
-        b -= 1
-    place[0], place[1], place[2] = a, b, j
-    return OK
-
-
 @lean
 def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
     """A cell that is not simply a number. The number of the next entry, or a fault with a minus."""
@@ -206,3 +174,51 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     if kind == TOO_LARGE:
         return -LARGE_NUMBER
     return put_cell(rows, k, table.mask, size, kind, value, days, text, a, b)
+
+
+def reader(orders: Orders, header: bool | None = None, separator: str | None = None) -> TextReader:
+    """A reader of cells between separators; None: as the first line looks."""
+    good = isinstance(separator, str) and re.fullmatch(r"[^\w\r\n\"'.+-]", separator, re.ASCII)
+    if separator is not None and not good:
+        raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
+    columns = partial(read_header, header=header, separator=separator)
+    return TextReader(Syntax(parse, label_of, rb"[,;\t\r\n]", columns), orders)
+
+
+def label_of(spelling: bytes) -> Any:
+    """A label's value: a number or a boolean where it can be one, NaN if it is missing."""
+    word = spelling.decode(errors="replace")
+    return math.nan if word.lower() == "nan" else plain_label(word)
+
+
+def open_table(output: Output, schema: Any, separator: str = ",") -> Any:
+    from pyarrow.csv import CSVWriter, WriteOptions
+
+    return CSVWriter(output.open(), schema, write_options=WriteOptions(delimiter=separator))
+
+
+OPTIONS = (
+    Option(
+        "header",
+        "Column names in the first line. (default: yes if the label's name is in it, or no number)",
+        bool,
+    ),
+    Option(
+        "separator",
+        "Character between cells, or tab. (default: the most frequent one in the first line)",
+        parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
+    ),
+)
+
+FORMATS.add(
+    Format(
+        "csv",
+        "CSV",
+        (".csv",),
+        reader,
+        table_writer(open_table),
+        OPTIONS,
+        looks_like=lambda start: b"," in first_line(start) or b";" in first_line(start),
+        priority=10,
+    )
+)

@@ -1,0 +1,225 @@
+"""JSON lines: one object per line.
+
+Members of objects within are ``outer.inner``; numbers in lists are ``name.0``, ``name.1`` and so on; strings in lists
+are indicators ``name=text``, in any number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import hot, lean, njit
+from onlineboost.data.batch import Batch
+from onlineboost.readers.faults import (
+    FULL,
+    LIST_LABEL,
+    MORE,
+    NO_COMMA,
+    NO_KEY,
+    NO_LABEL,
+    NO_OBJECT,
+    NO_VALUE,
+    OK,
+    TOO_DEEP,
+    TRAILING,
+)
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.json_strings import copy_string
+from onlineboost.readers.json_values import number_name, put_value
+from onlineboost.readers.roles import as_number
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    ENTRIES,
+    FAULT,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    LAST,
+    LINE,
+    NAME_BYTES,
+    NAMES,
+    ROWS,
+    WEIGHT,
+    Rows,
+    Table,
+    finish,
+    settled,
+)
+from onlineboost.readers.text import Syntax, TextReader, named_values
+from onlineboost.readers.words import Bytes, byte, line_end
+from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
+from onlineboost.readers.write_table import RESERVED
+from onlineboost.registry import FORMATS
+
+_QUOTE, _COMMA, _COLON, _ESCAPE, _MINUS = 34, 44, 58, 92, 45
+_OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
+_DEPTH = 32
+_BEGUN, _AFTER, _NEXT = 0, 1, 2  # of a bracket: just opened, after a member, after a comma
+
+
+@njit
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
+    state = rows.state
+    stack = np.empty((_DEPTH, 2), np.int64)  # of each open bracket: length of the name before it; -1 or list position
+    carry = np.empty(2)  # label and weight
+    while state[ROWS] < rows.y.size:
+        at = state[AT]
+        stop = line_end(text, at, state[END])
+        if at == state[END] or (stop == state[END] and not state[LAST]):
+            return MORE
+        names, name_bytes = state[NAMES], state[NAME_BYTES]
+        first = _skip(text, at, stop)
+        status = OK if first == stop else _line(text, first, stop, rows, table, stack, carry)
+        status = settled(rows, status, names, name_bytes)
+        if status != OK:
+            return status
+        state[AT] = min(stop + 1, state[END])
+        state[LINE] += 1
+    return FULL
+
+
+@hot
+def _skip(text: Bytes, at: int, end: int) -> int:
+    while at < end and (byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 13):
+        at += 1
+    return at
+
+
+@hot
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArray[Any], carry: NDArray[Any]) -> int:
+    """The name of the member at hand grows and shrinks at the beginning of the scratch memory."""
+    state = rows.state
+    state[FAULT] = at
+    if byte(text, at) != _OPEN:
+        return NO_OBJECT
+    carry[0], carry[1] = np.nan, 1.0
+    k = state[ENTRIES]
+    depth, phase, size = 0, _BEGUN, 0
+    stack[0, 0], stack[0, 1] = 0, -1
+    i = at + 1
+    while depth >= 0:
+        i = _skip(text, i, end)
+        state[FAULT] = i
+        if i == end:
+            return NO_COMMA if phase == _AFTER else NO_VALUE
+        c = byte(text, i)
+        listed = stack[depth, 1] >= 0
+        if phase != _NEXT and c == (_CLOSE_LIST if listed else _CLOSE):
+            i += 1
+            depth -= 1
+            phase = _AFTER
+            continue
+        if phase == _AFTER:
+            if c != _COMMA:
+                return NO_COMMA
+            i += 1
+            phase = _NEXT
+            if listed:
+                stack[depth, 1] += 1
+            continue
+        size = stack[depth, 0]
+        if not listed:
+            if c != _QUOTE:
+                return NO_KEY
+            if depth:
+                rows.scratch[size] = 46
+                size += 1
+            size, i = copy_string(text, i + 1, end, rows.scratch, size)
+            if size < 0:
+                state[FAULT] = i
+                return -size
+            i = _skip(text, i, end)
+            if i == end or byte(text, i) != _COLON:
+                state[FAULT] = i
+                return NO_VALUE
+            i = _skip(text, i + 1, end)
+            state[FAULT] = i
+            if i == end:
+                return NO_VALUE
+            c = byte(text, i)
+        phase = _AFTER
+        role = _role(rows.scratch, size, table)
+        if c == _OPEN or c == _OPEN_LIST:
+            if role == LABEL or role == WEIGHT:
+                return LIST_LABEL
+            if listed:
+                size = number_name(rows.scratch, size, stack[depth, 1])
+            depth += 1
+            if depth == _DEPTH:
+                return TOO_DEEP
+            stack[depth, 0], stack[depth, 1] = size, (0 if c == _OPEN_LIST else -1)
+            phase = _BEGUN
+            i += 1
+            continue
+        if listed and (role == LABEL or role == WEIGHT):
+            return LIST_LABEL
+        position = stack[depth, 1]
+        k, i = put_value(text, i, end, rows, table, k, size, position, role, carry)
+        if k < 0:
+            return -k
+    i = _skip(text, i, end)
+    state[FAULT] = i
+    if i < end:
+        return TRAILING
+    state[FAULT] = at
+    if table.labelled and np.isnan(carry[0]):
+        return NO_LABEL
+    return finish(rows, k, carry[0], carry[1])
+
+
+@lean
+def _role(name: Bytes, size: int, table: Table) -> int:
+    for c in range(table.role.size):
+        first = table.name_at[c]
+        length = table.name_at[c + 1] - first
+        within = table.role[c] == IGNORED and length < size and name[length] == 46  # the object is ignored
+        if length == size or within:
+            same = 0
+            while same < length and table.name_text[first + same] == name[same]:
+                same += 1
+            if same == length:
+                return table.role[c]
+    return FEATURE
+
+
+def label_of(spelling: bytes) -> Any:
+    """A label's value; a string comes with its opening quote."""
+    if spelling[:1] == b'"':
+        return spelling[1:].decode(errors="replace")
+    word = spelling.decode(errors="replace")
+    return word.lower() == "true" if word.lower() in ("true", "false") else as_number(word)
+
+
+def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = pc.if_else(pa.array(np.isnan(batch.y)), "null", signs(batch))
+    importance = weights(batch)
+    weight = [', "weight": ', importance] if importance is not None else []
+    spelled = feature_names(batch, names, bits, lambda name: name not in RESERVED, json.dumps)
+    members = features(batch, spelled, ": ", ", ")
+    comma = pc.if_else(pc.equal(members, ""), "", ", ")
+    return join_columns(['{"label": ', labels, *weight, comma, members, "}"])
+
+
+SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values)
+
+FORMATS.add(
+    Format(
+        "jsonl",
+        "JSON lines",
+        (".jsonl", ".ndjson", ".json"),
+        partial(TextReader, SYNTAX),
+        line_writer(lines),
+        looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
+        priority=50,
+    )
+)

@@ -1,0 +1,168 @@
+"""Vowpal Wabbit's text: ``label importance 'tag |namespace:scale feature:value feature ... |namespace ...``.
+
+Features have the numbers that ``vw`` gives them, in its order: namespaces that begin with the same character belong
+together. Where ``vw`` warns and guesses, this parser refuses; otherwise it reads the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Batch
+from onlineboost.errors import DataError
+from onlineboost.readers.faults import (
+    BAD_WEIGHT,
+    FULL,
+    INITIAL,
+    LONG_LABEL,
+    MORE,
+    NO_BAR,
+    NO_LABEL,
+    OK,
+    TAB,
+    TOO_MANY_WORDS,
+    TOUCHING,
+)
+from onlineboost.readers.floats import any_number
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.roles import number_label
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    FAULT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LAST,
+    LINE,
+    LONGEST_LABEL,
+    NAME_BYTES,
+    NAMES,
+    ROWS,
+    Rows,
+    Table,
+    good,
+    settled,
+    sign_of,
+)
+from onlineboost.readers.text import Syntax, TextReader, no_columns
+from onlineboost.readers.vw_features import put_features
+from onlineboost.readers.words import Bytes, byte, line_end
+from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
+from onlineboost.registry import FORMATS
+
+_SPACE, _QUOTE, _COLON, _BAR, _RETURN, _TAB = 32, 39, 58, 124, 13, 9
+
+
+@njit
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
+    state = rows.state
+    groups = np.empty(256, np.uint8)  # first characters of the namespaces of a line
+    while state[ROWS] < rows.y.size:
+        at = state[AT]
+        stop = line_end(text, at, state[END])
+        if at == state[END] or (stop == state[END] and not state[LAST]):
+            return MORE
+        names, name_bytes = state[NAMES], state[NAME_BYTES]
+        end = stop - (stop > at and text[stop - 1] == _RETURN)
+        status = OK if at == end else _line(text, at, end, rows, table, groups)
+        status = settled(rows, status, names, name_bytes)
+        if status != OK:
+            return status
+        state[AT] = min(stop + 1, state[END])
+        state[LINE] += 1
+    return FULL
+
+
+@hot
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Bytes) -> int:
+    state = rows.state
+    bar = at
+    while bar < end and byte(text, bar) != _BAR:
+        if byte(text, bar) == _TAB:
+            state[FAULT] = bar
+            return TAB
+        bar += 1
+    if bar == end:
+        state[FAULT] = end
+        return NO_BAR
+    y, weight = np.nan, 1.0
+    words = 0
+    touching = False
+    i = at
+    while i < bar:
+        while i < bar and byte(text, i) == _SPACE:
+            i += 1
+        word = i
+        while i < bar and byte(text, i) != _SPACE:
+            i += 1
+        if word == i:
+            break
+        if byte(text, word) == _QUOTE or i == bar:  # a tag: nothing may follow it
+            touching = byte(text, word) != _QUOTE
+            while i < bar and byte(text, i) == _SPACE:
+                i += 1
+            if i < bar:
+                state[FAULT] = i
+                return TOO_MANY_WORDS
+            break
+        words += 1
+        if words == 1:
+            y = sign_of(rows, text, word, i)
+            state[LABEL_AT] = word
+            if y == 0 and state[LABEL_SIZE] > LONGEST_LABEL:
+                state[FAULT] = word
+                return LONG_LABEL
+        elif words == 2:
+            weight, after = any_number(text, word, i)
+            if after != i or not good(weight) or weight < 0:
+                state[FAULT] = word
+                return BAD_WEIGHT
+        else:
+            state[FAULT] = word
+            return INITIAL if words == 3 else TOO_MANY_WORDS
+    if words == 0 and table.labelled:
+        state[FAULT] = at
+        return TOUCHING if touching else NO_LABEL
+    return put_features(text, bar, end, rows, table, groups, y, weight)
+
+
+def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
+    import pyarrow.compute as pc
+
+    labels, importance = signs(batch), weights(batch)
+    if importance is not None:
+        if np.isnan(batch.y).any():
+            raise DataError("VW text has no place for the weight of an example without a label")
+        labels = pc.binary_join_element_wise(labels, importance, " ")
+    spelled = feature_names(batch, names, bits, _is_name)
+    return join_columns([labels, " | ", features(batch, spelled, ":", " ")])
+
+
+def _is_name(name: str) -> bool:
+    return not any(c in name for c in " \t\r\n|:") and not name.isdigit() and name.isprintable()
+
+
+def looks_like(start: bytes) -> bool:
+    before, bar, _ = first_line(start).partition(b"|")
+    return bar != b"" and re.fullmatch(rb"\s*([-+.\deE]+\s+)*('?[^\s,;]*)", before) is not None
+
+
+SYNTAX = Syntax(parse, number_label, rb"[ \t\r\n|]", no_columns)
+
+FORMATS.add(
+    Format(
+        "vw",
+        "VW text",
+        (".vw",),
+        partial(TextReader, SYNTAX),
+        line_writer(lines),
+        has_columns=False,
+        looks_like=looks_like,
+        priority=30,
+    )
+)

@@ -1,0 +1,160 @@
+"""Values of JSON as features, compiled: numbers, strings, true, false and null."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import hot, lean
+from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
+from onlineboost.readers.cells import MISSING, NUMBER, classify_text, put_cell
+from onlineboost.readers.faults import BAD_NUMBER, BAD_WEIGHT, LARGE_NUMBER, LONG_LABEL, NO_VALUE
+from onlineboost.readers.floats import parse_number
+from onlineboost.readers.json_strings import copy_string
+from onlineboost.readers.rows import (
+    CATEGORY,
+    FAULT,
+    IGNORED,
+    LABEL,
+    LABEL_AT,
+    LABEL_SIZE,
+    LONGEST_LABEL,
+    WEIGHT,
+    Rows,
+    Table,
+    good,
+    sign_of,
+)
+from onlineboost.readers.words import Bytes, byte
+
+_QUOTE, _COMMA, _MINUS, _CLOSE, _CLOSE_LIST = 34, 44, 45, 125, 93
+
+
+@lean
+def number_name(name: Bytes, size: int, position: int) -> int:
+    """Append ".position" to the name."""
+    name[size] = 46
+    figures, rest = 1, position // 10
+    while rest:
+        figures += 1
+        rest //= 10
+    for f in range(figures):
+        name[size + figures - f] = 48 + position % 10
+        position //= 10
+    return size + 1 + figures
+
+
+@lean
+def put_value(
+    text: Bytes,
+    i: int,
+    end: int,
+    rows: Rows,
+    table: Table,
+    k: int,
+    size: int,
+    position: int,
+    role: int,
+    carry: NDArray[Any],
+) -> tuple[int, int]:
+    """Entries after this value and the place after it; or a fault with a minus."""
+    state = rows.state
+    c = byte(text, i)
+    if c == _QUOTE:
+        rows.cell[0] = _QUOTE
+        n, after = copy_string(text, i + 1, end, rows.cell, 1)
+        if n < 0:
+            state[FAULT] = after
+            return n, i
+        rows.cell[n] = 0
+        if role == LABEL:
+            carry[0] = sign_of(rows, rows.cell, 0, n)
+            state[LABEL_AT] = i
+            return _labelled(rows, k, carry[0], 1), after
+        if role == WEIGHT:
+            return -BAD_WEIGHT, i
+        if role == IGNORED:
+            return k, after
+        kind, value, days = (KIND_CATEGORY, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
+        return put_cell(rows, k, table.mask, size, kind, value, days, rows.cell, 1, n), after
+    value, after = parse_number(text, i, end)
+    number = after > i
+    if number:
+        if not _is_json_number(text, i, after):
+            return -NO_VALUE, i
+        if after < end and not _ends_value(byte(text, after)):
+            return -BAD_NUMBER, i
+    else:
+        while after < end and not _ends_value(byte(text, after)):
+            after += 1
+    if not number:
+        known = _is(text, i, after, _TRUE) or _is(text, i, after, _FALSE)
+        if not known and not _is(text, i, after, _NULL) and not _is(text, i, after, _NAN):
+            return -NO_VALUE, i
+    if role == IGNORED:
+        return k, after
+    if role == LABEL:
+        if _is(text, i, after, _NULL):
+            return k, after
+        if byte(text, i) > 57 and not _is(text, i, after, _TRUE) and not _is(text, i, after, _FALSE):
+            return -NO_VALUE, i
+        carry[0] = sign_of(rows, text, i, after)
+        state[LABEL_AT] = i
+        return _labelled(rows, k, carry[0], 0), after
+    if number and not good(value):
+        return -LARGE_NUMBER, i
+    if role == WEIGHT:
+        if not number or value < 0:
+            return -BAD_WEIGHT, i
+        carry[1] = value
+        return k, after
+    true, false = _is(text, i, after, _TRUE), _is(text, i, after, _FALSE)
+    missing = _is(text, i, after, _NULL) or _is(text, i, after, _NAN)
+    if not (number or true or false or missing):
+        return -NO_VALUE, i
+    kind = MISSING if missing else KIND_CATEGORY if role == CATEGORY else NUMBER
+    if position >= 0 and kind != KIND_CATEGORY:
+        size = number_name(rows.scratch, size, position)
+    x = value if number else 1.0 if true else 0.0
+    return put_cell(rows, k, table.mask, size, kind, x, 0, text, i, after), after
+
+
+_TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))
+
+
+@lean
+def _is_json_number(text: Bytes, at: int, end: int) -> bool:
+    """Whether a number is one by JSON's rules too: digits before and after a point, and no zero in front of others."""
+    at += text[at] == _MINUS
+    if not _is_digit(text, at, end) or (text[at] == 48 and _is_digit(text, at + 1, end)):
+        return False
+    while _is_digit(text, at, end):
+        at += 1
+    return at == end or text[at] != 46 or _is_digit(text, at + 1, end)
+
+
+@hot
+def _is_digit(text: Bytes, at: int, end: int) -> bool:
+    return at < end and 48 <= text[at] <= 57
+
+
+@hot
+def _labelled(rows: Rows, k: int, sign: float, extra: int) -> int:
+    return -LONG_LABEL if sign == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL + extra else k
+
+
+@hot
+def _ends_value(c: int) -> bool:
+    return c == _COMMA or c == _CLOSE or c == _CLOSE_LIST or c == 32 or c == 9 or c == 13
+
+
+@lean
+def _is(text: Bytes, at: int, end: int, word: Bytes) -> bool:
+    if end - at != word.size:
+        return False
+    for i in range(word.size):
+        if text[at + i] != word[i]:
+            return False
+    return True

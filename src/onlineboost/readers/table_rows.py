@@ -1,0 +1,97 @@
+"""Columns of a table to rows, compiled: each column into its slots of a wide table, then the table without gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import f32, i64, njit, u64
+from onlineboost.data.batch import Floats, Ints
+from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
+from onlineboost.readers.cells import MISSING, MOMENT, classify_text, put_cell
+from onlineboost.readers.hashing import name_hash
+from onlineboost.readers.rows import Rows, note, put
+from onlineboost.readers.words import Bytes
+
+
+def fill_column(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, cell: dict[str, Any], category: bool
+) -> None:
+    there = cell["there"]
+    if "numbers" in cell:
+        _fill_numbers(rows, n, width, at, size, mask, cell["numbers"], there)
+    elif "days" in cell:
+        _fill_moments(rows, n, width, at, size, mask, cell["days"], cell["seconds"], there)
+    else:
+        offsets, text = _buffers(cell["texts"])
+        _fill_texts(rows, n, width, at, size, mask, offsets, text, there, category)
+
+
+@njit
+def _fill_numbers(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, numbers: Floats, there: NDArray[np.bool_]
+) -> None:
+    index = i64(name_hash(rows.scratch, 0, size, u64(0))) & mask
+    for r in range(n):
+        if there[r]:
+            if f32(numbers[r]) != 0 and rows.seen.size and not rows.seen[index]:
+                note(rows, index, rows.scratch, 0, size)
+            put(rows, r * width + at, index, numbers[r])
+        else:
+            put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
+
+
+@njit
+def _fill_moments(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, days: Ints, seconds: Ints, there: NDArray[np.bool_]
+) -> None:
+    for r in range(n):
+        if there[r]:
+            put_cell(rows, r * width + at, mask, size, MOMENT, float(seconds[r]), days[r], rows.scratch, 0, 0)
+        else:
+            put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
+
+
+@njit
+def _fill_texts(
+    rows: Rows,
+    n: int,
+    width: int,
+    at: int,
+    size: int,
+    mask: int,
+    offsets: Ints,
+    text: Bytes,
+    there: NDArray[np.bool_],
+    category: bool,
+) -> None:
+    for r in range(n):
+        a, b = offsets[r], offsets[r + 1]
+        kind, value, days = (KIND_CATEGORY, 0.0, 0) if category else classify_text(text, a, b)
+        kind = kind if there[r] else MISSING
+        put_cell(rows, r * width + at, mask, size, kind, value, days, text, a, b)
+
+
+@njit
+def close_gaps(rows: Rows, n: int, width: int) -> int:
+    """Compressed rows from slots, in place."""
+    k = 0
+    rows.indptr[0] = 0
+    for r in range(n):
+        for j in range(r * width, (r + 1) * width):
+            rows.indices[k] = rows.indices[j]
+            rows.values[k] = rows.values[j]
+            k += rows.values[k] != 0
+        rows.indptr[r + 1] = k
+    return k
+
+
+def _buffers(texts: Any) -> tuple[Ints, Bytes]:
+    """Offsets and bytes of an Arrow array of strings."""
+    _, offsets, data = texts.buffers()
+    n = len(texts)
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + n + 1].copy()
+    text = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].copy() if data is not None else np.zeros(0, np.uint8)
+    return ends - ends[0], np.concatenate([text, np.zeros(16, np.uint8)])
