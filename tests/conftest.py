@@ -11,7 +11,8 @@ from hypothesis import settings
 settings.register_profile("onlineboost", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("onlineboost")
 
-SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
+ROOT = Path(__file__).parent.parent
+SHARED = ROOT.parent / "shared" / "data"
 
 
 @pytest.fixture(scope="session")

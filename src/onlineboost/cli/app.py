@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
-from onlineboost.cli.registered import load_named, with_registered
+from onlineboost.cli.registered import load_named, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
@@ -76,10 +77,11 @@ def build(arguments: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(about)
-    for command in (with_registered(train), with_registered(tune, lists=True), predict, evaluate, inspect, convert):
+    read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate, convert
+    for command in (*map(with_formats, read_files), inspect):
         app.command(no_args_is_help=True)(command)
-    for command in (datasets, reproduce, demo):
-        app.command()(command)
+    for plain in (datasets, reproduce, demo):
+        app.command()(plain)
     return app
 
 
@@ -124,8 +126,13 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
+_KEYWORDS = re.compile(
+    r"(?<![-\w])(label|weight|drop|categorical|positive|bits|format|header|separator|on_error)=(?:\.\.\.)?"
+)
+
+
 def _complain(problem: object, arguments: list[str], code: int) -> int:
-    message = str(problem)
+    message = _KEYWORDS.sub(lambda found: f"--{found[1].replace('_', '-')}", str(problem))
     if isinstance(problem, OSError) and problem.strerror and problem.filename is not None:
         message = f"{problem.filename}: {problem.strerror}"
     if isinstance(problem, OSError) and not message:

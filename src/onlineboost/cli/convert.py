@@ -14,17 +14,15 @@ from onlineboost.storage.atomic import check_target
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for standard input.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="A file; its name tells the format and compression.")],
-    format: o.FormatOption = None,
     label: o.Label = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     bits: o.Bits = 18,
-    header: o.Header = None,
-    separator: o.Separator = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     quiet: o.Quiet = False,
+    **given: Any,
 ) -> None:
     """Write examples in another format, to train the same model.
 
@@ -42,7 +40,7 @@ def convert(
     from onlineboost.readers.files import is_regular
     from onlineboost.readers.write import open_writer
 
-    options = o.stream_options(format, header, separator, on_error)
+    options = o.stream_options(given, on_error)
     options |= o.schema_options(label, weight, drop, categorical, positive, bits)
 
     def stream_again() -> Any:

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model that was trained before.")],
     files: o.Files,
-    format: o.FormatOption = None,
     label: o.Label = None,
     weight: o.Weight = None,
-    header: o.Header = None,
-    separator: o.Separator = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     plot: o.Plot = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
+    **given: Any,
 ) -> None:
     """Test a model on examples with labels. Nothing is learnt.
 
@@ -41,7 +39,7 @@ def evaluate(
     if plot is not None:
         check_plot(plot)
     loaded = load(model)
-    options = o.stream_options(format, header, separator, on_error) | {"label": label, "weight": weight}
+    options = o.stream_options(given, on_error) | {"label": label, "weight": weight}
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"

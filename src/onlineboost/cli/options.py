@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from onlineboost.cli.registered import format_options, parsed
+
 DATA, OUTPUT = "Data", "Output"
 
 
@@ -16,63 +18,41 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
-class Format(StrEnum):
-    VW = "vw"
-    LIBSVM = "libsvm"
-    CSV = "csv"
-    TSV = "tsv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    ARROW = "arrow"
-
-
 def option(*names: str, help: str, panel: str = DATA, **more: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
-FormatOption = Annotated[
-    Format | None, option("--format", "-f", help="Format of the files. (default: as name or first line tell)")
-]
 Label = Annotated[
     str | None, option("--label", "-l", help="Column of the label, by name or position. (default: label)")
 ]
 Weight = Annotated[str | None, option("--weight", help="Column of importance weights.")]
-Drop = Annotated[list[str] | None, option("--drop", help="Column to leave out; can be repeated.")]
+Drop = Annotated[list[str] | None, option("--drop", help="Column to leave out (can be repeated).")]
 Categorical = Annotated[
     list[str] | None,
-    option("--categorical", help="Column whose numbers are names, such as a zip code; can be repeated."),
+    option("--categorical", help="Column whose numbers are categories, such as a zip code (can be repeated)."),
 ]
 Positive = Annotated[
     str | None,
-    option("--positive", help="The positive label; all others are negative. (default: 1, else the second met)"),
+    option("--positive", help="Positive label; all others are negative. (default: 1, else the second one met)"),
 ]
-Bits = Annotated[int, option("--bits", "-b", help="Features are numbered by a hash of this many bits.", min=1, max=30)]
-Header = Annotated[
-    bool | None,
-    option(
-        "--header/--no-header",
-        help="Whether CSV begins with names. (default: if the label is one, or none is a number)",
-    ),
-]
-Separator = Annotated[str | None, option("--separator", help="Of CSV. (default: as the first line looks)")]
+Bits = Annotated[int, option("--bits", "-b", help="Bits of the hash that numbers features.", min=1, max=30)]
 OnErrorOption = Annotated[
-    OnError, option("--on-error", help="Refuse records that cannot be read, or skip and count them.")
+    OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
-Json = Annotated[bool, option("--json", help="Print the result as JSON.", panel=OUTPUT)]
-Quiet = Annotated[bool, option("--quiet", "-q", help="Show no progress.", panel=OUTPUT)]
+Json = Annotated[bool, option("--json", help="JSON output.", panel=OUTPUT)]
+Quiet = Annotated[bool, option("--quiet", "-q", help="No progress.", panel=OUTPUT)]
 Plot = Annotated[
     Path | None,
-    option("--plot", help="Draw error curves and the learners' edges to a .png, .svg or .html file.", panel=OUTPUT),
+    option("--plot", help="Picture of error curves and the learners' edges: a .png, .svg or .html file.", panel=OUTPUT),
 ]
 
 
-def stream_options(
-    format: Format | None, header: bool | None, separator: str | None, on_error: OnError = OnError.RAISE
-) -> dict[str, Any]:
-    """How files are to be read."""
-    plain = {"\\t": "\t", "tab": "\t"}.get(separator or "", separator)
-    return {"format": format, "header": header, "separator": plain, "on_error": on_error.value}
+def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> dict[str, Any]:
+    """How files are to be read: their format, and the options of formats."""
+    known = {name: option for name, option in format_options().items() if given[name] is not None}
+    options = {name: parsed(option, given[name]) for name, option in known.items()}
+    return {"format": given["format"] and given["format"].value, "on_error": on_error.value, **options}
 
 
 def schema_options(

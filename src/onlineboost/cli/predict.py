@@ -21,12 +21,10 @@ def predict(
     output: Annotated[
         str, typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file, or - for standard output.")
     ] = "-",
-    format: o.FormatOption = None,
     label: o.Label = None,
-    header: o.Header = None,
-    separator: o.Separator = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
+    **given: Any,
 ) -> None:
     """Label and score every example. Binary in the files, if there are any, are not looked at.
 
@@ -43,7 +41,7 @@ def predict(
     if output != "-":
         check_target(output, [*files, str(model)])
     loaded = load(model)
-    options = o.stream_options(format, header, separator) | {"label": label}
+    options = o.stream_options(given) | {"label": label}
     target = loaded.fitted.target
     examples = 0
     with (

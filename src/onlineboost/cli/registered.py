@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -11,15 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.errors import ConflictError, ParameterError
-from onlineboost.registry import BOOSTERS, LEARNERS, Entry, Option, Registry, merged
+from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS, Entry, Option, Registry, merged
 
 if TYPE_CHECKING:
     from onlineboost.model import OnlineClassifier
 
-BOOSTING, LEARNER = "Boosting", "Weak learner"
+BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
 NONE = "none"  # the learner alone, not boosted
 _DEFAULTS = {"algorithm": "safe", "learner": "linear"}
-_NAMED = {"--algorithm": BOOSTERS, "-a": BOOSTERS, "--learner": LEARNERS}
+_NAMED: dict[str, Registry[Any]] = {
+    "--algorithm": BOOSTERS,
+    "-a": BOOSTERS,
+    "--learner": LEARNERS,
+    "--format": FORMATS,
+    "-f": FORMATS,
+}
 
 
 def load_named(arguments: list[str]) -> None:
@@ -27,7 +34,7 @@ def load_named(arguments: list[str]) -> None:
     for place, argument in enumerate(arguments):
         flag, equals, value = argument.partition("=")
         if flag in _NAMED and (equals or place + 1 < len(arguments)):
-            registry: Registry[Entry] = _NAMED[flag]
+            registry = _NAMED[flag]
             for name in (value if equals else arguments[place + 1]).split(","):
                 if name not in registry.names():
                     registry.load_entry_points(name)
@@ -41,14 +48,17 @@ def learner_options() -> dict[str, Option]:
     return merged(entry.options for entry in LEARNERS)
 
 
+def format_options() -> dict[str, Option]:
+    return merged(entry.options for entry in FORMATS)
+
+
 def registered_options() -> dict[str, Option]:
     return booster_options() | learner_options()
 
 
 def with_registered(command: Callable[..., None], *, lists: bool = False) -> Callable[..., None]:
     """The command with an option for each that is registered; with ``lists``, several values with commas between."""
-    signature = inspect.signature(command, eval_str=True)
-    parameters = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "seed")
     parameters[at:at] = [
         _name_parameter("algorithm", "Boosting algorithm.", BOOSTING, [*BOOSTERS.names(), NONE], lists),
@@ -56,21 +66,45 @@ def with_registered(command: Callable[..., None], *, lists: bool = False) -> Cal
         _name_parameter("learner", "Weak learner.", LEARNER, LEARNERS.names(), False),
         *(_parameter(option, LEARNER, LEARNERS, lists) for option in learner_options().values()),
     ]
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    return command
+    return _with(command, parameters)
+
+
+def with_formats(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the choice of a file format, and with the options of formats."""
+    parameters = list(inspect.signature(command, eval_str=True).parameters.values())
+    at = next(k for k, p in enumerate(parameters) if p.name == "label") + 1
+    help = "Format of the files. (default: by their name or first line)"
+    option = typer.Option("--format", "-f", help=help, rich_help_panel=DATA)
+    parameters[at:at] = [
+        _declared("format", _choice("format", FORMATS.names()) | None, None, option),
+        *(_parameter(option, DATA, FORMATS, False) for option in format_options().values()),
+    ]
+    return _with(command, parameters)
+
+
+def _with(command: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
+    """The command with these parameters, for typer; those that it does not name come in its ``**given``."""
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        command(**given)
+
+    kind = inspect.Parameter
+    named = [p.replace(kind=kind.KEYWORD_ONLY) for p in parameters if p.kind is not kind.VAR_KEYWORD]
+    run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in named}
+    return run
 
 
 def _name_parameter(what: str, help: str, panel: str, names: list[str], several: bool) -> inspect.Parameter:
     kind, default = _choice(what, names), _DEFAULTS[what]
     if several:
         kind, default, help = str, "bbm", f"{help[:-1]}s, with commas between: {', '.join(names)}."
-    short = [flag for flag in _NAMED if len(flag) == 2 and what == "algorithm"]
+    short = ["-a"] if what == "algorithm" else []
     return _declared(what, kind, kind(default), typer.Option(f"--{what}", *short, help=help, rich_help_panel=panel))
 
 
-def _parameter(option: Option, panel: str, registry: Registry[Entry], lists: bool) -> inspect.Parameter:
+def _parameter(option: Option, panel: str, registry: Registry[Any], lists: bool) -> inspect.Parameter:
     several = lists and bool(option.tried)
     limits: Any = {"min": option.least, "max": option.most} if not several else {}
     help = f"{option.help} {_facts(option, registry, several)}"
@@ -89,7 +123,7 @@ def _declared(name: str, kind: Any, default: Any, option: Any) -> inspect.Parame
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _facts(option: Option, registry: Registry[Entry], several: bool) -> str:
+def _facts(option: Option, registry: Registry[Any], several: bool) -> str:
     """Who has the option, and what it is if nothing is said."""
     users = [entry for entry in registry if option in entry.options]
     others = [entry.name for entry in registry if option not in entry.options]
@@ -110,8 +144,8 @@ def _facts(option: Option, registry: Registry[Entry], several: bool) -> str:
     return f"({'; '.join(facts)})" if facts else ""
 
 
-def _default(entry: Entry, option: Option) -> Any:
-    known = {**entry.make.defaults(), **entry.fixed}  # type: ignore[attr-defined]
+def _default(entry: Any, option: Option) -> Any:
+    known = {**entry.make.defaults(), **entry.fixed} if isinstance(entry, Entry) else {}  # type: ignore[attr-defined]
     return known.get(option.parameter)
 
 
@@ -156,11 +190,12 @@ def _applying(entry: Entry, known: dict[str, Option], given: dict[str, Any], nam
             registry = BOOSTERS if kind == "Algorithms" else LEARNERS
             users = ", ".join(other.name for other in registry if option in other.options)
             raise ConflictError(f"{_flag(option)} does not apply to {name}. {kind} with it: {users}.")
-        chosen[parameter] = _parsed(option, value)
+        chosen[parameter] = parsed(option, value)
     return chosen
 
 
-def _parsed(option: Option, value: Any) -> Any:
+def parsed(option: Option, value: Any) -> Any:
+    """What was typed, as the parameter's value."""
     values = value if option.repeated else [value]
     found = [option.parse(one) if option.parse is not None else one for one in values]
     found = [one.value if isinstance(one, StrEnum) else one for one in found]

@@ -25,14 +25,11 @@ def train(
     files: o.Files,
     output: Annotated[Path | None, o.option("--output", "-o", help="Model file to write.", panel=o.OUTPUT)] = None,
     label: o.Label = None,
-    format: o.FormatOption = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     bits: o.Bits = 18,
-    header: o.Header = None,
-    separator: o.Separator = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     adaptive: Annotated[
         bool,
@@ -60,7 +57,7 @@ def train(
     plot: o.Plot = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
-    **registered: Any,
+    **given: Any,
 ) -> None:
     """Learn from files, in one pass.
 
@@ -76,9 +73,9 @@ def train(
 
       onlineboost train huge.vw.gz --resume model
     """
-    algorithm, learner = registered["algorithm"].value, registered["learner"].value
+    algorithm, learner = given["algorithm"].value, given["learner"].value
     quiet = quiet or json_output
-    reading = o.stream_options(format, header, separator, on_error)
+    reading = o.stream_options(given, on_error)
     job = Job(output or resume, passes, checkpoint_every, quiet)
     job.check(plot, files, holdout or [])
     if resume is not None:
@@ -88,8 +85,8 @@ def train(
     else:
         from onlineboost.evaluate.training import Training
 
-        base = make_learner(learner, registered)
-        model = make_model(algorithm, base, registered, seed)
+        base = make_learner(learner, given)
+        model = make_model(algorithm, base, given, seed)
         if adaptive:
             from onlineboost import Adaptive
 

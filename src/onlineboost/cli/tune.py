@@ -45,14 +45,11 @@ def tune(
     context: typer.Context,
     files: o.Files,
     label: o.Label = None,
-    format: o.FormatOption = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     bits: o.Bits = 18,
-    header: o.Header = None,
-    separator: o.Separator = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     halving: Annotated[
@@ -78,7 +75,7 @@ def tune(
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
-    **registered: Any,
+    **given: Any,
 ) -> None:
     """Try many settings, each in one pass, and say which makes the fewest mistakes.
 
@@ -97,9 +94,9 @@ def tune(
     from onlineboost.tuning import race
 
     quiet = quiet or json_output
-    entries = list(_entries(registered, seed))
+    entries = list(_entries(given, seed))
     _check_journal(journal)
-    reading = o.stream_options(format, header, separator, on_error)
+    reading = o.stream_options(given, on_error)
     schema = o.schema_options(label, weight, drop, categorical, positive, bits)
     began = time.perf_counter()
     data = _read(files, reading | schema, quiet)

@@ -97,14 +97,6 @@ def test_probabilities_of_dicts_and_rows_agree():
         OnlineBBM().predict_proba(X)
 
 
-def test_files_of_older_formats_have_no_probabilities():
-    from pathlib import Path
-
-    model = onlineboost.load(Path(__file__).parent / "saved/format2-bbm.safetensors")
-    with pytest.raises(NotFittedError, match="kept no probabilities"):
-        model.predict_proba(np.zeros((1, model.n_features_in_)))
-
-
 @given(seed=st.integers(0, 1000), n=st.sampled_from([1, 3]))
 @settings(max_examples=20, phases=[Phase.generate])
 def test_defensive_boosting_equals_its_formulas(seed, n):

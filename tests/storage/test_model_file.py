@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onlineboost
+from conftest import ROOT
 from onlineboost import (
     AdaBoostOL,
     DataError,
@@ -22,7 +23,7 @@ from onlineboost import (
 )
 from onlineboost.storage import upgrades
 
-SAVED = Path(__file__).parent / "saved"
+SAVED = ROOT / "tests" / "saved"
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import reference
 from numba import njit
 
 import onlineboost
+from conftest import ROOT
 from onlineboost import (
     AdaBoostOL,
     Adaptive,
@@ -383,7 +383,7 @@ Adaptive(OnlineBBM(Plain(), 3), reset="learners").fit(X, y)
 
 def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
     """What is compiled for them would name their classes, which other programs do not have."""
-    page = (Path(__file__).parent.parent / "docs/write-your-own-learner.md").read_text()
+    page = (ROOT / "docs/write-your-own-learner.md").read_text()
     lines = [line[4:] for line in page.splitlines() if line.startswith((">>> ", "... "))]
     start, stop = (next(k for k, line in enumerate(lines) if word in line) for word in ("import", "progressive_score"))
     (tmp_path / "mine.py").write_text("\n".join(lines[start:stop]).replace("OnlineBBM, ", ""))

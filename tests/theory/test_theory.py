@@ -9,13 +9,13 @@ import importlib
 import itertools
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
+from conftest import ROOT
 from onlineboost import AdaBoostOL, ParameterError, theory
 from onlineboost.boosters.online_bbm import weight_table
 from onlineboost.boosters.osboost import OSBoost, smooth_constants, smooth_weights
@@ -31,7 +31,7 @@ UPPER = [name for name in ALGORITHMS if name != "any"]
 @pytest.fixture
 def pictures(monkeypatch):
     """experiments/theory.py"""
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "experiments")
+    monkeypatch.syspath_prepend(ROOT / "experiments")
     return importlib.import_module("theory")
 
 

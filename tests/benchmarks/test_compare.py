@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import pytest
+
+from conftest import ROOT
 
 
 @pytest.fixture
 def compare(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "benchmarks")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     return importlib.import_module("compare")
 
 

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
-from reproduction import COLUMNS, FAMILIES, PAPER, fake_results
+from fake_results import COLUMNS, FAMILIES, PAPER, fake_results
 from rich.console import Console
 
 from onlineboost.reproduction import report

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import onlineboost
+from conftest import ROOT
 from onlineboost.cli.app import app, main
 from onlineboost.model import OnlineClassifier, load_all
 from onlineboost.readers import open_stream
@@ -283,7 +284,7 @@ def test_resuming_with_another_spelling_of_the_path_goes_on_there(letters, tmp_p
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint_with_the_same_bits(letters, tmp_path):
     """A few trials; ``scripts/kill_trials.py`` does as many as one likes."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+    sys.path.insert(0, str(ROOT / "scripts"))
     from kill_trials import trials
 
     options = ["-n", "3", "--checkpoint-every", "700"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SHARED
+from conftest import ROOT, SHARED
 from onlineboost import Linear, datasets
 from onlineboost.cli.app import main
 from onlineboost.datasets import SETS, convert, places, remote
@@ -23,7 +23,7 @@ from onlineboost.datasets.dataset import File, Remote, Source
 from onlineboost.errors import DataError, ParameterError
 
 PAPER = SHARED.parent / "paper" / "optimal-and-adaptive-online-boosting.tex"
-PAGE = Path(__file__).parent.parent / "docs" / "datasets.md"
+PAGE = ROOT / "docs" / "datasets.md"
 TEXT = "+1 1:1 3:0.5\n-1 2:2\n+1 1:3\n"
 
 
