@@ -35,6 +35,14 @@ def test_results_come_from_the_committed_json(monkeypatch):
     assert (ROOT / "docs/reproduction/report.html").read_text() == publish.report.html(found)
 
 
+def test_tables_list_what_is_registered(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    tables = importlib.import_module("tables")
+    pages = {path: path.read_text() for path in tables.PAGES}
+    assert {path: tables.with_tables(page) for path, page in pages.items()} == pages
+    assert all(sum(f"<!-- {name}, from" in page for page in pages.values()) == 1 for name in tables.TABLES)
+
+
 def test_the_figures_of_the_theory_come_from_its_numbers(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "experiments")
     pictures = importlib.import_module("theory")
@@ -44,7 +52,7 @@ def test_the_figures_of_the_theory_come_from_its_numbers(monkeypatch):
 
 
 def test_the_tests_that_the_documents_name_exist():
-    written = set(re.findall(r"^def (test_\w+)", "".join(path.read_text() for path in ROOT.glob("tests/*.py")), re.M))
+    written = set(re.findall(r"^def (test_\w+)", "".join(path.read_text() for path in ROOT.glob("tests/**/*.py")), re.M))
     for page in ROOT.glob("docs/*.md"):
         assert set(re.findall(r"`(test_\w+)`", page.read_text())) <= written, page.name
 
