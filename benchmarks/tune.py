@@ -62,7 +62,7 @@ def by_turns(contenders: list[Callable[[], object]], rounds: int) -> list[list[t
 
 
 def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
-    """A race without boosters within boosters."""
+    """A race without nested boosters."""
     key, runs.nesting_key = runs.nesting_key, lambda *_: None
     try:
         tune(models, [rows], workers=1)
