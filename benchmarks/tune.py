@@ -41,9 +41,9 @@ RACES: dict[str, list[OnlineClassifier]] = {
 def rows_of(path: Path, most: int) -> Batch:
     batches, rows = [], 0
     with open_stream(path) as stream:
-        for batch in stream:
-            batches.append(batch)
-            rows += batch.y.size
+        for page in stream:
+            batches.append(page.batch)
+            rows += page.batch.y.size
             if rows >= most:
                 break
     return cut(joined(batches), 0, most)
@@ -62,7 +62,7 @@ def by_turns(contenders: list[Callable[[], object]], rounds: int) -> list[list[t
 
 
 def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
-    """A race without boosters within boosters."""
+    """A race without nested boosters."""
     key, runs.nesting_key = runs.nesting_key, lambda *_: None
     try:
         tune(models, [rows], workers=1)

@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rows", type=int, default=50_000)
     options = parser.parse_args()
-    elec = joined(list(open_stream(datasets.find("elec", options.data))))
+    elec = joined([page.batch for page in open_stream(datasets.find("elec", options.data))])
     with Progress(transient=True) as progress:
         task = progress.add_task("elec", total=None)
         table, mistakes, alarms = changing(elec)

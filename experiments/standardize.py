@@ -22,7 +22,7 @@ from onlineboost.data.batch import shuffled as in_other_order
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
-from onlineboost.transforms.standardize import new_state, standardized
+from onlineboost.transforms.standardize import new_standardize
 
 PAGE = Path("docs/standardize.md")
 
@@ -37,7 +37,7 @@ def models(standardize: bool) -> dict[str, OnlineClassifier]:
 
 def load(path: Path) -> Batch:
     """A whole set as one batch."""
-    return joined(list(open_stream(path)))
+    return joined([page.batch for page in open_stream(path)])
 
 
 def load_all(data: Path) -> dict[str, Batch]:
@@ -45,7 +45,7 @@ def load_all(data: Path) -> dict[str, Batch]:
     sets = {path.name.split(".")[0]: load(path) for path in sorted(data.glob("*.libsvm.gz"))}
     if not sets:
         X, y = load_letter()
-        sets = {"letter": joined(list(open_stream(X, y=y)))}
+        sets = {"letter": joined([page.batch for page in open_stream(X, y=y)])}
     return sets
 
 
@@ -66,8 +66,8 @@ def measure(sets: dict[str, Batch], rows: int, shuffles: int) -> list[dict[str, 
                 result[kind] = [
                     float(np.mean([progressive_score(model, stream) for stream in streams])) for model in pair
                 ]
-            seen = standardized(new_state(1 << 18), streams[0], True)
-            result["growth"] = seen.values.size / streams[0].values.size
+            standardized = new_standardize(1 << 18).apply(streams[0], learning=True)
+            result["growth"] = standardized.values.size / streams[0].values.size
             results.append(result)
             progress.advance(task)
     return results

@@ -24,7 +24,7 @@ from onlineboost.transforms.crosses import CrossesState
 ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
 
 
-class Shown(NamedTuple):
+class Transformed(NamedTuple):
     """Rows after the transforms, and the number of features of a committee for them."""
 
     batch: Batch
@@ -37,7 +37,7 @@ class Data:
     def __init__(self, batch: Batch, n_features: int, origin: Page | tuple[Any, Any, Any, Binary]) -> None:
         self.batch, self.n_features = batch, n_features
         self.origin = origin  # the same rows for models that need more than a batch
-        self._shown: dict[Any, Shown] = {}
+        self._known: dict[Any, Transformed] = {}
         self._lock = threading.Lock()
 
     @property
@@ -46,7 +46,7 @@ class Data:
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes, without the transformed rows: each process computes its own."""
-        return self.__dict__ | {"_shown": {}, "_lock": None}
+        return self.__dict__ | {"_known": {}, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state | {"_lock": threading.Lock()}
@@ -58,23 +58,23 @@ class Data:
             sha.update(np.ascontiguousarray(array).data)
         return sha.hexdigest()[:16]
 
-    def shown(self, model: OnlineClassifier) -> Shown | None:
-        """What the model's committee sees; None where every model must look for itself."""
+    def transformed(self, model: OnlineClassifier) -> Transformed | None:
+        """The rows after the model's transforms; None if they cannot be shared with other models."""
         learner = model.base_learner()
         if not isinstance(learner, Learner) or not model.one_committee:
             return None
         states: Any = learner.transforms(self.n_features)
         if any(state.expands for state in states):
-            return None  # too much to keep
+            return None  # needs too much memory
         compact = learner.linear and not any(isinstance(state, CrossesState) for state in states)
         key = compact, *((type(state), *(np.shape(array) for array in state)) for state in states)
         with self._lock:
-            if key not in self._shown:
-                batch = self._transformed(states)
-                self._shown[key] = _renumbered(batch, self.n_features) if compact else Shown(batch, self.n_features)
-            return self._shown[key]
+            if key not in self._known:
+                batch, n = self._transform(states), self.n_features
+                self._known[key] = _renumbered(batch, n) if compact else Transformed(batch, n)
+            return self._known[key]
 
-    def _transformed(self, states: Transforms) -> Batch:
+    def _transform(self, states: Transforms) -> Batch:
         if not states:
             return self.batch
         return joined(
@@ -137,10 +137,10 @@ def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:
     return joined(list(source.batches(y, weight)))
 
 
-def _renumbered(batch: Batch, n_features: int) -> Shown:
+def _renumbered(batch: Batch, n_features: int) -> Transformed:
     """Features renumbered without gaps, to save memory; only for learners that do not depend on the numbers."""
     first, last = batch.indptr[0], batch.indptr[-1]
     met = np.zeros(n_features, np.int32)
     met[batch.indices[first:last]] = 1
     ranks = np.cumsum(met, dtype=np.int32)
-    return Shown(batch._replace(indices=ranks[batch.indices] - np.int32(1)), max(int(ranks[-1]), 1))
+    return Transformed(batch._replace(indices=ranks[batch.indices] - np.int32(1)), max(int(ranks[-1]), 1))

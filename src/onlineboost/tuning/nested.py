@@ -52,11 +52,11 @@ dispatch.register(dispatch.round, NestedBooster, round)
 
 
 def can_nest(model: OnlineClassifier, n_features: int) -> bool:
-    """Whether it holds boosters of fewer learners; the answer must be the booster's own, not that of a stack."""
+    """Whether the model contains the boosters with fewer learners; a stack does not."""
     if not isinstance(model, Booster) or not isinstance(model.new_head(1), VoteHead):
         return False
     learner, n = model.base_learner(), model.n_estimators
-    # Others are compiled afresh by each process, and the engine knows them by the class of their state.
+    # Classes from outside the package are compiled in each process, by the class of their state.
     ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, learner))
     if not ours or not isinstance(learner, Learner) or not learner.separate(n, n_features):
         return False
@@ -64,13 +64,13 @@ def can_nest(model: OnlineClassifier, n_features: int) -> bool:
 
 
 def nest(machine: CompiledMachine, sizes: list[int]) -> None:
-    """From now on the machine also tells what its first learners say."""
+    """Make the machine also give the scores of its first learners, for these sizes."""
     within = np.array(sizes, np.int64)
     machine.booster = NestedBooster(machine.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
 
 
 def run_nested(machine: CompiledMachine, batch: Batch) -> tuple[Floats, Floats]:
-    """Learn the batch; scores of the whole, and, for rows of positive weight, of each size within."""
+    """Learn the batch. Scores of the whole booster and, for rows of positive weight, of each nested one."""
     rows = int(np.count_nonzero(batch.weight > 0))
     scores, row = np.empty((rows, machine.booster.sizes.size)), np.zeros(1, np.int64)
     machine.booster = machine.booster._replace(scores=scores, row=row)

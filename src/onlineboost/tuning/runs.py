@@ -13,7 +13,7 @@ from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
 from onlineboost.engine.machine import CompiledMachine
 from onlineboost.model import OnlineClassifier
-from onlineboost.tuning.data import Data, Shown, pieces
+from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested
 
 
@@ -53,22 +53,22 @@ class Run:
     def advance(self, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Learn up to example ``stop``; the outcome of each model."""
         began = time.thread_time()
-        shown = data.shown(self.models[0])
-        if shown is None:
+        rows = data.transformed(self.models[0])
+        if rows is None:
             self._learn_by_itself(data, stop)
         else:
-            for batch in pieces(shown.batch, self.examples, stop):
+            for batch in pieces(rows.batch, self.examples, stop):
                 if stopped():
                     raise Interrupted
-                self._learn(batch, shown)
+                self._learn(batch, rows)
         self.examples = stop
         self.seconds += time.thread_time() - began
         seconds = self.seconds / len(self.models)
         return [Outcome(stop, mistakes, self.weight, seconds) for mistakes in self.mistakes]
 
-    def _learn(self, batch: Batch, shown: Shown) -> None:
+    def _learn(self, batch: Batch, rows: Transformed) -> None:
         if self._machine is None:
-            self._machine = self._new_machine(shown.n_features)
+            self._machine = self._new_machine(rows.n_features)
         if len(self.models) == 1:
             self._count(batch, [self._machine.run(batch, learning=True)])
             return
@@ -79,7 +79,7 @@ class Run:
     def _new_machine(self, n_features: int) -> CompiledMachine:
         machine = self.models[-1].new_machine(n_features)
         assert isinstance(machine, CompiledMachine)
-        machine.transforms = ()  # the rows have passed them
+        machine.transforms = ()  # the rows are transformed already
         if len(self.models) > 1:
             nest(machine, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
         return machine
@@ -134,7 +134,7 @@ def _size(model: OnlineClassifier) -> int:
 
 
 def nesting_key(model: OnlineClassifier, n_features: int) -> str | None:
-    """What boosters within one booster have in common; None for a model that is no such."""
+    """A key that nested boosters have in common; None for a model that does not nest."""
     try:
         if not can_nest(model, n_features):
             return None
