@@ -36,7 +36,7 @@ from test_readers_text import (
 )
 
 from onlineboost.compiled.jit import njit
-from onlineboost.readers.words import word
+from onlineboost.readers.scan import word
 
 LONGEST = 400
 MOST_KEPT = 3000  # inputs to mutate further

@@ -35,7 +35,7 @@ class Row(NamedTuple):
 class Refusal(NamedTuple):
     line: int
     column: int | None
-    kind: str  # a name in ``onlineboost.readers.faults``, or NO_COLUMN, SAME_NAME or HEADER for a CSV's first line
+    kind: str  # a name in ``onlineboost.readers.status``, or NO_COLUMN, SAME_NAME or HEADER for a CSV's first line
 
 
 class Result(NamedTuple):

@@ -18,8 +18,8 @@ from onlineboost.registry import FORMATS
 def open_batches(source: Source, batch_size: int) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    if source.kind is not None:
-        raise ReadError(f"{source.name}: Parquet within {source.kind}: decompress it first", path=source.name)
+    if source.compression is not None:
+        raise ReadError(f"{source.name}: Parquet within {source.compression}: decompress it first", path=source.name)
     with arrow_errors(source, "Parquet"):
         file = pq.ParquetFile(source.raw, pre_buffer=False, page_checksum_verification=True)
         yield from file.iter_batches(batch_size, use_threads=False)
