@@ -1,7 +1,7 @@
 """Every text parser again, slowly and literally, on a whole text: no compiled code, no buffers, Python's own numbers.
 
 ``read(format, text, ...)`` gives the rows, the names of features in the order in which they were met, and the
-refusals: the first alone, or with ``skip`` one for each record left out. ``tests/test_readers_text.py`` and
+refusals: the first alone, or with ``skip`` one for each record left out. ``tests/readers/test_readers_text.py`` and
 ``fuzz/parsers.py`` compare the compiled parsers with it.
 """
 

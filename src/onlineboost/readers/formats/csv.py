@@ -199,26 +199,23 @@ def open_table(output: Output, schema: Any, separator: str = ",") -> Any:
 
 
 OPTIONS = (
-    Option(
-        "header",
-        "Column names in the first line. (default: yes if the label's name is in it, or no number)",
-        bool,
-    ),
+    Option("header", "Column names in the first line.", bool, default="guessed from the first line"),
     Option(
         "separator",
-        "Character between cells, or tab. (default: the most frequent one in the first line)",
+        "Character between cells, or tab.",
         parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
+        default="guessed from the first line",
     ),
 )
 
 FORMATS.add(
     Format(
-        "csv",
-        "CSV",
-        (".csv",),
-        reader,
-        table_writer(open_table),
-        OPTIONS,
+        name="csv",
+        title="CSV",
+        suffixes=(".csv",),
+        reader=reader,
+        writer=table_writer(open_table),
+        options=OPTIONS,
         looks_like=lambda start: b"," in first_line(start) or b";" in first_line(start),
         priority=10,
     )

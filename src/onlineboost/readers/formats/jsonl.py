@@ -214,11 +214,11 @@ SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values)
 
 FORMATS.add(
     Format(
-        "jsonl",
-        "JSON lines",
-        (".jsonl", ".ndjson", ".json"),
-        partial(TextReader, SYNTAX),
-        line_writer(lines),
+        name="jsonl",
+        title="JSON lines",
+        suffixes=(".jsonl", ".ndjson", ".json"),
+        reader=partial(TextReader, SYNTAX),
+        writer=line_writer(lines),
         looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
         priority=50,
     )

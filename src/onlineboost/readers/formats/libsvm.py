@@ -149,11 +149,11 @@ SYNTAX = Syntax(parse, number_label, rb"[ \t\r\n]", no_columns)
 
 FORMATS.add(
     Format(
-        "libsvm",
-        "LIBSVM text",
-        (".libsvm", ".svm", ".svmlight"),
-        partial(TextReader, SYNTAX),
-        line_writer(lines),
+        name="libsvm",
+        title="LIBSVM text",
+        suffixes=(".libsvm", ".svm", ".svmlight"),
+        reader=partial(TextReader, SYNTAX),
+        writer=line_writer(lines),
         has_columns=False,
         looks_like=lambda start: _LINE.match(first_line(start)) is not None,
         priority=40,

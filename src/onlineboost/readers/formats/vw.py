@@ -156,11 +156,11 @@ SYNTAX = Syntax(parse, number_label, rb"[ \t\r\n|]", no_columns)
 
 FORMATS.add(
     Format(
-        "vw",
-        "VW text",
-        (".vw",),
-        partial(TextReader, SYNTAX),
-        line_writer(lines),
+        name="vw",
+        title="VW text",
+        suffixes=(".vw",),
+        reader=partial(TextReader, SYNTAX),
+        writer=line_writer(lines),
         has_columns=False,
         looks_like=looks_like,
         priority=30,
