@@ -1,4 +1,4 @@
-"""Throws bad, strange and random text at the compiled parsers. See README.md here.
+"""Fuzzer of the compiled text parsers. See README.md here.
 
 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=/tmp/fuzz-cache python fuzz/parsers.py --format all --inputs 250000 --seed 0
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "readers"))
 
 from reference_readers import Options, Result, read
 from test_readers_text import (
@@ -36,13 +37,13 @@ from test_readers_text import (
 )
 
 from onlineboost.compiled.jit import njit
-from onlineboost.readers.words import word
+from onlineboost.readers.scan import word
 
-LONGEST = 400
-MOST_KEPT = 3000  # inputs to mutate further
+MAX_BYTES = 400
+MAX_KEPT = 3000  # inputs to mutate further
 CHUNKS = (16, 17, 23, 32, 64, 200, 1024)
 BATCHES = (1, 2, 7, 100)
-LIMIT = 1.0  # seconds an input may take
+LIMIT = 1.0  # seconds for an input
 TOKENS = {
     "vw": ["|", " ", ":", "'", "\t", "\r\n", "\n", "|a ", "|b:2 ", " :3", "1 ", "-1 2 '", "a:b", "1e18", "nan"],
     "libsvm": [" ", ":", "#", "\t", "\n", "\r\n", "1 ", "-1 ", "qid:", "1:", "0000000001:", "1e400", "nan"],
@@ -57,8 +58,8 @@ TOKENS = {
 FORMATS = ("vw", "libsvm", "csv", "jsonl")
 
 
-class Maker:
-    """Lines of the grammar, what becomes of earlier inputs when they are changed, and noise."""
+class Generator:
+    """Inputs: lines of the grammar, mutations of earlier inputs, and random bytes."""
 
     def __init__(self, format: str, rng: random.Random) -> None:
         self.format, self.rng = format, rng
@@ -74,18 +75,18 @@ class Maker:
         if kind < 0.5 or not self.kept:
             text = self.lines()
             return text if kind < 0.35 else self.changed(text)
-        return self.changed(self.rng.choice(self.kept))[:LONGEST]
+        return self.changed(self.rng.choice(self.kept))[:MAX_BYTES]
 
     def keep(self, text: bytes) -> None:
-        if len(self.kept) < MOST_KEPT:
+        if len(self.kept) < MAX_KEPT:
             self.kept.append(text)
         else:
-            self.kept[self.rng.randrange(MOST_KEPT)] = text
+            self.kept[self.rng.randrange(MAX_KEPT)] = text
 
     def lines(self) -> bytes:
         end = self.rng.choice(["\n", "\n", "\r\n"])
         text = end.join(self.line() for _ in range(self.rng.randrange(1, 5))) + self.rng.choice(["", end])
-        return (b"\xef\xbb\xbf" if self.rng.random() < 0.02 else b"") + text.encode()[:LONGEST]
+        return (b"\xef\xbb\xbf" if self.rng.random() < 0.02 else b"") + text.encode()[:MAX_BYTES]
 
     def changed(self, text: bytes) -> bytes:
         rng = self.rng
@@ -220,7 +221,7 @@ class Session:
     def __init__(self, format: str, seed: int, compare: float) -> None:
         self.rng = random.Random(f"{format} {seed}")
         self.format, self.compare = format, compare
-        self.make = Maker(format, self.rng)
+        self.make = Generator(format, self.rng)
         self.watchdog = Watchdog()
         self.behaviours: set[object] = set()
         self.refusals: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """Every text parser again, slowly and literally, on a whole text: no compiled code, no buffers, Python's own numbers.
 
 ``read(format, text, ...)`` gives the rows, the names of features in the order in which they were met, and the
-refusals: the first alone, or with ``skip`` one for each record left out. ``tests/test_readers_text.py`` and
+refusals: the first alone, or with ``skip`` one for each record left out. ``tests/readers/test_readers_text.py`` and
 ``fuzz/parsers.py`` compare the compiled parsers with it.
 """
 
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 class Refusal(NamedTuple):
     line: int
     column: int | None
-    kind: str  # a name in ``onlineboost.readers.faults``, or NO_COLUMN, SAME_NAME or HEADER for a CSV's first line
+    kind: str  # a name in ``onlineboost.readers.status``, or NO_COLUMN, SAME_NAME or HEADER for a CSV's first line
 
 
 class Result(NamedTuple):

@@ -15,7 +15,7 @@ from reference_readers import NUMBER
 
 from onlineboost.compiled.jit import njit
 from onlineboost.readers.floats import any_number, parse_number
-from onlineboost.readers.words import SLACK
+from onlineboost.readers.scan import SLACK
 
 
 @njit

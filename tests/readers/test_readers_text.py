@@ -17,14 +17,14 @@ from reference_readers import Options, Refusal, Result, Row, read
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers import faults
+from onlineboost.readers import status
 from onlineboost.readers.csv_header import guess_separator
-from onlineboost.readers.pages import Orders
+from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.text import CHUNK, TextReader
 from onlineboost.registry import FORMATS as REGISTERED
 
 FORMATS = ("vw", "libsvm", "csv", "jsonl")
-KINDS = {name: code for name, code in vars(faults).items() if name.isupper() and isinstance(code, int)}
+KINDS = {name: code for name, code in vars(status).items() if name.isupper() and isinstance(code, int)}
 BUFFERS = [(16, 1), (64, 3), (256, 1000), (CHUNK, 1000)]  # chunk, batch size
 PLACE = re.compile(r"memory: line (\d+)(?:, column (\d+))?: (.*)", re.DOTALL)
 
@@ -53,17 +53,17 @@ def refusal_of(message: str) -> Refusal:
     line, column, words = int(found[1]), found[2] and int(found[2]), found[3]
     if column is None:
         return Refusal(line, None, "SAME_NAME")
-    fitting = [name for name, code in KINDS.items() if words.startswith(faults.EXPECTED.get(code, "\0"))]
-    kind = max(fitting, key=lambda name: len(faults.EXPECTED[KINDS[name]]), default="BAD_LABEL")
+    fitting = [name for name, code in KINDS.items() if words.startswith(status.EXPECTED.get(code, "\0"))]
+    kind = max(fitting, key=lambda name: len(status.EXPECTED[KINDS[name]]), default="BAD_LABEL")
     return Refusal(line, column, kind)
 
 
 def reader_for(format: str, options: Options, chunk: int, batch_size: int, guess: bool = False) -> TextReader:
     label = None if options.label == "label" else options.label
     schema = Schema(options.bits, label, options.weight, options.drop, options.categorical)
-    orders = Orders(schema, Binary(), options.labelled, False, options.skip, batch_size, named=True)
+    reading = ReadOptions(schema, Binary(), options.labelled, False, options.skip, batch_size, with_names=True)
     layout = {"header": options.header, "separator": None if guess else options.separator} if format == "csv" else {}
-    return TextReader(REGISTERED.find(format).reader(orders, **layout).syntax, orders, chunk)
+    return TextReader(REGISTERED.find(format).reader(reading, **layout).syntax, reading, chunk)
 
 
 def compiled(format: str, text: bytes, options: Options, chunk: int = CHUNK, batch_size: int = 1000) -> Result:
@@ -428,7 +428,7 @@ FAULTS = {  # kind: format, line, column of the mistake
 
 
 def test_every_fault_has_an_example():
-    assert {KINDS[kind] for kind in FAULTS} | {faults.LONG_RECORD} == set(faults.EXPECTED)
+    assert {KINDS[kind] for kind in FAULTS} | {status.LONG_RECORD} == set(status.EXPECTED)
 
 
 EXAMPLES = [pytest.param(kind, e, id=f"{kind}-{e[0]}-{n}") for kind in FAULTS for n, e in enumerate(FAULTS[kind])]

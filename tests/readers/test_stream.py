@@ -62,6 +62,10 @@ def learnt(source, **options) -> tuple[bytes, dict]:
     return everything(model), model.fitted.columns.hashed
 
 
+def names_of(stream) -> set[str]:
+    return {name for page in stream for _, name in page.names}
+
+
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """The people in every format, as files."""
@@ -258,10 +262,10 @@ def test_river_learners_learn_from_streams():
     assert model.decision_function([{"a": 1, "b": 1}]).shape == (1,)
 
 
-def test_a_batch_by_itself_can_be_learnt_and_scored(numbers):
+def test_pages_and_batches_can_be_learnt_and_scored(numbers):
     X, y = numbers
     model, whole = OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3).fit(open_stream(X, y=y))
-    scores = np.concatenate([model.progressive_fit(batch) for batch in open_stream(X, y=y, batch_size=33)])
+    scores = np.concatenate([model.progressive_fit(page) for page in open_stream(X, y=y, batch_size=33)])
     assert scores.shape == y.shape
     assert everything(model) == everything(whole)
     assert np.array_equal(model.decision_function(next(open_stream(X, y=y))), whole.decision_function(X))
@@ -283,8 +287,8 @@ def test_a_batch_by_itself_can_be_learnt_and_scored(numbers):
         ),
         (lambda m, s: m.fit(s).predict(next(s_of(25))), "beyond the 262144"),
         (lambda m, s: m.fit(s).predict(np.ones((1, 3))), "knows features by name"),
-        (lambda m, s: m.fit(next(s)._replace(indptr=np.array([0, 5, 1]))), "its arrays do not fit together"),
-        (lambda m, s: m.fit(next(s)._replace(weight=np.array([1.0, -1.0]))), "a weight that is no number"),
+        (lambda m, s: m.fit(next(s).batch._replace(indptr=np.array([0, 5, 1]))), "its arrays do not fit together"),
+        (lambda m, s: m.fit(next(s).batch._replace(weight=np.array([1.0, -1.0]))), "a weight that is no number"),
     ],
 )
 def test_misuse_of_streams_is_refused(change, message):
@@ -316,13 +320,13 @@ def test_labels_have_the_same_signs_in_every_format(labels, signs, tmp_path):
     (tmp_path / "x.csv").write_text("a,label\n" + "".join(f"1,{label}\n" for label in labels))
     pq.write_table(pa.table({"a": [1] * len(labels), "label": pa.array(labels)}), tmp_path / "x.parquet")
     for source in (rows, tmp_path / "x.csv", tmp_path / "x.parquet", pd.DataFrame(rows)):
-        assert next(open_stream(source)).y.tolist() == signs
+        assert next(open_stream(source)).batch.y.tolist() == signs
     if not isinstance(labels[0], str | bool):
         (tmp_path / "x.vw").write_text("".join(f"{label} | a\n" for label in labels))
         (tmp_path / "x.libsvm").write_text("".join(f"{label} 1:1\n" for label in labels))
         for name in ("x.vw", "x.libsvm"):
-            assert next(open_stream(tmp_path / name)).y.tolist() == signs
-    assert next(open_stream(np.ones((len(labels), 1)), y=labels)).y.tolist() == signs
+            assert next(open_stream(tmp_path / name)).batch.y.tolist() == signs
+    assert next(open_stream(np.ones((len(labels), 1)), y=labels)).batch.y.tolist() == signs
 
 
 def test_a_positive_label_makes_many_classes_two(tmp_path):
@@ -330,11 +334,11 @@ def test_a_positive_label_makes_many_classes_two(tmp_path):
     (tmp_path / "x.libsvm").write_text("".join(f"{row['label']} 1:1\n" for row in rows))
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
     for source in (rows, tmp_path / "x.libsvm", tmp_path / "x.parquet"):
-        stream = open_stream(source, positive="2")
-        assert next(stream).y.tolist() == [-1, -1, 1, -1, 1]
-        assert stream.labels.known == ["not 2", "2"]
-    stream = open_stream([({"a": 1}, "no"), ({"a": 1}, "yes")], positive="yes")
-    assert (next(stream).y.tolist(), stream.labels.known) == ([-1, 1], ["no", "yes"])
+        page = next(open_stream(source, positive="2"))
+        assert page.batch.y.tolist() == [-1, -1, 1, -1, 1]
+        assert page.target.known == ["not 2", "2"]
+    page = next(open_stream([({"a": 1}, "no"), ({"a": 1}, "yes")], positive="yes"))
+    assert (page.batch.y.tolist(), page.target.known) == ([-1, 1], ["no", "yes"])
 
 
 def test_a_third_label_is_refused_with_its_place(tmp_path):
@@ -351,11 +355,11 @@ def test_a_third_label_is_refused_with_its_place(tmp_path):
 @pytest.mark.parametrize("positive", ["1", "+1", "1.0", 1])
 def test_a_positive_label_is_compared_by_its_value(tmp_path, positive):
     (tmp_path / "x.vw").write_text("+1 | a\n-1 | b\n")
-    assert next(open_stream(tmp_path / "x.vw", positive=positive)).y.tolist() == [1, -1]
+    assert next(open_stream(tmp_path / "x.vw", positive=positive)).batch.y.tolist() == [1, -1]
     (tmp_path / "x.csv").write_text("a,label\n1,true\n2,false\n")
     for word in ("true", "True", True):
-        assert next(open_stream(tmp_path / "x.csv", positive=word)).y.tolist() == [1, -1]
-        assert next(open_stream([({"a": 1}, True), ({"a": 1}, False)], positive=word)).y.tolist() == [1, -1]
+        assert next(open_stream(tmp_path / "x.csv", positive=word)).batch.y.tolist() == [1, -1]
+        assert next(open_stream([({"a": 1}, True), ({"a": 1}, False)], positive=word)).batch.y.tolist() == [1, -1]
 
 
 def test_a_model_of_one_class_against_the_others_can_be_used():
@@ -439,21 +443,21 @@ def test_columns_of_one_name_are_refused(tmp_path):
 
 def test_a_third_label_in_a_table_can_be_skipped():
     stream = open_stream(pd.DataFrame({"a": [1, 2, 3, float("inf")], "label": [0, 1, 7, 9]}), on_error="skip")
-    assert np.concatenate([batch.values for batch in stream]).tolist() == [1, 2]
+    assert np.concatenate([page.batch.values for page in stream]).tolist() == [1, 2]
     assert stream.skipped == 2  # records, not cells
 
 
 def test_times_before_1970_are_rounded_down():
     moment = dt.datetime(1969, 12, 31, 23, 59, 59, 500000)
     streams = [open_stream([{"t": moment, "label": 1}]), open_stream(pa.table({"t": [moment], "label": [1]}))]
-    names = [set(stream.names.values()) for stream in streams if list(stream)]
+    names = [names_of(stream) for stream in streams]
     assert names[0] == names[1] >= {"t.month=12", "t.hour=23"}
 
 
 def test_nothing_is_lost_when_records_are_skipped(tmp_path):
     (tmp_path / "x.csv").write_text("label,a\n1,2\n0,inf\n,3\n0,4,5\n1,6\n")
     stream = open_stream(tmp_path / "x.csv", on_error="skip")
-    assert np.concatenate([batch.values for batch in stream]).tolist() == [2, 6]
+    assert np.concatenate([page.batch.values for page in stream]).tolist() == [2, 6]
     assert (stream.rows, stream.skipped) == (2, 3)
     assert [problem.split(": ")[1] for problem in stream.problems] == [
         "line 3, column 3",
@@ -463,7 +467,7 @@ def test_nothing_is_lost_when_records_are_skipped(tmp_path):
     table = pa.table({"label": [1, 0, None, 0, 1], "a": [2.0, float("inf"), 3.0, 1e30, 6.0]})
     pq.write_table(table, tmp_path / "x.parquet")
     stream = open_stream(tmp_path / "x.parquet", on_error="skip")
-    assert np.concatenate([batch.values for batch in stream]).tolist() == [2, 6]
+    assert np.concatenate([page.batch.values for page in stream]).tolist() == [2, 6]
     assert stream.skipped == 3
     with pytest.raises(ReadError, match=r"x.parquet: row 2, column 'a': expected a number of magnitude .* found inf"):
         list(open_stream(tmp_path / "x.parquet"))
@@ -528,7 +532,7 @@ def test_files_that_cannot_be_read_are_refused_clearly(tables, monkeypatch, sour
 
 @pytest.mark.parametrize("source", [3, {"a": 1}, [3], [({"a": 1}, 1), 5], [({"a": object()}, 1)]])
 def test_what_is_no_stream_is_refused(source):
-    with pytest.raises(DataError, match="expected|a stream is many"):
+    with pytest.raises(DataError, match="expected"):
         list(open_stream(source))
 
 
@@ -554,7 +558,7 @@ def test_labels_are_not_looked_at_when_nobody_learns(tmp_path, name):
     (tmp_path / "x.csv").write_text("label,a\n" + "".join(f"{row['label']}x,{row['a']}\n" for row in rows))
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
-    batch = next(open_stream(tmp_path / name, labels="ignored"))
+    batch = next(open_stream(tmp_path / name, labels="ignored")).batch
     assert batch.values.tolist() == [row["a"] for row in rows]
     assert np.isnan(batch.y).all()
 
@@ -576,19 +580,12 @@ def test_an_option_without_effect_is_refused(tmp_path, name, options, message):
 
 def test_columns_can_be_dropped_or_taken_as_names():
     rows = [{"zip": 8000, "id": 7, "label": 1}]
-    stream = open_stream(rows, drop=["id"], categorical="zip")
-    list(stream)
-    assert list(stream.names.values()) == ["zip=8000"]
-    frame = open_stream(pd.DataFrame(rows), drop=["id"], categorical="zip")
-    list(frame)
-    assert frame.names == stream.names
+    streams = [open_stream(source, drop=["id"], categorical="zip") for source in (rows, pd.DataFrame(rows))]
+    assert [names_of(stream) for stream in streams] == [{"zip=8000"}] * 2
 
 
 def test_nested_json_and_structs_have_the_same_names(tmp_path):
     rows = [{"a": {"b": 2, "c": {"d": "x"}}, "label": 1}]
     stream = open_stream([*rows, {"l": [3, "u", "v", True], "label": 0}])
-    list(stream)
-    assert set(stream.names.values()) == {"a.b", "a.c.d=x", "l.0", "l=u", "l=v", "l.3"}
-    frame = open_stream(pa.Table.from_pylist(rows))
-    list(frame)
-    assert set(frame.names.values()) == {"a.b", "a.c.d=x"}
+    assert names_of(stream) == {"a.b", "a.c.d=x", "l.0", "l=u", "l=v", "l.3"}
+    assert names_of(open_stream(pa.Table.from_pylist(rows))) == {"a.b", "a.c.d=x"}

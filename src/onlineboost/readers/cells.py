@@ -1,4 +1,4 @@
-"""Cells of a table as features: numbers stay numbers, words become indicators, dates their parts.
+"""Cells of a table as features, compiled: numbers stay numbers, texts become indicators, dates become parts.
 
 | cell | features |
 | --- | --- |
@@ -16,13 +16,13 @@ import numpy as np
 from onlineboost.compiled.jit import i64, lean, njit, u64
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.hashing import name_hash, text_hash
-from onlineboost.readers.rows import Rows, good, note, put
-from onlineboost.readers.words import Bytes, byte
+from onlineboost.readers.rows import Rows, add_name, in_range, put
+from onlineboost.readers.scan import Bytes, byte
 
-NUMBER, CATEGORY, MISSING, MOMENT, TOO_LARGE = range(5)  # kinds of cells
+NUMBER, TEXT, MISSING, DATETIME, TOO_LARGE = range(5)  # kinds of cells
 NO_DATE = -(1 << 40)
 NO_TIME = -1
-SLOTS = 4  # the most features that a cell can become
+SLOTS = 4  # maximum number of features of a cell
 _MONTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _PARTS = np.frombuffer(b".month=  .weekday=.hour=   ", np.uint8)  # nine bytes each
 _PART_SIZES = np.array([7, 9, 6])
@@ -35,22 +35,22 @@ _TRUE, _FALSE, _NAN, _INF, _INFINITY = (
 def put_cell(
     rows: Rows, k: int, mask: int, size: int, kind: int, value: float, days: int, text: Bytes, at: int, end: int
 ) -> int:
-    """The features of a cell as entries from k on; the number of the next one.
+    """Write the features of a cell as entries from k on; the number of the next entry.
 
-    The column's name is in the scratch memory, ``size`` bytes long. A NUMBER has a value, a CATEGORY a text, a MOMENT
-    days since 1970 and, as its value, seconds of the day or NO_TIME; what is MISSING has nothing.
+    The column's name is in the scratch memory, ``size`` bytes long. A NUMBER has a value, a TEXT a text, a DATETIME
+    days since 1970 and, as its value, seconds of the day or NO_TIME; a MISSING cell has nothing.
     """
     scratch = rows.scratch
-    parts = 1 if kind != MOMENT else 3 if value == NO_TIME else 4
+    parts = 1 if kind != DATETIME else 3 if value == NO_TIME else 4
     for part in range(parts):
         n = size
         x = 1.0
         if kind == NUMBER:
             x = value
-        elif kind == CATEGORY or kind == MISSING:
+        elif kind == TEXT or kind == MISSING:
             scratch[n] = 61
             n += 1
-            if kind == CATEGORY:
+            if kind == TEXT:
                 for i in range(at, end):
                     scratch[n + i - at] = text[i]
                 n += end - at
@@ -66,23 +66,23 @@ def put_cell(
                 n += 1
             scratch[n] = 48 + figure % 10
             n += 1
-        # What has an equals sign in it is no number, so that it need not be looked at for one.
+        # A name with an equals sign is no number: no need to check.
         hashed = text_hash(scratch, 0, n, u64(0)) if n > size else name_hash(scratch, 0, n, u64(0))
         index = i64(hashed) & mask
-        if np.float32(x) != 0 and rows.seen.size and not rows.seen[index]:
-            note(rows, index, scratch, 0, n)
+        if np.float32(x) != 0 and rows.name_known.size and not rows.name_known[index]:
+            add_name(rows, index, scratch, 0, n)
         k = put(rows, k, index, x)
     return k
 
 
 @njit
 def classify(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
-    """Kind, value and days of a cell of which only the text is known."""
+    """Kind, value and days of a cell whose type is not known."""
     if at == end or _is_word(text, at, end, _NAN):
         return MISSING, 0.0, 0
     value, after = any_number(text, at, end)
     if after == end:
-        return (NUMBER if good(value) else TOO_LARGE), value, 0
+        return (NUMBER if in_range(value) else TOO_LARGE), value, 0
     sign = at + (byte(text, at) == 43 or byte(text, at) == 45)
     if _is_word(text, sign, end, _INF) or _is_word(text, sign, end, _INFINITY):
         return TOO_LARGE, 0.0, 0
@@ -95,14 +95,14 @@ def classify(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
 
 @njit
 def classify_text(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
-    """Kind, value and days of a string: a date if it looks like one."""
-    days, seconds = parse_moment(text, at, end)
-    return (CATEGORY, 0.0, 0) if days == NO_DATE else (MOMENT, float(seconds), days)
+    """Kind, value and days of a string: a date or time if it looks like one."""
+    days, seconds = parse_datetime(text, at, end)
+    return (TEXT, 0.0, 0) if days == NO_DATE else (DATETIME, float(seconds), days)
 
 
 @njit
 def _is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
-    """Whether the text is this word, in small or capital letters."""
+    """Whether the text is this word, in lower or upper case."""
     if end - at != word.size:
         return False
     for i in range(word.size):
@@ -112,10 +112,10 @@ def _is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
 
 
 @njit
-def parse_moment(text: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Days since 1970 and seconds of the day of ``2026-11-15`` or ``2026-11-15T23:59:59.5Z``; an offset leads to UTC.
+def parse_datetime(text: Bytes, at: int, end: int) -> tuple[int, int]:
+    """Days since 1970 and seconds of the day of ``2026-11-15`` or ``2026-11-15T23:59:59.5Z``, in UTC.
 
-    NO_DATE if it is none; NO_TIME if it is a date alone.
+    NO_DATE if it is neither; NO_TIME if it is a date alone.
     """
     if end - at < 10 or text[at + 4] != 45 or text[at + 7] != 45:
         return NO_DATE, NO_TIME
@@ -182,7 +182,7 @@ def days_of(year: int, month: int, day: int) -> int:
 
 @njit
 def _month(days: int) -> int:
-    """The month of a day, by the inverse of ``days_of``."""
+    """The month of a day; the inverse of ``days_of``."""
     z = days + 719468
     day_of_era = z % 146097
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365

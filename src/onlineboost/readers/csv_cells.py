@@ -1,4 +1,4 @@
-"""Where a cell of CSV begins and ends."""
+"""Cells of CSV, compiled: where one begins and ends."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
-from onlineboost.readers.faults import AFTER_QUOTE, MORE, OK, OPEN_QUOTE
-from onlineboost.readers.words import Bytes, byte
+from onlineboost.readers.scan import Bytes, byte
+from onlineboost.readers.status import AFTER_QUOTE, MORE, OK, OPEN_QUOTE
 
 _QUOTE, _NEWLINE, _RETURN, _SPACE, _TAB = 34, 10, 13, 32, 9
 
 
 @njit
 def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: Bytes, place: NDArray[Any]) -> int:
-    """The cell that begins at i: its text is ``text[place[0]:place[1]]`` or, if place[0] is -1, ``cell[:place[1]]``."""
+    """Find the cell that begins at i; ``place[2]`` is what follows it.
+
+    Its content is ``text[place[0]:place[1]]`` or, with place[0] = -1, ``cell[:place[1]]``.
+    """
     if i < end and text[i] == _QUOTE:
         n = 0
         j = i + 1

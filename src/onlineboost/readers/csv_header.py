@@ -1,4 +1,4 @@
-"""The first line of CSV: its separator, and the names of the columns if there are any."""
+"""The first line of CSV: separator, header and columns."""
 
 from __future__ import annotations
 
@@ -9,53 +9,54 @@ import numpy as np
 
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.csv_cells import find_cell
-from onlineboost.readers.faults import EXPECTED, MORE, OK
-from onlineboost.readers.roles import DEFAULT_LABEL, as_number, numbered, resolved, roles, table
-from onlineboost.readers.rows import AT, END, LAST, LINE, Table
+from onlineboost.readers.labels import as_number
+from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_layout, with_names
+from onlineboost.readers.rows import AT, END, EOF, LINE, Layout
+from onlineboost.readers.scan import Bytes
+from onlineboost.readers.status import EXPECTED, MORE, OK
 from onlineboost.readers.text import ByteSource, TextReader
-from onlineboost.readers.words import Bytes
 
 
 def read_header(
     reader: TextReader, source: ByteSource, header: bool | None = None, separator: str | None = None
-) -> Table:
-    """The columns of a source. None: as the first line looks."""
-    schema, labelled = reader.orders.schema, reader.orders.labelled
-    state = reader.pager.rows.state
+) -> Layout:
+    """The columns of a source. An option that is None is guessed from the first line."""
+    schema, label_required = reader.options.schema, reader.options.label_required
+    state = reader.builder.rows.state
     while True:
         _skip_empty_lines(reader.text, state)
         mark = ord(separator or guess_separator(reader.text[state[AT] : state[END]].tobytes()))
         try:
-            cells, after = _first_record(reader.text, state, mark, reader.pager.rows.cell)
+            cells, after = _first_record(reader.text, state, mark, reader.builder.rows.cell)
         except DataError as problem:
             message = f"{source.name}: {problem}"
             raise ReadError(message, path=source.name, line=int(state[LINE])) from None
-        if cells or state[LAST] or not reader.fill(source):
+        if cells or state[EOF] or not reader.fill(source):
             break
     if cells is None:
         raise ReadError(f"{source.name}: line 1: expected a closing quote", path=source.name, line=1)
     if header is None:
-        label = str(schema.label if schema.label is not None else DEFAULT_LABEL)
+        label = label_column(schema)
         named = label in cells and as_number(label) is None
         header = named or not any(as_number(cell) is not None for cell in cells)
-    names = cells if header else numbered(schema, len(cells), source.name, labelled)
-    found = roles(schema, names, source.name, labelled and bool(cells), reader.orders.ignored)
-    reader.pager.schema = resolved(schema, names, found, headless=not header)
+    names = cells if header else column_numbers(schema, len(cells), source.name, label_required)
+    found = find_roles(schema, names, source.name, label_required and bool(cells), reader.options.label_ignored)
+    reader.builder.schema = with_names(schema, names, found, header)
     if header:
         state[LINE] += reader.text[state[AT] : after].tobytes().count(b"\n")
         state[AT] = after
     need = 2 * reader.text.size + sum(len(name.encode()) for name in names)
-    reader.pager.rows = reader.pager.rows._replace(scratch=np.zeros(need, np.uint8))
-    return table(schema, names, found, labelled, mark)
+    reader.builder.rows = reader.builder.rows._replace(scratch=np.zeros(need, np.uint8))
+    return new_layout(schema, names, found, label_required, mark)
 
 
 def guess_separator(start: bytes) -> str:
-    """The separator that the first line has most of.
+    """The separator that is most frequent in the first line.
 
     >>> guess_separator(b"a;b;c,d")
     ';'
     """
-    quoted = rb'(?:^|(?<=[,\t;|]))"(?:[^"]|"")*"'  # where a cell begins; a quote within a cell is one of its characters
+    quoted = rb'(?:^|(?<=[,\t;|]))"(?:[^"]|"")*"'  # only at the start of a cell; elsewhere a quote is a character
     found = re.match(rb"(?:" + quoted + rb"|[^\r\n])*", start)
     line = re.sub(quoted, b"", found.group() if found else b"")
     return max(",\t;|", key=lambda c: (line.count(c.encode()), c == ","))
@@ -68,12 +69,12 @@ def _skip_empty_lines(text: Bytes, state: Any) -> None:
 
 
 def _first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[list[str] | None, int]:
-    """The cells of the first record that is not an empty line, and where the next begins; None if it is not whole."""
+    """The cells of the first record, and where the next one begins; None if more text is needed."""
     place = np.zeros(3, np.int64)
     at, end = int(state[AT]), int(state[END])
     cells: list[str] = []
     while at < end or cells:
-        status = find_cell(text, at, end, bool(state[LAST]), separator, cell, place)
+        status = find_cell(text, at, end, bool(state[EOF]), separator, cell, place)
         if status == MORE:
             return None, at
         if status != OK:

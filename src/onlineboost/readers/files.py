@@ -1,4 +1,4 @@
-"""Files as streams of bytes: several in a row, patterns, standard input, compressed or not."""
+"""Files to read: patterns, standard input, compression."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _HEAD = 1 << 16
 
 
 def expand(sources: Any) -> list[str]:
-    """File names from names, paths, patterns with ``*`` or ``?``, or a list of these."""
+    """File names from names, paths, patterns such as ``day-*.csv``, or a list of these."""
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     names: list[str] = []
     for source in given:
         name = os.path.expanduser(os.fspath(source))
         if name == STDIN or os.path.exists(name):
             if os.path.isdir(name):
-                raise DataError(f"{name} is a folder: name the files in it, such as {os.path.join(name, '*.csv')}")
+                raise DataError(f"{name} is a folder: expected files, such as {os.path.join(name, '*.csv')}")
             names.append(name)
             continue
         found = sorted(glob.glob(name, recursive=True))
         if not found:
-            raise FileNotFoundError(f"{name}: no such file{_near(name)}")
+            raise FileNotFoundError(f"{name}: no such file{_suggestion(name)}")
         names += found
     if not names:
-        raise DataError("no files: name at least one")
+        raise DataError("no files: expected at least one")
     if names.count(STDIN) > 1:
-        raise DataError("standard input is named twice: it can be read once")
+        raise DataError("standard input is named twice, but can be read once")
     return names
 
 
-def _near(name: str) -> str:
+def _suggestion(name: str) -> str:
     path = Path(name)
     try:
         close = difflib.get_close_matches(path.name, os.listdir(path.parent), 1)
@@ -51,26 +51,27 @@ def _near(name: str) -> str:
 
 
 class Source:
-    """The bytes of one file, decompressed, and how far the file itself has been read."""
+    """One file, decompressed as it is read."""
 
     def __init__(self, name: str) -> None:
         self.name = "standard input" if name == STDIN else name
-        # Standard input by its number: a reader of our own, whose lock nobody else asks for.
+        # Standard input by its number: sys.stdin has a lock that another thread may hold.
         raw: Any = open(0 if name == STDIN else name, "rb", buffering=_HEAD, closefd=name != STDIN)  # noqa: SIM115
         self.raw = raw
-        self.kind = compression(raw.peek(8)[:8])
-        self.stream: BinaryIO = _opened(self.kind, raw)
+        self.compression = compression_of(raw.peek(8)[:8])
+        self.stream: BinaryIO = _decompressed(self.compression, raw)
         self.size = os.fstat(raw.fileno()).st_size if is_regular(name) else None
 
     @property
     def position(self) -> int:
+        """Bytes read so far of the file itself."""
         try:
             return int(self.raw.tell())
         except (OSError, ValueError):
             return 0
 
     def readinto(self, memory: memoryview) -> int:
-        """Fill the memory as far as possible; fewer bytes only at the end."""
+        """Fill the memory; the number of bytes, which is smaller only at the end of the file."""
         filled = 0
         try:
             while filled < len(memory):
@@ -81,22 +82,22 @@ class Source:
         except (EOFError, OSError, lzma.LZMAError, ValueError) as problem:
             if isinstance(problem, OSError) and problem.errno is not None:
                 raise
-            message = f"{self.name}: the compressed data ({self.kind}) are damaged or cut off: {problem}"
+            message = f"{self.name}: the compressed data ({self.compression}) are damaged or cut off: {problem}"
             raise ReadError(message, path=self.name) from problem
         return filled
 
     def head(self) -> bytes:
-        """The beginning of the decompressed text, as far as it can be seen without reading it."""
+        """The decompressed beginning of the file, without moving on; empty if it cannot be decompressed."""
         start: bytes = self.raw.peek(_HEAD)[:_HEAD]
         try:
-            if self.kind == "gz":
+            if self.compression == "gz":
                 return zlib.decompressobj(31).decompress(start, _HEAD)
-            if self.kind == "xz":
+            if self.compression == "xz":
                 return lzma.LZMADecompressor().decompress(start, _HEAD)
-            if self.kind == "bz2":
+            if self.compression == "bz2":
                 return bz2.BZ2Decompressor().decompress(start, _HEAD)
-            if self.kind == "zst":
-                return _opened("zst", io.BytesIO(start)).read(1 << 12)
+            if self.compression == "zst":
+                return _decompressed("zst", io.BytesIO(start)).read(1 << 12)
         except (OSError, EOFError, lzma.LZMAError, zlib.error):
             return b""
         return start
@@ -113,17 +114,17 @@ class Source:
         self.close()
 
 
-def compression(start: bytes) -> str | None:
-    """The kind of compression by a file's first bytes.
+def compression_of(start: bytes) -> str | None:
+    """The compression of a file by its first bytes.
 
-    >>> compression(b"BZh91AY"), compression(b"1 | a b")
+    >>> compression_of(b"BZh91AY"), compression_of(b"1 | a b")
     ('bz2', None)
     """
     marks = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
     return next((kind for mark, kind in marks.items() if start.startswith(mark)), None)
 
 
-def _opened(kind: str | None, raw: Any) -> BinaryIO:
+def _decompressed(kind: str | None, raw: Any) -> BinaryIO:
     if kind == "gz":
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
     if kind == "bz2":
@@ -153,10 +154,10 @@ class _ArrowStream(io.RawIOBase):
 
 
 def is_regular(name: str) -> bool:
-    """Whether it is a file that has a size and can be read again, not a pipe."""
+    """Whether it is a file with a size that can be read again, not a pipe."""
     return name != STDIN and os.path.isfile(name)
 
 
 def total_size(names: list[str]) -> int | None:
-    """Bytes of all files together; None if one of them has no size."""
+    """The size of all files together; None if one is a pipe."""
     return sum(map(os.path.getsize, names)) if all(map(is_regular, names)) else None

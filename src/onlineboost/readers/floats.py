@@ -1,8 +1,8 @@
 """Decimal text to float64, correctly rounded, compiled.
 
-Up to 19 digits w and a power of ten q are exact in two cheap cases: both w and 10^|q| are float64, and one operation
-rounds once (Clinger 1990); or 128 bits of 5^q decide (Lemire 2021; Mushtak and Lemire 2023 prove that they always do).
-Longer numbers are cut to 19 digits: if rounding w and w + 1 agrees, that is the answer, else big integers decide.
+A number is w 10^q. With at most 19 digits there are two cheap ways: if w and 10^|q| are float64 exactly, one operation
+rounds once (Clinger 1990); else 128 bits of 5^q decide (Lemire 2021; Mushtak and Lemire 2023: always).
+Longer numbers are cut to 19 digits: if w and w + 1 round to the same float64, that is it, else big integers decide.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, i64, njit, u32, u64
-from onlineboost.readers.words import Bytes, byte, digits
+from onlineboost.readers.scan import Bytes, byte, digits
 
-_LEAST, _MOST = -342, 308  # beyond these powers of ten every 19 digits are 0 or infinite
-_DIGITS = 800  # a float64 or a midpoint of two never needs more; what follows only has to be seen
-_LIMBS = 256  # of 32 bits: room for 800 digits times a power of ten
+_MIN_POWER, _MAX_POWER = -342, 308  # of ten: beyond these, 19 digits are 0 or infinite
+_DIGITS = 800  # no float64, nor the midpoint of two, has more; of the rest only whether it is zero matters
+_LIMBS = 256  # of 32 bits each: enough for 800 digits times a power of ten
 
 _TENS = np.array([10**k for k in range(9)], np.uint64)
 _EXACT = np.array([float(10**k) for k in range(23)])
 
 
 def _powers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The 128 leading bits of 5^q, in two halves: cut off for q >= 0, rounded up for q < 0."""
+    """The 128 leading bits of 5^q, in two halves: truncated for q >= 0, rounded up for q < 0."""
     high, low = [], []
-    for q in range(_LEAST, _MOST + 1):
+    for q in range(_MIN_POWER, _MAX_POWER + 1):
         if q >= 0:
             power = 5**q
             shift = power.bit_length() - 128
@@ -87,15 +87,15 @@ def _as_bits(typing: Any, a: Any) -> Any:
 @njit
 def _rounded(w: int, q: int) -> float:
     """w 10^q for whole 0 <= w < 2^64, rounded to nearest, ties to even."""
-    if w == u64(0) or q < _LEAST:
+    if w == u64(0) or q < _MIN_POWER:
         return 0.0
-    if q > _MOST:
+    if q > _MAX_POWER:
         return np.inf
     zeros = _leading_zeros(w)
     w = u64(w << u64(zeros))
-    high, low = _product(w, _HIGH[q - _LEAST])
+    high, low = _product(w, _HIGH[q - _MIN_POWER])
     if high & u64(0x1FF) == u64(0x1FF):  # the lower half could carry into the bits that count
-        more, _ = _product(w, _LOW[q - _LEAST])
+        more, _ = _product(w, _LOW[q - _MIN_POWER])
         low = u64(low + more)
         if low < more:
             high = u64(high + u64(1))
@@ -109,7 +109,7 @@ def _rounded(w: int, q: int) -> float:
         m = u64(m >> u64(1 - e))
         return _as_float(u64((m + (m & u64(1))) >> u64(1)))
     if low <= u64(1) and -4 <= q <= 23 and m & u64(3) == u64(1) and u64(m << shift) == high:
-        m = u64(m - u64(1))  # exactly between two: to the even one
+        m = u64(m - u64(1))  # a tie: to even
     m = u64((m + (m & u64(1))) >> u64(1))
     if m >= u64(1 << 53):
         m = u64(1 << 52)
@@ -133,9 +133,9 @@ def _scaled(w: int, q: int) -> float:
 
 @hot
 def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
-    """The number that begins at ``at`` and the place after it; that place is ``at`` if there is none.
+    """The number at ``at`` and the place after it, which is ``at`` if there is no number.
 
-    The grammar: a sign or none, digits with or without a point, an exponent or none.
+    Grammar: an optional sign, digits with an optional point, an optional exponent.
     """
     i = at
     negative = False
@@ -157,7 +157,7 @@ def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
 
 @njit
 def any_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
-    """The same without haste: for numbers of many digits or with an exponent, and for what is no number."""
+    """The general case of ``parse_number``: many digits, exponents, and no number at all."""
     i = at
     negative = False
     if i < end and (text[i] == 45 or text[i] == 43):
@@ -190,7 +190,7 @@ def any_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
 
 @njit
 def _exponent(text: Bytes, at: int, end: int) -> tuple[int, int]:
-    """The power after an "e" and the place behind it; 0 and the place of the "e" if no digit follows."""
+    """The power after an "e" and the place after it; 0 and the place of the "e" if no digit follows."""
     i = at + 1
     minus = text[i] == 45
     if minus or text[i] == 43:
@@ -199,14 +199,14 @@ def _exponent(text: Bytes, at: int, end: int) -> tuple[int, int]:
         return 0, at
     power = 0
     while i < end and u64(text[i] - 48) < u64(10):
-        power = min(power * 10 + i64(text[i]) - 48, 1 << 40)  # no text is long enough to make up for so much
+        power = min(power * 10 + i64(text[i]) - 48, 1 << 40)  # no text has enough digits to compensate
         i += 1
     return -power if minus else power, i
 
 
 @njit
 def _long(text: Bytes, first: int, last: int, q: int) -> float:
-    """Numbers of more than 19 digits, which may begin with zeros. ``q`` is the power of ten of the last digit."""
+    """Numbers of more than 19 digits, leading zeros included; ``q`` is the power of ten of the last digit."""
     w = u64(0)
     kept = left = 0
     for i in range(first, last):
@@ -225,7 +225,7 @@ def _long(text: Bytes, first: int, last: int, q: int) -> float:
 
 @njit
 def _between(text: Bytes, first: int, last: int, q: int, low: float) -> float:
-    """The float64 nearest to the text, which is ``low`` or the next one: compared exactly with what is halfway."""
+    """The float64 nearest to the text: ``low`` or the next one, by exact comparison with their midpoint."""
     a, b = np.zeros(_LIMBS, np.uint32), np.zeros(_LIMBS, np.uint32)
     kept = 0
     for i in range(first, last):  # a = the digits
@@ -238,7 +238,7 @@ def _between(text: Bytes, first: int, last: int, q: int, low: float) -> float:
         else:
             q += 1
             if digit and not a[0] & u32(1):
-                a[0] |= u32(1)  # something follows: enough to be above any midpoint that the digits equal
+                a[0] |= u32(1)  # a non-zero rest: above any midpoint that the kept digits equal
     bits = _as_bits(low)
     e = i64(bits >> u64(52))
     m = i64(bits & u64((1 << 52) - 1)) + ((1 << 52) if e else 0)

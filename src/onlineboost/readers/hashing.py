@@ -1,16 +1,16 @@
-"""Names of features to numbers, as Vowpal Wabbit does it."""
+"""Numbers of features from their names, hashed as Vowpal Wabbit does."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from onlineboost.compiled.jit import hot, njit, u32, u64
-from onlineboost.readers.words import SLACK, Bytes
+from onlineboost.readers.scan import SLACK, Bytes
 
 
 @hot
 def murmur(text: Bytes, at: int, end: int, seed: int) -> int:
-    """MurmurHash3, the 32-bit variant, of ``text[at:end]``. May look at three bytes beyond, which do not count."""
+    """MurmurHash3, the 32-bit variant, of ``text[at:end]``. Reads up to three bytes beyond, which have no effect."""
     h = u32(seed)
     while at + 4 <= end:
         h = u32(h ^ _scrambled(_block(text, at)))
@@ -24,8 +24,8 @@ def murmur(text: Bytes, at: int, end: int, seed: int) -> int:
 
 
 @hot
-def finished(h: int, size: int) -> int:
-    """The last step of MurmurHash3, which mixes in the length."""
+def mix_length(h: int, size: int) -> int:
+    """The last step of MurmurHash3."""
     h = u32(h ^ u32(size))
     h = u32(u32(h ^ (h >> u32(16))) * u32(0x85EBCA6B))
     h = u32(u32(h ^ (h >> u32(13))) * u32(0xC2B2AE35))
@@ -49,14 +49,14 @@ def _scrambled(block: int) -> int:
 @hot
 def text_hash(text: Bytes, at: int, end: int, seed: int) -> int:
     """The hash of a text that is not a number."""
-    return finished(murmur(text, at, end, seed), end - at)
+    return mix_length(murmur(text, at, end, seed), end - at)
 
 
 @njit
 def name_hash(text: Bytes, at: int, end: int, seed: int) -> int:
-    """A name of digits is that number plus the seed, any other is hashed; control characters around it do not count.
+    """A name of digits is that number plus the seed, any other is hashed; spaces and control characters are stripped.
 
-    ``text`` has three bytes beyond ``end``.
+    Reads up to three bytes beyond ``end``.
     """
     while at < end and text[at] <= 32:
         at += 1
@@ -71,10 +71,10 @@ def name_hash(text: Bytes, at: int, end: int, seed: int) -> int:
     return u64(number + u64(seed))
 
 
-def hash_name(name: str, bits: int) -> int:
-    """The feature's number among 2**bits.
+def feature_number(name: str, bits: int) -> int:
+    """The number of a feature, below 2**bits.
 
-    >>> hash_name("colour=red", 18), hash_name("17", 18)
+    >>> feature_number("colour=red", 18), feature_number("17", 18)
     (238209, 17)
     """
     encoded = name.encode()

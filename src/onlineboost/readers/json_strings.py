@@ -1,19 +1,19 @@
-"""Strings of JSON without their escapes, compiled."""
+"""JSON strings, compiled: copied without their escapes."""
 
 from __future__ import annotations
 
 from onlineboost.compiled.jit import hot, i64, lean
-from onlineboost.readers.faults import BAD_ESCAPE, CONTROL, OPEN_QUOTE
-from onlineboost.readers.words import Bytes
+from onlineboost.readers.scan import Bytes
+from onlineboost.readers.status import BAD_ESCAPE, CONTROL, OPEN_QUOTE
 
 _QUOTE, _ESCAPE = 34, 92
 
 
 @lean
 def copy_string(text: Bytes, i: int, end: int, out: Bytes, n: int) -> tuple[int, int]:
-    """Copy a string to ``out[n:]`` without its escapes; the new length and the place after the closing quote.
+    """Copy a string to ``out[n:]`` without escapes; the new length and the place after the closing quote.
 
-    Or a fault with a minus, and its place.
+    On error: minus the status, and the place of the error.
     """
     while i < end:
         c = text[i]
@@ -46,7 +46,7 @@ def copy_string(text: Bytes, i: int, end: int, out: Bytes, n: int) -> tuple[int,
 
 @hot
 def _escaped(c: int) -> int:
-    """What the letter after a backslash stands for, 0 if for nothing."""
+    """The character that a backslash and this letter stand for; 0 if none."""
     if c == 34 or c == 92 or c == 47:
         return c
     if c == 98:
@@ -62,7 +62,7 @@ def _escaped(c: int) -> int:
 
 @lean
 def _unicode(text: Bytes, i: int, end: int) -> tuple[int, int]:
-    """The character of ``\\u1234``, or of two that belong together, and the place after it; -1 if there is none."""
+    """The code point of ``\\u1234``, or of a surrogate pair, and the place after it; -1 if it is invalid."""
     code = _hex(text, i + 2, end)
     if 0xD800 <= code < 0xDC00 and i + 7 < end and text[i + 6] == _ESCAPE and text[i + 7] == 117:
         low = _hex(text, i + 8, end)

@@ -8,33 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean
-from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
-from onlineboost.readers.cells import MISSING, NUMBER, classify_text, put_cell
-from onlineboost.readers.faults import BAD_NUMBER, BAD_WEIGHT, LARGE_NUMBER, LONG_LABEL, NO_VALUE
+from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell
 from onlineboost.readers.floats import parse_number
 from onlineboost.readers.json_strings import copy_string
 from onlineboost.readers.rows import (
     CATEGORY,
-    FAULT,
+    ERROR_AT,
     IGNORED,
     LABEL,
     LABEL_AT,
     LABEL_SIZE,
-    LONGEST_LABEL,
+    MAX_LABEL_BYTES,
     WEIGHT,
+    Layout,
     Rows,
-    Table,
-    good,
-    sign_of,
+    in_range,
+    known_sign,
 )
-from onlineboost.readers.words import Bytes, byte
+from onlineboost.readers.scan import Bytes, byte
+from onlineboost.readers.status import BAD_NUMBER, BAD_WEIGHT, LARGE_NUMBER, LONG_LABEL, NO_VALUE
 
 _QUOTE, _COMMA, _MINUS, _CLOSE, _CLOSE_LIST = 34, 44, 45, 125, 93
 
 
 @lean
 def number_name(name: Bytes, size: int, position: int) -> int:
-    """Append ".position" to the name."""
+    """Append ".position" to the name; its new size."""
     name[size] = 46
     figures, rest = 1, position // 10
     while rest:
@@ -52,33 +51,33 @@ def put_value(
     i: int,
     end: int,
     rows: Rows,
-    table: Table,
+    layout: Layout,
     k: int,
     size: int,
     position: int,
     role: int,
     carry: NDArray[Any],
 ) -> tuple[int, int]:
-    """Entries after this value and the place after it; or a fault with a minus."""
+    """Write a value as features; the number of the next entry, or minus an error status, and the place after it."""
     state = rows.state
     c = byte(text, i)
     if c == _QUOTE:
         rows.cell[0] = _QUOTE
         n, after = copy_string(text, i + 1, end, rows.cell, 1)
         if n < 0:
-            state[FAULT] = after
+            state[ERROR_AT] = after
             return n, i
         rows.cell[n] = 0
         if role == LABEL:
-            carry[0] = sign_of(rows, rows.cell, 0, n)
+            carry[0] = known_sign(rows, rows.cell, 0, n)
             state[LABEL_AT] = i
             return _labelled(rows, k, carry[0], 1), after
         if role == WEIGHT:
             return -BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
-        kind, value, days = (KIND_CATEGORY, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
-        return put_cell(rows, k, table.mask, size, kind, value, days, rows.cell, 1, n), after
+        kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
+        return put_cell(rows, k, layout.mask, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
     number = after > i
     if number:
@@ -100,10 +99,10 @@ def put_value(
             return k, after
         if byte(text, i) > 57 and not _is(text, i, after, _TRUE) and not _is(text, i, after, _FALSE):
             return -NO_VALUE, i
-        carry[0] = sign_of(rows, text, i, after)
+        carry[0] = known_sign(rows, text, i, after)
         state[LABEL_AT] = i
         return _labelled(rows, k, carry[0], 0), after
-    if number and not good(value):
+    if number and not in_range(value):
         return -LARGE_NUMBER, i
     if role == WEIGHT:
         if not number or value < 0:
@@ -114,11 +113,11 @@ def put_value(
     missing = _is(text, i, after, _NULL) or _is(text, i, after, _NAN)
     if not (number or true or false or missing):
         return -NO_VALUE, i
-    kind = MISSING if missing else KIND_CATEGORY if role == CATEGORY else NUMBER
-    if position >= 0 and kind != KIND_CATEGORY:
+    kind = MISSING if missing else TEXT if role == CATEGORY else NUMBER
+    if position >= 0 and kind != TEXT:
         size = number_name(rows.scratch, size, position)
     x = value if number else 1.0 if true else 0.0
-    return put_cell(rows, k, table.mask, size, kind, x, 0, text, i, after), after
+    return put_cell(rows, k, layout.mask, size, kind, x, 0, text, i, after), after
 
 
 _TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))
@@ -126,7 +125,7 @@ _TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"fa
 
 @lean
 def _is_json_number(text: Bytes, at: int, end: int) -> bool:
-    """Whether a number is one by JSON's rules too: digits before and after a point, and no zero in front of others."""
+    """Whether a number is valid in JSON too: digits on both sides of a point, and no leading zero."""
     at += text[at] == _MINUS
     if not _is_digit(text, at, end) or (text[at] == 48 and _is_digit(text, at + 1, end)):
         return False
@@ -142,7 +141,7 @@ def _is_digit(text: Bytes, at: int, end: int) -> bool:
 
 @hot
 def _labelled(rows: Rows, k: int, sign: float, extra: int) -> int:
-    return -LONG_LABEL if sign == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL + extra else k
+    return -LONG_LABEL if sign == 0 and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES + extra else k
 
 
 @hot

@@ -1,4 +1,4 @@
-"""What is in memory already: arrays, SciPy matrices, data frames, dicts."""
+"""Sources in memory: arrays, SciPy matrices, data frames, dicts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from typing import Any, Literal
 import numpy as np
 
 from onlineboost.data.arrays import check_features
-from onlineboost.data.batch import LARGEST, Batch, Floats
+from onlineboost.data.batch import LARGEST, Batch, Floats, cut
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
-from onlineboost.readers.pages import Orders
-from onlineboost.readers.roles import DEFAULT_LABEL, sign_of
+from onlineboost.readers.labels import sign_of
+from onlineboost.readers.pages import ReadOptions
+from onlineboost.readers.roles import DEFAULT_LABEL, label_column
 from onlineboost.readers.table import BatchReader
 from onlineboost.readers.text import TextReader
 
@@ -29,7 +30,7 @@ _FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb",
 
 
 def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
-    """What a source is, without importing anything to find out."""
+    """What a source is; nothing is imported to find out."""
     if isinstance(source, str | os.PathLike):
         return "files"
     if hasattr(source, "tocsr") or isinstance(source, np.ndarray):
@@ -42,39 +43,37 @@ def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
     if isinstance(source, list | tuple) and source and isinstance(source[0], list | np.ndarray):
         return "arrays"
     if isinstance(source, Mapping):
-        raise DataError("the source is one dict: a stream is many; model.learn_one(x, y) takes one")
+        raise DataError("the source is one dict: expected many; model.learn_one(x, y) learns a single one")
     if isinstance(source, Iterable):
         return "dicts"
     raise DataError(f"the source is a {type(source).__name__}: expected files, a data frame, arrays or dicts")
 
 
-def array_pages(X: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
-    """Columns of arrays are features numbered as they are."""
+def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions) -> Iterator[Page]:
+    """Arrays: column k is feature k."""
     source = check_features(X)
-    if source.n_features > orders.schema.mask + 1:
-        raise DataError(f"X has {source.n_features} columns: expected at most 2**bits = {orders.schema.mask + 1}")
-    labels = orders.labels
+    if source.n_features > options.schema.mask + 1:
+        raise DataError(f"X has {source.n_features} columns: expected at most 2**bits = {options.schema.mask + 1}")
+    target = options.target
     signs = np.full(source.n_rows, np.nan)
     if y is not None:
         y = np.asarray(y)
         _check_length("y", y, source.n_rows)
         known: dict[Any, float] = {}
         for label in dict.fromkeys(y.tolist()):
-            known[label] = sign_of(labels, label, orders.schema.positive)
+            known[label] = sign_of(target, label, options.schema.positive)
         signs = np.array([known[label] for label in y.tolist()])
-    elif orders.labelled:
-        raise DataError("arrays come without labels: give them as y=")
+    elif options.label_required:
+        raise DataError("arrays come without labels: pass them as y=")
     weight = _weights(sample_weight, source.n_rows)
     for batch in source.batches(signs, weight):
-        for start in range(0, batch.y.size, orders.batch_size):
-            stop = start + orders.batch_size
-            rows = slice(start, stop)
-            part = batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
-            yield Page(part, [], labels, orders.schema)
+        for start in range(0, batch.y.size, options.batch_size):
+            part = cut(batch, start, start + options.batch_size)
+            yield Page(part, [], target, options.schema)
 
 
-def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
-    """Any data frame that narwhals knows, as Arrow's record batches."""
+def frame_pages(frame: Any, y: Any, sample_weight: Any, options: ReadOptions) -> Iterator[Page]:
+    """Data frames of any kind that narwhals supports, as Arrow record batches."""
     import narwhals as nw
     import pyarrow as pa
 
@@ -88,26 +87,25 @@ def frame_pages(frame: Any, y: Any, sample_weight: Any, orders: Orders) -> Itera
         raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
-    schema = orders.schema
+    schema = options.schema
     for given, name, what in ((y, schema.label or DEFAULT_LABEL, "y"), (sample_weight, schema.weight, "sample_weight")):
         if given is not None:
             if name is None:
                 name = "weight"
-                orders = orders._replace(schema=schema._replace(weight=name))
+                options = options._replace(schema=schema._replace(weight=name))
             if name in table.column_names:
-                raise DataError(f"the frame has a column {name!r}: expected it or {what}=, not both")
+                raise DataError(f"the data frame has a column {name!r}: expected that column or {what}=, not both")
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
-    return BatchReader(orders).pages(table.to_batches(), "data frame")
+    return BatchReader(options).pages(table.to_batches(), "data frame")
 
 
-def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, orders: Orders) -> Iterator[Page]:
-    """Dicts, or pairs of a dict and a label, go through the parser of JSON lines."""
+def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, options: ReadOptions) -> Iterator[Page]:
+    """Dicts, or pairs (dict, label), through the parser of JSON lines."""
     if y is not None or sample_weight is not None:
         raise DataError("dicts hold their own label and weight, or come as pairs (dict, label)")
-    reader = TextReader(jsonl.SYNTAX, orders, chunk=1 << 16)
-    label = str(orders.schema.label if orders.schema.label is not None else DEFAULT_LABEL)
-    return reader.pages(DictSource(rows, label))
+    reader = TextReader(jsonl.SYNTAX, options, chunk=1 << 16)
+    return reader.pages(DictSource(rows, label_column(options.schema)))
 
 
 @functools.lru_cache(8)
@@ -116,13 +114,13 @@ def _row_reader(schema: Schema) -> TextReader:
 
 
 def _new_row_reader(schema: Schema, named: bool) -> TextReader:
-    orders = Orders(schema, Binary(), False, True, False, 1, named=named)
-    return TextReader(jsonl.SYNTAX, orders, chunk=1 << 12)
+    options = ReadOptions(schema, Binary(), False, True, False, 1, with_names=named)
+    return TextReader(jsonl.SYNTAX, options, chunk=1 << 12)
 
 
 def row_batch(x: Mapping[Any, Any], schema: Schema, named: bool = False) -> tuple[Batch, dict[int, str]]:
-    """One dict of features as a batch of one row, without its label; if asked, with the names of its features."""
-    if named:  # a reader tells a name once: each row needs one of its own
+    """One dict of features as a batch of one row without a label, and the names of its features if ``named``."""
+    if named:  # a reader tells each name once: a new reader for each row
         pages = list(_new_row_reader(schema, named=True).pages(DictSource([x], "")))
         return pages[0].batch, dict(pages[0].names)
     with _LOCK:
@@ -130,7 +128,7 @@ def row_batch(x: Mapping[Any, Any], schema: Schema, named: bool = False) -> tupl
     return pages[0].batch, {}
 
 
-_LOCK = threading.Lock()  # one thread at a time has the memory of the reader
+_LOCK = threading.Lock()  # for the reader's buffers
 
 
 class DictSource:
@@ -172,7 +170,7 @@ def _mapping(number: int, row: Any) -> dict[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: NumPy's numbers, dates, mappings."""
+    """Values that JSON does not know: NumPy numbers, dates, mappings."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if hasattr(value, "isoformat"):

@@ -1,4 +1,4 @@
-"""Files to write: compressed or not."""
+"""Files to write, compressed or not."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from onlineboost.data.page import Page
 
-Write: TypeAlias = Callable[[Page], None]
+Write: TypeAlias = Callable[[Page], None]  # what a writer gives
 
 
 class Output(NamedTuple):
     """A file to write, and where its examples come from."""
 
-    name: str  # as the user gave it
-    path: Path  # of the temporary file that takes its place in the end
+    name: str  # as the caller gave it
+    path: Path  # a temporary file, renamed when everything is written
     stream_again: Callable[[], Any]  # opens the stream once more, for formats that need all names first
     rereadable: bool  # whether that is possible
     stack: ExitStack  # closes what was opened

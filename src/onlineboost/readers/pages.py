@@ -1,4 +1,4 @@
-"""Pages of a stream: a batch, and what became known on the way to its last row."""
+"""Pages from rows: the arrays that parsers write, and the copies that a stream yields."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from onlineboost.data.target import Binary
 from onlineboost.errors import ReadError
 from onlineboost.readers.rows import (
     ENTRIES,
-    MOST_SPELLINGS,
+    MAX_SPELLINGS,
     NAME_BYTES,
     NAMES,
     NO_ROOM,
     ROWS,
-    SPELLING,
-    STATE,
+    SPELLING_BYTES,
+    STATE_SIZE,
     Rows,
     undo,
 )
 
-MOST_PROBLEMS = 100
+MAX_PROBLEMS = 100
 
 
-class Orders(NamedTuple):
-    """How a stream is to be read, whatever its format."""
+class ReadOptions(NamedTuple):
+    """How to read a stream, whatever its format."""
 
     schema: Schema
-    labels: Binary  # known so far
-    labelled: bool  # every row must have a label
-    ignored: bool  # labels are not looked at
-    skip: bool  # records that cannot be read are skipped, not refused
+    target: Binary  # labels known before
+    label_required: bool  # every row must have a label
+    label_ignored: bool  # labels are not read
+    skip: bool  # bad records are skipped and counted, not raised
     batch_size: int
-    named: bool  # names of features are wanted
+    with_names: bool  # pages tell the names of new features
 
 
-class Pager:
-    """The rows in the making, and the pages made of them."""
+class PageBuilder:
+    """Collects rows, names, labels and problems until a page is made of them."""
 
-    def __init__(self, orders: Orders, chunk: int) -> None:
-        self.orders = orders
-        self.labels = copy.copy(orders.labels)
-        self.schema = orders.schema  # with names for positions, when they are known
-        self.rows = new_rows(chunk, orders.batch_size, orders.schema.bits if orders.named else None)
+    def __init__(self, options: ReadOptions, chunk: int) -> None:
+        self.options = options
+        self.target = copy.copy(options.target)
+        self.schema = options.schema  # positions of columns become names when the header is known
+        self.rows = new_rows(chunk, options.batch_size, options.schema.bits if options.with_names else None)
         self.skipped = 0
         self.problems: list[str] = []
 
@@ -64,7 +64,7 @@ class Pager:
         names = self._new_names()
         skipped, problems, self.skipped, self.problems = self.skipped, tuple(self.problems), 0, []
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
-        return Page(batch, names, copy.copy(self.labels), self.schema, position, skipped, problems)
+        return Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems)
 
     def _new_names(self) -> list[tuple[int, str]]:
         rows, n = self.rows, int(self.rows.state[NAMES])
@@ -74,42 +74,42 @@ class Pager:
         return [(index, text[a:b].decode(errors="replace")) for index, a, b in spans]
 
     def forget_names(self) -> None:
-        """As if the names since the last page had not been met."""
+        """Forget the names since the last page."""
         undo(self.rows, 0, 0)
 
     def more_names(self) -> None:
-        """Room for twice as many: a single record has more new names than there is room for."""
+        """Make room for twice as many names: one record has more new ones than fit."""
         arrays = {name: getattr(self.rows, name) for name in ("name_index", "name_end", "name_text")}
         self.rows = self.rows._replace(**{name: np.zeros(2 * a.size, a.dtype) for name, a in arrays.items()})
         self.rows.state[NO_ROOM] = 0
 
-    def refuse(self, message: str, path: str, line: int | None, column: Any) -> None:
-        """Raise what is wrong with a record, or note it where such records are skipped."""
-        if not self.orders.skip:
+    def reject(self, message: str, path: str, line: int | None, column: Any) -> None:
+        """Raise the error, or count and keep it if bad records are skipped."""
+        if not self.options.skip:
             raise ReadError(message, path=path, line=line, column=column)
         self.skipped += 1
-        if len(self.problems) < MOST_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(message)
 
 
 def new_rows(chunk: int, batch_size: int, bits: int | None) -> Rows:
-    """Room for a chunk of text: no text has more features than bytes, but for one."""
+    """Arrays for a chunk of text, which has at most one feature more than it has bytes."""
     entries = chunk + 16
     return Rows(
-        state=np.zeros(STATE, np.int64),
+        state=np.zeros(STATE_SIZE, np.int64),
         indptr=np.zeros(batch_size + 1, np.int64),
         indices=np.empty(entries, np.int32),
         values=np.empty(entries, np.float32),
         y=np.empty(batch_size),
         weight=np.empty(batch_size),
-        seen=np.zeros(1 << bits if bits is not None else 0, np.uint8),
+        name_known=np.zeros(1 << bits if bits is not None else 0, np.uint8),
         name_index=np.empty(1 << 15, np.int32),
         name_end=np.empty(1 << 15, np.int64),
         name_text=np.empty(1 << 19, np.uint8),
         scratch=np.empty(2 * chunk + 1024, np.uint8),
         cell=np.empty(entries, np.uint8),
-        spelling=np.zeros(MOST_SPELLINGS * SPELLING, np.uint8),
-        spelling_size=np.zeros(MOST_SPELLINGS, np.int64),
-        spelling_sign=np.zeros(MOST_SPELLINGS),
-        label=np.zeros(SPELLING, np.uint8),
+        spelling=np.zeros(MAX_SPELLINGS * SPELLING_BYTES, np.uint8),
+        spelling_size=np.zeros(MAX_SPELLINGS, np.int64),
+        spelling_sign=np.zeros(MAX_SPELLINGS),
+        label=np.zeros(SPELLING_BYTES, np.uint8),
     )

@@ -11,13 +11,13 @@ from typing import Any, Literal, Self
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
-from onlineboost.errors import DataError, ParameterError
+from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import detect, files, memory
 from onlineboost.readers.format import Format, Reader, formats_with
-from onlineboost.readers.pages import MOST_PROBLEMS, Orders
+from onlineboost.readers.pages import MAX_PROBLEMS, ReadOptions
 
-_AHEAD = 4  # pages read before they are asked for
+_AHEAD = 4  # pages that the reading thread may be ahead
 
 
 class Stream(Pages):
@@ -40,7 +40,7 @@ class Stream(Pages):
             page = next(self._pages)
             self.position = page.position
             self.skipped += page.skipped
-            self.problems += page.problems[: MOST_PROBLEMS - len(self.problems)]
+            self.problems += page.problems[: MAX_PROBLEMS - len(self.problems)]
             if page.n_rows:
                 self.rows += page.n_rows
                 return page
@@ -56,7 +56,7 @@ class Stream(Pages):
         self.close()
 
     def __del__(self) -> None:
-        if isinstance(self._pages, _Ahead):  # its thread knows nothing of this object, so that this is called
+        if isinstance(self._pages, _Ahead):  # the thread holds no reference to this object, so this runs
             self._pages.stopped.set()
 
 
@@ -84,20 +84,20 @@ def open_stream(
     ----------
     source : a file name, a pattern such as ``"day-*.csv.gz"``, ``"-"`` for standard input, or a list of these; a
         data frame (pandas, Polars, PyArrow); an iterable of dicts or of pairs (dict, label); an array or a SciPy matrix
-    format : "csv", "vw" or another name in ``onlineboost.registry.FORMATS``; None: as the name or the first bytes tell.
-        Compression (gz, zst, bz2, xz) is always recognised
-    label, weight : columns of the label (default: "label") and of the importance weight, by name or position
-    drop, categorical : names of columns to leave out, and of columns whose numbers are names (zip codes, ids)
-    positive : the label that counts as +1, all others being -1; None: there must be two. 1 (or True) is +1, any other
-        first label is -1
-    bits : features are numbered by a hash of their names with this many bits
-    y, sample_weight : labels and weights for arrays and frames that do not hold them
-    labels : "optional" lets rows without a label pass; "ignored" does not look at them, for prediction
-    on_error : "skip" leaves out records that cannot be read, and counts them
-    batch_size : the largest number of rows of a batch
-    like : a model; columns and labels are understood as when it was trained
-    format_options : options of the format; for CSV ``header`` (True or False) and ``separator``, by default as the
-        first line looks
+    format : file format, such as "csv"; ``onlineboost.registry.FORMATS.names()`` has all. None: by the file's name,
+        else by its first bytes. Compression (gz, zst, bz2, xz) is always recognised
+    label, weight : column of the label (default: "label") and of importance weights, by name or position
+    drop, categorical : columns to leave out, and columns whose numbers are names (zip codes, ids)
+    positive : the positive label; all others are negative. None: there must be two; 1 (or True) is positive, else the
+        second one met
+    bits : number of bits of the hash that numbers the features
+    y, sample_weight : labels and weights for arrays and data frames without them
+    labels : "required"; "optional", where rows may have none; or "ignored", for prediction
+    on_error : "raise"; or "skip", to leave out bad records and count them
+    batch_size : maximum number of rows of a page
+    like : a model; columns and labels are read as in its training
+    format_options : options of the format; for CSV ``header`` (True or False) and ``separator``, by default guessed
+        from the first line
 
     Examples
     --------
@@ -112,7 +112,7 @@ def open_stream(
     if like is not None:
         for name in ("bits", "drop", "categorical", "positive"):
             if getattr(schema, name) != getattr(Schema(), name):
-                raise ParameterError(name, getattr(schema, name), "nothing with like=: the model knows it")
+                raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
         schema, known = _like(like, label, weight)
     schema.check()
     chosen = detect.find(format) if format is not None else None
@@ -121,41 +121,41 @@ def open_stream(
     check_count("batch_size", batch_size)
     given = {name: value for name, value in format_options.items() if value is not None}
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
-    orders = Orders(schema, known, required, ignored, skip, int(batch_size), named=True)
+    options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), with_names=True)
     kind = memory.kind_of(source)
     if kind == "files":
         for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
-                raise ParameterError(name, value, "nothing: files hold their own")
-        return _open_files(files.expand(source), chosen, orders, given, checked=like is None)
+                raise ConflictError(f"{name}=... does not apply to files, which hold their own labels and weights")
+        return _open_files(files.expand(source), chosen, options, given, checked=like is None)
     for name in given:
         formats_with(name)
     if kind == "frame":
-        pages = memory.frame_pages(source, y, sample_weight, orders)
+        pages = memory.frame_pages(source, y, sample_weight, options)
     elif kind == "arrays":
-        pages = memory.array_pages(source, y, sample_weight, orders)
+        pages = memory.array_pages(source, y, sample_weight, options)
     else:
-        pages = memory.dict_pages(source, y, sample_weight, orders)
+        pages = memory.dict_pages(source, y, sample_weight, options)
     return Stream(pages, None, ahead=False)
 
 
 def _open_files(
-    names: list[str], format: Format | None, orders: Orders, given: dict[str, Any], checked: bool
+    names: list[str], format: Format | None, options: ReadOptions, given: dict[str, Any], checked: bool
 ) -> Stream:
-    opened: dict[str, files.Source] = {}  # what can be read once is opened once
+    opened: dict[str, files.Source] = {}  # pipes, which can be opened once
     if format is None:
         format = detect.same_format(names, [_format_of(name, opened) for name in names])
     if checked:
-        format.check_schema(orders.schema)
+        format.check_schema(options.schema)
     format.check_options(given)
-    reader = format.reader(orders, **given)
+    reader = format.reader(options, **given)
     size = files.total_size(names)
     sources = (opened.get(name) or files.Source(name) for name in names)
     return Stream(_pages(reader, sources), size, ahead=True)
 
 
 def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
-    """The format of a file, by its name or by its content; a pipe stays open."""
+    """The format of a file, by its name, else by its content; a pipe stays open."""
     known = detect.by_name(name)
     if known is not None:
         return known
@@ -181,7 +181,7 @@ def _like(model: Any, label: str | int | None, weight: str | int | None) -> tupl
     fitted = model.fitted
     schema = fitted.columns.schema if fitted is not None else None
     if schema is None:
-        raise DataError("the model was not trained on a stream: give it arrays, as in training")
+        raise DataError("the model was not trained on a stream: pass arrays, as in training")
     changes = {name: value for name, value in (("label", label), ("weight", weight)) if value is not None}
     return schema._replace(**changes), copy.copy(fitted.target)
 
@@ -195,7 +195,7 @@ def _names(parameter: str, given: Any) -> tuple[str, ...]:
 
 
 class _Ahead(Iterator[Page]):
-    """A thread that reads, decompresses and parses while others learn."""
+    """Reads, decompresses and parses in a thread, a few pages ahead."""
 
     def __init__(self, pages: Iterator[Page]) -> None:
         self.queue: queue.Queue[Page | BaseException | None] = queue.Queue(_AHEAD)
@@ -228,7 +228,7 @@ class _Ahead(Iterator[Page]):
     def __next__(self) -> Page:
         if self.ended:
             raise StopIteration
-        item = self.queue.get()  # a signal's handler may raise here
+        item = self.queue.get()  # a signal handler may raise here
         if isinstance(item, Page):
             return item
         self.ended = True
@@ -239,4 +239,4 @@ class _Ahead(Iterator[Page]):
     def close(self) -> None:
         self.stopped.set()
         self.ended = True
-        self.thread.join(timeout=1)  # it may be waiting for a pipe that is silent; it does not keep the process alive
+        self.thread.join(timeout=1)  # it may wait for a silent pipe; being a daemon, it does not keep the process alive

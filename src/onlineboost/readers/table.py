@@ -13,9 +13,9 @@ from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
-from onlineboost.readers.pages import Orders, Pager
-from onlineboost.readers.roles import hint, resolved, sign_of
-from onlineboost.readers.roles import roles as find_roles
+from onlineboost.readers.labels import positive_hint, sign_of
+from onlineboost.readers.pages import PageBuilder, ReadOptions
+from onlineboost.readers.roles import find_roles, with_names
 from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT
 from onlineboost.readers.table_columns import cells_of, first_of_each, flat_columns, plain_value, rows_of
 from onlineboost.readers.table_rows import close_gaps, fill_column
@@ -24,9 +24,9 @@ from onlineboost.readers.table_rows import close_gaps, fill_column
 class TableReader:
     """Reads files whose content comes as Arrow record batches: ``open_batches(source, batch_size)``."""
 
-    def __init__(self, open_batches: Callable[[Source, int], Iterable[Any]], orders: Orders) -> None:
-        self.open_batches, self.batch_size = open_batches, orders.batch_size
-        self.reader = BatchReader(orders)
+    def __init__(self, open_batches: Callable[[Source, int], Iterable[Any]], options: ReadOptions) -> None:
+        self.open_batches, self.batch_size = open_batches, options.batch_size
+        self.reader = BatchReader(options)
 
     def pages(self, source: Source, before: int = 0) -> Iterator[Page]:
         batches = self.open_batches(source, self.batch_size)
@@ -35,7 +35,7 @@ class TableReader:
 
 @contextmanager
 def arrow_errors(source: Source, title: str) -> Iterator[None]:
-    """Arrow's errors as errors of reading."""
+    """Turn Arrow's errors into a ``ReadError``."""
     import pyarrow as pa
 
     try:
@@ -46,72 +46,72 @@ def arrow_errors(source: Source, title: str) -> Iterator[None]:
 
 
 class BatchReader:
-    """Pages from Arrow's record batches."""
+    """Reads Arrow record batches."""
 
-    def __init__(self, orders: Orders) -> None:
-        self.orders = orders
-        self.pager = Pager(orders, chunk=1)
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.builder = PageBuilder(options, chunk=1)
 
     def pages(self, batches: Any, path: str, position: Any = lambda: 0) -> Iterator[Page]:
-        """The pages of the record batches of one table."""
+        """Pages of the record batches of one table."""
         row = 1
         for whole in batches:
-            for start in range(0, whole.num_rows, self.orders.batch_size):
-                part = whole.slice(start, self.orders.batch_size)
+            for start in range(0, whole.num_rows, self.options.batch_size):
+                part = whole.slice(start, self.options.batch_size)
                 self._read(part, path, row)
                 row += part.num_rows
-                yield self.pager.page(position())
+                yield self.builder.page(position())
 
     def _read(self, batch: Any, path: str, first_row: int) -> None:
         flat = list(flat_columns(batch))
         names = [name for name, _ in flat]
-        schema = self.pager.schema
+        schema = self.builder.schema
         try:
-            found = find_roles(schema, names, path, self.orders.labelled, self.orders.ignored)
+            found = find_roles(schema, names, path, self.options.label_required, self.options.label_ignored)
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
-        self.pager.schema = resolved(schema, names, found, headless=False)
+        self.builder.schema = with_names(schema, names, found)
         roles = dict(zip(names, found, strict=True))
         wanted = {name: column for name, column in flat if roles[name] != IGNORED}
         cells = {name: cells_of(name, column, roles[name], path) for name, column in wanted.items()}
         good = np.ones(batch.num_rows, bool)
-        faults = [fault for name, cell in cells.items() for fault in self._faults(name, cell, roles[name], path)]
-        for r, name, message in sorted(faults, key=lambda fault: fault[0]):
+        errors = [error for name, cell in cells.items() for error in self._errors(name, cell, roles[name], path)]
+        for r, name, message in sorted(errors, key=lambda error: error[0]):
             if good[r]:
                 place = f"{path}: row {first_row + r}, column {name!r}"
-                self.pager.refuse(f"{place}: {message}", path, first_row + r, name)
+                self.builder.reject(f"{place}: {message}", path, first_row + r, name)
             good[r] = False
-        if faults:
+        if errors:
             cells = {name: {key: rows_of(value, good) for key, value in cell.items()} for name, cell in cells.items()}
         self._write(cells, roles, int(good.sum()))
 
-    def _faults(self, name: str, cell: dict[str, Any], role: int, path: str) -> Iterator[tuple[int, str, str]]:
-        """(row, column, message) for a number too large, a weight that is none, a label that is missing."""
-        bad, expected = np.zeros(cell["there"].size, bool), "a number of magnitude at most 1e18"
+    def _errors(self, name: str, cell: dict[str, Any], role: int, path: str) -> Iterator[tuple[int, str, str]]:
+        """(row, column, message) of each bad cell: a number too large, no weight, no label."""
+        bad, expected = np.zeros(cell["valid"].size, bool), "a number of magnitude at most 1e18"
         if role == LABEL:
             yield from ((r, name, message) for r, message in self._signs(cell))
         elif role == WEIGHT:
             if "numbers" not in cell:
                 raise ReadError(f"{path}: column {name!r}: expected numbers as weights", path=path, column=name)
             weights = cell["numbers"]
-            bad, expected = ~(cell["there"] & (weights >= 0) & (weights <= LARGEST)), "a weight from 0 to 1e18"
+            bad, expected = ~(cell["valid"] & (weights >= 0) & (weights <= LARGEST)), "a weight from 0 to 1e18"
         elif "numbers" in cell:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
         for r in np.flatnonzero(bad).tolist():
-            value = cell["numbers"][r] if "numbers" in cell and cell["there"][r] else "nothing"
+            value = cell["numbers"][r] if "numbers" in cell and cell["valid"][r] else "nothing"
             yield r, name, f"expected {expected}, found {value}"
 
     def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int) -> None:
-        """Every column into its slots of a wide table, then the table without its gaps."""
-        pager, schema = self.pager, self.orders.schema
+        """Write all columns to rows."""
+        builder, schema = self.builder, self.options.schema
         slots = {
             name: 1 if "numbers" in c else SLOTS for name, c in cells.items() if roles[name] not in (LABEL, WEIGHT)
         }
         width = sum(slots.values())
-        pager.rows.y[:n], pager.rows.weight[:n] = np.nan, 1.0
-        self._room(n * width, cells)
+        builder.rows.y[:n], builder.rows.weight[:n] = np.nan, 1.0
+        self._make_room(n * width, cells)
         while True:
-            rows = pager.rows
+            rows = builder.rows
             rows.values[: n * width] = 0
             at = 0
             for name, cell in cells.items():
@@ -126,30 +126,30 @@ class BatchReader:
                     at += slots[name]
             if not rows.state[NO_ROOM]:
                 break
-            pager.forget_names()
-            pager.more_names()
+            builder.forget_names()
+            builder.more_names()
         rows.state[ROWS] = n
         rows.state[ENTRIES] = close_gaps(rows, n, width)
 
     def _signs(self, cell: dict[str, Any]) -> Iterator[tuple[int, str]]:
-        """Find the sign of every label, in the order of rows; (row, message) for those that cannot be."""
+        """Find the signs of the labels, in the order of rows; (row, message) of each bad one."""
         signs = np.full(len(cell["uniques"]) + 1, np.nan)
         wrong: dict[int, str] = {}
-        for _, code in first_of_each(cell["labels"], cell["there"]):
-            positive = self.orders.schema.positive
+        for _, code in first_of_each(cell["labels"], cell["valid"]):
+            positive = self.options.schema.positive
             try:
-                signs[code] = sign_of(self.pager.labels, plain_value(cell["uniques"][code]), positive)
+                signs[code] = sign_of(self.builder.target, plain_value(cell["uniques"][code]), positive)
             except DataError as problem:
-                wrong[code] = f"{problem}{hint(positive)}"
-        cell["signs"] = np.where(cell["there"], signs[cell["labels"]], np.nan)
-        for r in np.flatnonzero(cell["there"]) if wrong else ():
+                wrong[code] = f"{problem}{positive_hint(positive)}"
+        cell["signs"] = np.where(cell["valid"], signs[cell["labels"]], np.nan)
+        for r in np.flatnonzero(cell["valid"]) if wrong else ():
             if cell["labels"][r] in wrong:
                 yield int(r), wrong[cell["labels"][r]]
-        if self.orders.labelled:
-            yield from ((int(r), "expected a label, found nothing") for r in np.flatnonzero(~cell["there"]))
+        if self.options.label_required:
+            yield from ((int(r), "expected a label, found nothing") for r in np.flatnonzero(~cell["valid"]))
 
-    def _room(self, entries: int, cells: dict[str, Any]) -> None:
-        rows = self.pager.rows
+    def _make_room(self, entries: int, cells: dict[str, Any]) -> None:
+        rows = self.builder.rows
         longest = max((len(name.encode()) for name in cells), default=0)
         for cell in cells.values():
             if "texts" in cell and len(cell["texts"]):
@@ -158,4 +158,4 @@ class BatchReader:
             rows = rows._replace(indices=np.empty(entries, np.int32), values=np.empty(entries, np.float32))
         if rows.scratch.size < 2 * longest + 64:
             rows = rows._replace(scratch=np.empty(4 * longest + 64, np.uint8))
-        self.pager.rows = rows
+        self.builder.rows = rows

@@ -23,11 +23,11 @@ def flat_columns(batch: Any) -> Iterator[tuple[str, Any]]:
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        yield name, _simple(column.combine_chunks())
+        yield name, _plain_array(column.combine_chunks())
 
 
-def _simple(column: Any) -> Any:
-    """The column as one array without a dictionary."""
+def _plain_array(column: Any) -> Any:
+    """One array, without dictionary encoding."""
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
@@ -41,36 +41,36 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 
 def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
-    """A column as arrays: numbers, or days and seconds, or texts; and which of them are there."""
+    """A column as arrays: labels, texts, days and seconds, or numbers; and which of its cells are valid."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = column.type
-    there = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
+    valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
     if role == LABEL:
         if pa.types.is_floating(kind):
-            there &= ~np.isnan(column.to_numpy(zero_copy_only=False))
+            valid &= ~np.isnan(column.to_numpy(zero_copy_only=False))
         codes = column.dictionary_encode()
         return {
             "labels": codes.indices.fill_null(0).to_numpy(),
             "uniques": codes.dictionary.to_pylist(),
-            "there": there,
+            "valid": valid,
         }
     if role == CATEGORY or _is_text(pa, kind):
         return {
             "texts": column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string()),
-            "there": there,
+            "valid": valid,
         }
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        moments = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
-        since = moments.fill_null(0).to_numpy() // 1_000_000  # rounded down, before 1970 too
+        micros = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
+        since = micros.fill_null(0).to_numpy() // 1_000_000  # rounded down, before 1970 too
         seconds = np.full(since.size, NO_TIME) if pa.types.is_date(kind) else since % _DAY
-        return {"days": since // _DAY, "seconds": seconds, "there": there}
+        return {"days": since // _DAY, "seconds": seconds, "valid": valid}
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         whole = pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
         numbers = pc.divide(column.cast(whole).cast(pa.int64()).cast(pa.float64()), 1e6)
     elif pa.types.is_null(kind):
-        return {"numbers": np.zeros(len(column)), "there": there}
+        return {"numbers": np.zeros(len(column)), "valid": valid}
     else:
         try:
             numbers = column.cast(pa.float64(), safe=False)
@@ -81,10 +81,11 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
     values = np.array(numbers.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64)
     missing = np.isnan(values)
     values[missing] = 0
-    return {"numbers": values, "there": there & ~missing}
+    return {"numbers": values, "valid": valid & ~missing}
 
 
 def rows_of(value: Any, good: NDArray[np.bool_]) -> Any:
+    """Some of the rows of an array."""
     import pyarrow as pa
 
     if isinstance(value, list):
@@ -92,15 +93,15 @@ def rows_of(value: Any, good: NDArray[np.bool_]) -> Any:
     return value.filter(pa.array(good)) if isinstance(value, pa.Array) else value[good]
 
 
-def first_of_each(codes: Any, there: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """(row, code) where a code occurs for the first time, in the order of rows."""
-    rows = np.flatnonzero(there)
+def first_of_each(codes: Any, valid: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """(row, code) of the first row with each code, in the order of rows."""
+    rows = np.flatnonzero(valid)
     found, first = np.unique(codes[rows], return_index=True)
     return sorted((int(rows[f]), int(code)) for code, f in zip(found, first, strict=True))
 
 
 def plain_value(label: Any) -> Any:
-    """A label as text formats would have it: whole numbers are int."""
+    """A label as it would be read from text: whole numbers are int."""
     if isinstance(label, bytes):
         return label.decode(errors="replace")
     if isinstance(label, float) and label == int(label):

@@ -1,4 +1,4 @@
-"""Columns of a table to rows, compiled: each column into its slots of a wide table, then the table without gaps."""
+"""Columns of a table to rows, compiled: each column to its slots of a wide table, then the gaps are closed."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, i64, njit, u64
 from onlineboost.data.batch import Floats, Ints
-from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
-from onlineboost.readers.cells import MISSING, MOMENT, classify_text, put_cell
+from onlineboost.readers.cells import DATETIME, MISSING, TEXT, classify_text, put_cell
 from onlineboost.readers.hashing import name_hash
-from onlineboost.readers.rows import Rows, note, put
-from onlineboost.readers.words import Bytes
+from onlineboost.readers.rows import Rows, add_name, put
+from onlineboost.readers.scan import Bytes
 
 
 def fill_column(
     rows: Rows, n: int, width: int, at: int, size: int, mask: int, cell: dict[str, Any], category: bool
 ) -> None:
-    there = cell["there"]
+    """Write the features of a column to its slots of each row; its name is in the scratch memory, ``size`` bytes."""
+    valid = cell["valid"]
     if "numbers" in cell:
-        _fill_numbers(rows, n, width, at, size, mask, cell["numbers"], there)
+        _fill_numbers(rows, n, width, at, size, mask, cell["numbers"], valid)
     elif "days" in cell:
-        _fill_moments(rows, n, width, at, size, mask, cell["days"], cell["seconds"], there)
+        _fill_datetimes(rows, n, width, at, size, mask, cell["days"], cell["seconds"], valid)
     else:
         offsets, text = _buffers(cell["texts"])
-        _fill_texts(rows, n, width, at, size, mask, offsets, text, there, category)
+        _fill_texts(rows, n, width, at, size, mask, offsets, text, valid, category)
 
 
 @njit
 def _fill_numbers(
-    rows: Rows, n: int, width: int, at: int, size: int, mask: int, numbers: Floats, there: NDArray[np.bool_]
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, numbers: Floats, valid: NDArray[np.bool_]
 ) -> None:
     index = i64(name_hash(rows.scratch, 0, size, u64(0))) & mask
     for r in range(n):
-        if there[r]:
-            if f32(numbers[r]) != 0 and rows.seen.size and not rows.seen[index]:
-                note(rows, index, rows.scratch, 0, size)
+        if valid[r]:
+            if f32(numbers[r]) != 0 and rows.name_known.size and not rows.name_known[index]:
+                add_name(rows, index, rows.scratch, 0, size)
             put(rows, r * width + at, index, numbers[r])
         else:
             put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
 
 
 @njit
-def _fill_moments(
-    rows: Rows, n: int, width: int, at: int, size: int, mask: int, days: Ints, seconds: Ints, there: NDArray[np.bool_]
+def _fill_datetimes(
+    rows: Rows, n: int, width: int, at: int, size: int, mask: int, days: Ints, seconds: Ints, valid: NDArray[np.bool_]
 ) -> None:
     for r in range(n):
-        if there[r]:
-            put_cell(rows, r * width + at, mask, size, MOMENT, float(seconds[r]), days[r], rows.scratch, 0, 0)
+        if valid[r]:
+            put_cell(rows, r * width + at, mask, size, DATETIME, float(seconds[r]), days[r], rows.scratch, 0, 0)
         else:
             put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
 
@@ -64,19 +64,19 @@ def _fill_texts(
     mask: int,
     offsets: Ints,
     text: Bytes,
-    there: NDArray[np.bool_],
+    valid: NDArray[np.bool_],
     category: bool,
 ) -> None:
     for r in range(n):
         a, b = offsets[r], offsets[r + 1]
-        kind, value, days = (KIND_CATEGORY, 0.0, 0) if category else classify_text(text, a, b)
-        kind = kind if there[r] else MISSING
+        kind, value, days = (TEXT, 0.0, 0) if category else classify_text(text, a, b)
+        kind = kind if valid[r] else MISSING
         put_cell(rows, r * width + at, mask, size, kind, value, days, text, a, b)
 
 
 @njit
 def close_gaps(rows: Rows, n: int, width: int) -> int:
-    """Compressed rows from slots, in place."""
+    """Compressed sparse rows from the slots, in place; the number of entries."""
     k = 0
     rows.indptr[0] = 0
     for r in range(n):

@@ -1,4 +1,4 @@
-"""Lines of text to pages of rows: the buffer around the compiled parsers, and the words for their faults."""
+"""Text to pages: the buffer around the compiled parsers, new labels, and error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,27 @@ import numpy as np
 
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.faults import (
+from onlineboost.readers.labels import positive_hint, sign_of
+from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
+from onlineboost.readers.roles import named_layout, new_layout
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    EOF,
+    ERROR_AT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LINE,
+    MAX_SPELLINGS,
+    NO_ROOM,
+    ROWS,
+    SPELLING_BYTES,
+    SPELLINGS,
+    Layout,
+    Rows,
+)
+from onlineboost.readers.scan import SLACK, Bytes
+from onlineboost.readers.status import (
     BAD_LABEL,
     EXPECTED,
     FULL,
@@ -21,44 +41,27 @@ from onlineboost.readers.faults import (
     NEW_LABEL,
     NO_LABEL,
 )
-from onlineboost.readers.pages import Orders, Pager, new_rows
-from onlineboost.readers.roles import hint, sign_of, special, table
-from onlineboost.readers.rows import (
-    AT,
-    END,
-    FAULT,
-    LABEL_AT,
-    LABEL_SIZE,
-    LAST,
-    LINE,
-    MOST_SPELLINGS,
-    NO_ROOM,
-    ROWS,
-    SPELLING,
-    SPELLINGS,
-    Rows,
-    Table,
-)
-from onlineboost.readers.words import SLACK, Bytes
 from onlineboost.registry import FORMATS
 
 CHUNK = 1 << 20
-LONGEST_RECORD = 1 << 24
+MAX_RECORD_BYTES = 1 << 24
 _BOM = b"\xef\xbb\xbf"
-_OTHERS = {b"PK\x03\x04": "a zip archive", b"\xff\xfe": "text in UTF-16", b"\xfe\xff": "text in UTF-16"}
+_NO_TEXT = {b"PK\x03\x04": "a zip archive", b"\xff\xfe": "text in UTF-16", b"\xfe\xff": "text in UTF-16"}
 
 
 @dataclass(frozen=True)
 class Syntax:
     """What distinguishes one text format from another."""
 
-    parse: Callable[[Bytes, Rows, Table], int]  # compiled: see rows.py
-    label: Callable[[bytes], Any]  # from a label's spelling to its value: None if it is no label, NaN if it is missing
+    parse: Callable[[Bytes, Rows, Layout], int]  # compiled: see rows.py
+    label: Callable[[bytes], Any]  # value of a label by its spelling; None: not a label; NaN: missing
     word_end: bytes  # pattern of the characters that end a word, for error messages
-    table: Callable[[TextReader, ByteSource], Table]  # the columns, of which the first line may tell
+    layout: Callable[[TextReader, ByteSource], Layout]  # columns of a source; reads its header
 
 
 class ByteSource(Protocol):
+    """What a ``TextReader`` reads: a file, or anything that gives bytes."""
+
     name: str
 
     @property
@@ -68,142 +71,143 @@ class ByteSource(Protocol):
 
 
 class TextReader:
-    """Pages from sources in one of the text formats."""
+    """Reads sources of one text format, one after another."""
 
-    def __init__(self, syntax: Syntax, orders: Orders, chunk: int = CHUNK) -> None:
-        self.syntax, self.orders = syntax, orders
-        self.pager = Pager(orders, chunk)
+    def __init__(self, syntax: Syntax, options: ReadOptions, chunk: int = CHUNK) -> None:
+        self.syntax, self.options = syntax, options
+        self.builder = PageBuilder(options, chunk)
         self.text = np.zeros(chunk + SLACK, np.uint8)
         binary = [(mark, f"a file in {format.title} format") for format in FORMATS for mark in format.magic]
-        self.others = [*_OTHERS.items(), *binary]
+        self.no_text = [*_NO_TEXT.items(), *binary]  # first bytes, and what they stand for
 
     def pages(self, source: ByteSource, before: int = 0) -> Iterator[Page]:
-        """The pages of one source; ``before`` is the size of the sources read earlier."""
-        state = self.pager.rows.state
-        state[[AT, END, LAST, LINE]] = 0, 0, 0, 1
-        self.amid = False  # a line that is being skipped
+        """Pages of one source; ``before`` is the size of the sources read earlier."""
+        state = self.builder.rows.state
+        state[[AT, END, EOF, LINE]] = 0, 0, 0, 1
+        self.skipping = False  # the rest of a bad line
         self.fill(source)
         start = self.text[: min(8, state[END])].tobytes()
-        other = next((what for mark, what in self.others if start.startswith(mark)), None)
+        other = next((what for mark, what in self.no_text if start.startswith(mark)), None)
         if other is not None:
             raise ReadError(f"{source.name}: this is {other}: expected text in UTF-8", path=source.name, line=1)
         if start.startswith(_BOM):
             state[AT] = 3
         try:
-            columns = self.syntax.table(self, source)
+            layout = self.syntax.layout(self, source)
         except ReadError:
             raise
         except DataError as problem:
             raise ReadError(str(problem), path=source.name, line=1) from problem
         while True:
-            if self.amid:
+            if self.skipping:
                 self._skip_line()
-            status = self.syntax.parse(self.text, self.pager.rows, columns)
-            if status == MORE and state[LAST]:
+            status = self.syntax.parse(self.text, self.builder.rows, layout)
+            if status == MORE and state[EOF]:
                 break
             if status == MORE:
                 if state[ROWS]:
-                    yield self.pager.page(before + source.position)
+                    yield self.builder.page(before + source.position)
                 if not self.fill(source):
-                    self._fault(LONG_RECORD, source.name)
+                    self._reject(LONG_RECORD, source.name)
             elif status == FULL:
                 if state[ROWS]:
-                    yield self.pager.page(before + source.position)
+                    yield self.builder.page(before + source.position)
                 else:
-                    self.pager.more_names()
+                    self.builder.more_names()
             elif status == NEW_LABEL:
                 self._new_label(source.name)
             else:
-                self._fault(status, source.name)
-        if state[ROWS] or self.pager.skipped:
-            yield self.pager.page(before + source.position)
+                self._reject(status, source.name)
+        if state[ROWS] or self.builder.skipped:
+            yield self.builder.page(before + source.position)
 
     def fill(self, source: ByteSource) -> bool:
-        """Move what is left to the front and read on; False if a record is too long to be read at all."""
-        state = self.pager.rows.state
+        """Move the rest of the text to the front and read more; False if a record is too long."""
+        state = self.builder.rows.state
         left = int(state[END] - state[AT])
         self.text[:left] = self.text[state[AT] : state[END]]
         state[AT], state[END] = 0, left
         if left == self.text.size - SLACK:
-            if left >= LONGEST_RECORD:
-                state[FAULT] = 0
+            if left >= MAX_RECORD_BYTES:
+                state[ERROR_AT] = 0
                 return False
             self._grow()
         room = self.text.size - SLACK - left
         n = source.readinto(self.text.data[left : left + room])
         state[END] = left + n
-        state[LAST] = n < room
+        state[EOF] = n < room
         self.text[left + n : left + n + SLACK] = 10
         return True
 
     def _grow(self) -> None:
-        """Twice the room for text, and for what can become of it."""
+        """Double the buffer, and the arrays for what is in it."""
         text = self.text
         self.text = np.zeros(2 * (text.size - SLACK) + SLACK, np.uint8)
         self.text[: text.size] = text
-        rows = self.pager.rows
+        rows = self.builder.rows
         larger = new_rows(self.text.size - SLACK, rows.y.size, None)
         room = rows.scratch.size - 2 * text.size + larger.scratch.size
         larger = larger._replace(scratch=np.empty(max(room, larger.scratch.size), np.uint8))
-        self.pager.rows = rows._replace(
+        self.builder.rows = rows._replace(
             indices=larger.indices, values=larger.values, scratch=larger.scratch, cell=larger.cell
         )
 
     # ---- labels
 
     def _new_label(self, path: str) -> None:
-        """A spelling not met before: find its sign once, and tell the parser."""
-        rows, state = self.pager.rows, self.pager.rows.state
+        """Look up the sign of a new spelling, once, and add it to those the parser knows."""
+        rows, state = self.builder.rows, self.builder.rows.state
         spelling = rows.label[: state[LABEL_SIZE]].tobytes()
         known = int(state[SPELLINGS])
-        state[FAULT] = state[LABEL_AT]
-        if self.orders.ignored:
-            return self._learn_spelling(spelling, known % MOST_SPELLINGS, np.nan)
+        state[ERROR_AT] = state[LABEL_AT]
+        if self.options.label_ignored:
+            return self._add_spelling(spelling, known % MAX_SPELLINGS, np.nan)
         label = self.syntax.label(spelling)
         if label is None:
-            return self._fault(BAD_LABEL, path)
+            return self._reject(BAD_LABEL, path)
         if label != label:
-            if self.orders.labelled:
-                return self._fault(NO_LABEL, path)
-            return self._learn_spelling(spelling, known % MOST_SPELLINGS, np.nan)
-        positive = self.orders.schema.positive
+            if self.options.label_required:
+                return self._reject(NO_LABEL, path)
+            return self._add_spelling(spelling, known % MAX_SPELLINGS, np.nan)
+        positive = self.options.schema.positive
         try:
-            if known == MOST_SPELLINGS:
-                raise DataError(f"the label {label!r} is one too many: expected at most {MOST_SPELLINGS} spellings")
-            sign = sign_of(self.pager.labels, label, positive)
+            if known == MAX_SPELLINGS:
+                raise DataError(f"the label {label!r} is one too many: expected at most {MAX_SPELLINGS} spellings")
+            sign = sign_of(self.builder.target, label, positive)
         except DataError as problem:
-            return self._fault(BAD_LABEL, path, f"{problem}{hint(positive)}")
-        return self._learn_spelling(spelling, known, sign)
+            return self._reject(BAD_LABEL, path, f"{problem}{positive_hint(positive)}")
+        return self._add_spelling(spelling, known, sign)
 
-    def _learn_spelling(self, spelling: bytes, number: int, sign: float) -> None:
-        rows, at = self.pager.rows, number * SPELLING
+    def _add_spelling(self, spelling: bytes, number: int, sign: float) -> None:
+        rows, at = self.builder.rows, number * SPELLING_BYTES
         rows.spelling[at : at + len(spelling)] = np.frombuffer(spelling, np.uint8)
         rows.spelling_size[number] = len(spelling)
         rows.spelling_sign[number] = sign
         rows.state[SPELLINGS] = number + 1
 
-    # ---- faults
+    # ---- errors
 
-    def _fault(self, status: int, path: str, message: str | None = None) -> None:
-        """Say what is wrong with the record at hand; if that is allowed, go on with the next line."""
-        state = self.pager.rows.state
-        at, fault, end = (int(state[k]) for k in (AT, FAULT, END))
-        before = self.text[at : max(at, fault)].tobytes()
+    def _reject(self, status: int, path: str, message: str | None = None) -> None:
+        """Reject the record at hand; if that does not raise, go on with the next line."""
+        state = self.builder.rows.state
+        at, error_at, end = (int(state[k]) for k in (AT, ERROR_AT, END))
+        error_at = max(at, error_at)
+        before = self.text[at:error_at].tobytes()
         line = int(state[LINE]) + before.count(b"\n")
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         if message is None:
-            message = EXPECTED[status] + _found(self.text[max(at, fault) : end][:200].tobytes(), self.syntax.word_end)
+            message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
         if status == LARGE_INDEX:
-            bits = self.orders.schema.bits
-            message += f"; with {bits} bits features are numbered up to {(1 << bits) - 1}"
-        self.pager.refuse(f"{path}: line {line}, column {column}: {message}", path, line, column)
+            bits = self.options.schema.bits
+            message += f"; with {bits} bits the largest is {(1 << bits) - 1}"
+        self.builder.reject(f"{path}: line {line}, column {column}: {message}", path, line, column)
         self._skip_line()
         state[LINE] += 1
         state[NO_ROOM] = 0
 
     def _skip_line(self) -> None:
-        """Go on with the next line, which may not have been read yet."""
-        state = self.pager.rows.state
+        """Go to the next line, which may not be in the buffer yet."""
+        state = self.builder.rows.state
         following = 0
         while state[AT] < state[END]:
             part = self.text[state[AT] : min(state[AT] + 1024, state[END])].tobytes()
@@ -211,17 +215,17 @@ class TextReader:
             state[AT] += following or len(part)
             if following:
                 break
-        self.amid = not following
+        self.skipping = not following
 
 
-def no_columns(reader: TextReader, source: ByteSource) -> Table:
-    """``Syntax.table`` of formats without columns."""
-    return table(reader.orders.schema, [], [], reader.orders.labelled)
+def no_columns(reader: TextReader, source: ByteSource) -> Layout:
+    """``Syntax.layout`` of formats without columns."""
+    return new_layout(reader.options.schema, [], [], reader.options.label_required)
 
 
-def named_values(reader: TextReader, source: ByteSource) -> Table:
-    """``Syntax.table`` of formats in which every value comes with its name."""
-    return special(reader.orders.schema, reader.orders.labelled, reader.orders.ignored)
+def named_values(reader: TextReader, source: ByteSource) -> Layout:
+    """``Syntax.layout`` of formats in which each value comes with its name."""
+    return named_layout(reader.options.schema, reader.options.label_required, reader.options.label_ignored)
 
 
 def _found(rest: bytes, word_ends: bytes) -> str:

@@ -1,26 +1,27 @@
-"""Features of Vowpal Wabbit's text, compiled: ``|namespace:scale feature:value feature ... |namespace ...``."""
+"""Features of Vowpal Wabbit text, compiled: ``|namespace:scale feature:value feature ... |namespace ...``."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, u8, u64
-from onlineboost.readers.faults import BAD_NUMBER, LARGE_NUMBER, NO_NAMESPACE, RETURN
 from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.hashing import name_hash, text_hash
-from onlineboost.readers.rows import ENTRIES, FAULT, Rows, Table, finish, good, note, put
-from onlineboost.readers.words import Bytes, byte, digits, name_end
+from onlineboost.readers.rows import ENTRIES, ERROR_AT, Layout, Rows, add_name, finish, in_range, put
+from onlineboost.readers.scan import Bytes, byte, digits, name_end
+from onlineboost.readers.status import BAD_NUMBER, LARGE_NUMBER, NO_NAMESPACE, RETURN
 
 _SPACE, _COLON, _BAR, _RETURN, _TAB = 32, 58, 124, 13, 9
 
 
 @hot
 def put_features(
-    text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups: Bytes, y: float, weight: float
+    text: Bytes, bar: int, end: int, rows: Rows, layout: Layout, groups: Bytes, y: float, weight: float
 ) -> int:
+    """Write the features of a line from its first bar on, and commit the row."""
     state = rows.state
     k = first = state[ENTRIES]
-    named = rows.seen.size > 0
+    named = rows.name_known.size > 0
     i = bar
     n_groups = 0
     mixed = False
@@ -31,7 +32,7 @@ def put_features(
         scale = f32(1)
         group = u8(_SPACE)
         if i < end and byte(text, i) == _COLON:
-            state[FAULT] = i
+            state[ERROR_AT] = i
             return NO_NAMESPACE
         if i < end and not _ends_name(byte(text, i)):
             group = byte(text, i)
@@ -41,10 +42,10 @@ def put_features(
         if i < end and byte(text, i) == _COLON:
             number, after = any_number(text, i + 1, end)
             if after == i + 1 or (after < end and not _separates(byte(text, after))):
-                state[FAULT] = i + 1
+                state[ERROR_AT] = i + 1
                 return BAD_NUMBER
-            if not good(number):
-                state[FAULT] = i + 1
+            if not in_range(number):
+                state[ERROR_AT] = i + 1
                 return LARGE_NUMBER
             scale = f32(number)
             i = after
@@ -54,14 +55,14 @@ def put_features(
             c = byte(text, i)
             if c == _SPACE:
                 i += 1
-                c = byte(text, i)  # at the end of the line this is no part of it, and none of what follows
+                c = byte(text, i)  # past the end of the line this byte has no effect
             if i == end or c == _BAR:
                 break
             if c == _SPACE or c == _TAB:
                 i += 1
                 continue
             if c == _RETURN:
-                state[FAULT] = i
+                state[ERROR_AT] = i
                 return RETURN
             name = i
             number_name, n = u64(0), 8
@@ -84,19 +85,19 @@ def put_features(
                 c = byte(text, after)
                 if after > i:
                     if c != _SPACE and after < end and not _separates(c):
-                        state[FAULT] = i
+                        state[ERROR_AT] = i
                         return BAD_NUMBER
-                    if not good(number):
-                        state[FAULT] = i
+                    if not in_range(number):
+                        state[ERROR_AT] = i
                         return LARGE_NUMBER
                     value = f32(f32(number) * scale)
                     i = after
-                else:  # a string, or nothing
+                else:  # a string value, or none
                     string = i
                     while i < end and not _separates(byte(text, i)) and byte(text, i) != _COLON:
                         i += 1
                     if (i < end and byte(text, i) == _COLON) or _is_special(text, string, i):
-                        state[FAULT] = string
+                        state[ERROR_AT] = string
                         return BAD_NUMBER
                     if i > string:
                         hashed = name_hash(text, string, i, hashed)
@@ -105,13 +106,13 @@ def put_features(
             if name == last:
                 hashed = u64(seed + anonymous)
                 anonymous += u64(1)
-            if not good(value):
-                state[FAULT] = name
+            if not in_range(value):
+                state[ERROR_AT] = name
                 return LARGE_NUMBER
             found |= value != 0
-            index = i64(hashed) & table.mask
-            if named and value != 0 and name < last and not rows.seen[u64(index)]:
-                _note(rows, index, text, space, space_end, name, last)
+            index = i64(hashed) & layout.mask
+            if named and value != 0 and name < last and not rows.name_known[u64(index)]:
+                _add_name(rows, index, text, space, space_end, name, last)
             rows.cell[u64(k)] = group
             k = put(rows, k, index, value)
         known = False
@@ -138,7 +139,7 @@ def _separates(c: int) -> bool:
 
 @lean
 def _is_special(text: Bytes, at: int, end: int) -> bool:
-    """Whether the word is a number that is none, or infinite."""
+    """Whether the word is nan, inf or infinity, with or without a sign."""
     if at < end and (text[at] == 45 or text[at] == 43):
         at += 1
     size = end - at
@@ -161,7 +162,7 @@ def _is_inity(text: Bytes, at: int) -> bool:
 
 
 @lean
-def _note(rows: Rows, index: int, text: Bytes, space: int, space_end: int, name: int, name_end: int) -> None:
+def _add_name(rows: Rows, index: int, text: Bytes, space: int, space_end: int, name: int, name_end: int) -> None:
     """Keep the name "namespace^feature"."""
     size = 0
     if space < space_end:
@@ -171,12 +172,12 @@ def _note(rows: Rows, index: int, text: Bytes, space: int, space_end: int, name:
         rows.scratch[size - 1] = 94
     for i in range(name, name_end):
         rows.scratch[size + i - name] = byte(text, i)
-    note(rows, index, rows.scratch, 0, size + name_end - name)
+    add_name(rows, index, rows.scratch, 0, size + name_end - name)
 
 
 @lean
 def _regroup(rows: Rows, first: int, k: int, groups: Bytes, n_groups: int) -> None:
-    """Bring entries of namespaces with the same first character together; there is room for a copy behind them."""
+    """Group entries of namespaces by their first character, using the free space after them for a copy."""
     for j in range(first, k):
         rows.indices[k + j - first] = rows.indices[j]
         rows.values[k + j - first] = rows.values[j]

@@ -16,7 +16,7 @@ from onlineboost.storage.atomic import replacing
 
 @contextmanager
 def open_writer(target: str, stream_again: Callable[[], Any], rereadable: bool) -> Iterator[Write]:
-    """A function that writes a page. The file takes its place when everything is written.
+    """A function that writes a page. The file appears when everything is written.
 
     Formats with columns need all names first: they read the stream once more, by ``stream_again``.
     """

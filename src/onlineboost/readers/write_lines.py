@@ -9,7 +9,7 @@ import numpy as np
 
 from onlineboost.data.batch import Batch
 from onlineboost.data.page import Page
-from onlineboost.readers.hashing import hash_name
+from onlineboost.readers.hashing import feature_number
 from onlineboost.readers.output import Output, Write
 
 Lines: TypeAlias = Callable[[Batch, Mapping[int, str], int], bytes]  # of a batch, names of features, and bits
@@ -84,7 +84,7 @@ def feature_names(
 def reversible_name(number: int, names: Mapping[int, str], bits: int, allowed: Callable[[str], bool]) -> str:
     """A name that is read back as this feature."""
     name = names.get(number)
-    return name if name is not None and allowed(name) and hash_name(name, bits) == number else str(number)
+    return name if name is not None and allowed(name) and feature_number(name, bits) == number else str(number)
 
 
 def _numbers(values: Any) -> Any:

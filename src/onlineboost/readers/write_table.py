@@ -14,7 +14,7 @@ from onlineboost.readers.files import STDIN
 from onlineboost.readers.output import Output, Write
 from onlineboost.readers.write_lines import reversible_name
 
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 RESERVED = ("label", "weight")  # names of columns that are no features
 
 
@@ -82,8 +82,8 @@ def _columns(output: Output) -> _Columns:
             names.update(page.names)
             met.update(np.unique(page.batch.indices).tolist())
             weighted = weighted or bool((page.batch.weight != 1).any())
-            if len(met) > MOST_COLUMNS:
-                message = f"{output.name}: more than {MOST_COLUMNS:,} features, too many for the columns of a table"
+            if len(met) > MAX_COLUMNS:
+                message = f"{output.name}: more than {MAX_COLUMNS:,} features, too many for the columns of a table"
                 raise DataError(f"{message}: choose another format, such as .jsonl")
     columns = [reversible_name(number, names, bits, _is_column_name) for number in sorted(met)]
     return _Columns({number: k for k, number in enumerate(sorted(met))}, columns, weighted)

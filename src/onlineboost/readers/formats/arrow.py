@@ -37,11 +37,11 @@ def open_table(output: Output, schema: Any) -> Any:
 
 FORMATS.add(
     Format(
-        "arrow",
-        "Arrow",
-        (".arrow", ".feather", ".ipc"),
-        partial(TableReader, open_batches),
-        table_writer(open_table, compressible=False),
+        name="arrow",
+        title="Arrow",
+        suffixes=(".arrow", ".feather", ".ipc"),
+        reader=partial(TableReader, open_batches),
+        writer=table_writer(open_table, compressible=False),
         magic=(_FILE,),
         looks_like=lambda start: start.startswith(_STREAM),
         priority=60,

@@ -1,4 +1,4 @@
-"""CSV and its relatives: cells between separators, in double quotes if they like, one record per line."""
+"""CSV: a record per line, cells between separators, in double quotes or not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,43 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.errors import ParameterError
-from onlineboost.readers.cells import CATEGORY as KIND_CATEGORY
-from onlineboost.readers.cells import TOO_LARGE, classify, put_cell
+from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell
 from onlineboost.readers.csv_cells import find_cell
 from onlineboost.readers.csv_header import read_header
-from onlineboost.readers.faults import (
+from onlineboost.readers.floats import any_number, parse_number
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.labels import plain_label
+from onlineboost.readers.output import Output
+from onlineboost.readers.pages import ReadOptions
+from onlineboost.readers.rows import (
+    AT,
+    CATEGORY,
+    END,
+    ENTRIES,
+    EOF,
+    ERROR_AT,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    LABEL_AT,
+    LABEL_SIZE,
+    LINE,
+    MAX_LABEL_BYTES,
+    NAME_BYTES,
+    NAMES,
+    ROWS,
+    WEIGHT,
+    Layout,
+    Rows,
+    add_name,
+    finish,
+    in_range,
+    known_sign,
+    put,
+    settle,
+)
+from onlineboost.readers.scan import Bytes, byte
+from onlineboost.readers.status import (
     BAD_WEIGHT,
     FEW_CELLS,
     FULL,
@@ -27,40 +59,7 @@ from onlineboost.readers.faults import (
     NO_LABEL,
     OK,
 )
-from onlineboost.readers.floats import any_number, parse_number
-from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.output import Output
-from onlineboost.readers.pages import Orders
-from onlineboost.readers.roles import plain_label
-from onlineboost.readers.rows import (
-    AT,
-    CATEGORY,
-    END,
-    ENTRIES,
-    FAULT,
-    FEATURE,
-    IGNORED,
-    LABEL,
-    LABEL_AT,
-    LABEL_SIZE,
-    LAST,
-    LINE,
-    LONGEST_LABEL,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
-    WEIGHT,
-    Rows,
-    Table,
-    finish,
-    good,
-    note,
-    put,
-    settled,
-    sign_of,
-)
 from onlineboost.readers.text import Syntax, TextReader
-from onlineboost.readers.words import Bytes, byte
 from onlineboost.readers.write_table import table_writer
 from onlineboost.registry import FORMATS, Option
 
@@ -68,9 +67,9 @@ _NEWLINE, _RETURN = 10, 13
 
 
 @njit
-def parse(text: Bytes, rows: Rows, table: Table) -> int:
+def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
     state = rows.state
-    place = np.empty(3, np.int64)  # of a cell: where its text begins and ends, and what comes after it
+    place = np.empty(3, np.int64)  # of a cell: see find_cell
     carry = np.empty(2)  # label and weight of the row
     while state[ROWS] < rows.y.size:
         at, end = state[AT], state[END]
@@ -81,8 +80,8 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
             state[AT] = at + 1 + (byte(text, at) == _RETURN)
             state[LINE] += 1
             continue
-        status = _record(text, at, end, rows, table, place, carry)
-        status = settled(rows, status, names, name_bytes)
+        status = _record(text, at, end, rows, layout, place, carry)
+        status = settle(rows, status, names, name_bytes)
         if status != OK:
             return status
         lines = 0
@@ -94,52 +93,54 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
 
 
 @hot
-def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDArray[Any], carry: NDArray[Any]) -> int:
+def _record(
+    text: Bytes, at: int, end: int, rows: Rows, layout: Layout, place: NDArray[Any], carry: NDArray[Any]
+) -> int:
     state = rows.state
     k = state[ENTRIES]
-    columns = table.role.size
+    columns = layout.role.size
     carry[0], carry[1] = np.nan, 1.0
     i = at
     column = 0
     while True:
-        if column < columns and table.role[column] == FEATURE:  # most cells are plain numbers
+        if column < columns and layout.role[column] == FEATURE:  # most cells are plain numbers
             value, after = parse_number(text, i, end)
-            if i < after < end and good(value):
+            if i < after < end and in_range(value):
                 c = byte(text, after)
-                if c == table.separator or c == _NEWLINE:
-                    feature = table.feature[column]
-                    if rows.seen.size and not rows.seen[feature] and f32(value) != 0:
-                        note(rows, feature, table.name_text, table.name_at[column], table.name_at[column + 1])
+                if c == layout.separator or c == _NEWLINE:
+                    feature = layout.feature[column]
+                    if rows.name_known.size and not rows.name_known[feature] and f32(value) != 0:
+                        add_name(rows, feature, layout.name_text, layout.name_at[column], layout.name_at[column + 1])
                     k = put(rows, k, feature, value)
                     column += 1
                     i = after + 1
                     if c == _NEWLINE:
                         break
                     continue
-        status = find_cell(text, i, end, state[LAST] != 0, table.separator, rows.cell, place)
+        status = find_cell(text, i, end, state[EOF] != 0, layout.separator, rows.cell, place)
         if status != OK:
-            state[FAULT] = i
+            state[ERROR_AT] = i
             return status
         if column == columns:
-            state[FAULT] = i
+            state[ERROR_AT] = i
             return MANY_CELLS
         a, b, after = place[0], place[1], place[2]
-        if table.role[column] == LABEL:
+        if layout.role[column] == LABEL:
             state[LABEL_AT] = i
         if a >= 0:
-            k = _cell(rows, table, k, column, carry, text, a, b)
+            k = _cell(rows, layout, k, column, carry, text, a, b)
         else:
-            k = _cell(rows, table, k, column, carry, rows.cell, 0, b)
+            k = _cell(rows, layout, k, column, carry, rows.cell, 0, b)
         if k < 0:
-            state[FAULT] = i
+            state[ERROR_AT] = i
             return -k
         column += 1
-        ended = after >= end or byte(text, after) != table.separator
+        ended = after >= end or byte(text, after) != layout.separator
         i = after + 1
         if ended:
             break
     if column < columns:
-        state[FAULT] = min(i - 1, end)
+        state[ERROR_AT] = min(i - 1, end)
         return FEW_CELLS
     if after < end and byte(text, after) == _RETURN:
         after += 1
@@ -148,45 +149,45 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
 
 
 @lean
-def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
-    """A cell that is not simply a number. The number of the next entry, or a fault with a minus."""
-    role = table.role[column]
+def _cell(rows: Rows, layout: Layout, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
+    """Write a cell that is not a plain number; the number of the next entry, or minus an error status."""
+    role = layout.role[column]
     if role == IGNORED:
         return k
     if role == LABEL:
         if a == b:
-            return -NO_LABEL if table.labelled else k
-        carry[0] = sign_of(rows, text, a, b)
-        if carry[0] == 0 and rows.state[LABEL_SIZE] > LONGEST_LABEL:
+            return -NO_LABEL if layout.label_required else k
+        carry[0] = known_sign(rows, text, a, b)
+        if carry[0] == 0 and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return -LONG_LABEL
         return k
     if role == WEIGHT:
         value, after = any_number(text, a, b)
-        if after != b or a == b or not good(value) or value < 0:
+        if after != b or a == b or not in_range(value) or value < 0:
             return -BAD_WEIGHT
         carry[1] = value
         return k
-    first = table.name_at[column]
-    size = table.name_at[column + 1] - first
+    first = layout.name_at[column]
+    size = layout.name_at[column + 1] - first
     for i in range(size):
-        rows.scratch[i] = table.name_text[first + i]
-    kind, value, days = (KIND_CATEGORY, 0.0, 0) if role == CATEGORY else classify(text, a, b)
+        rows.scratch[i] = layout.name_text[first + i]
+    kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b)
     if kind == TOO_LARGE:
         return -LARGE_NUMBER
-    return put_cell(rows, k, table.mask, size, kind, value, days, text, a, b)
+    return put_cell(rows, k, layout.mask, size, kind, value, days, text, a, b)
 
 
-def reader(orders: Orders, header: bool | None = None, separator: str | None = None) -> TextReader:
-    """A reader of cells between separators; None: as the first line looks."""
+def reader(options: ReadOptions, header: bool | None = None, separator: str | None = None) -> TextReader:
+    """A reader of CSV. An option that is None is guessed from the first line."""
     good = isinstance(separator, str) and re.fullmatch(r"[^\w\r\n\"'.+-]", separator, re.ASCII)
     if separator is not None and not good:
         raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
     columns = partial(read_header, header=header, separator=separator)
-    return TextReader(Syntax(parse, label_of, rb"[,;\t\r\n]", columns), orders)
+    return TextReader(Syntax(parse, label_of, rb"[,;\t\r\n]", columns), options)
 
 
 def label_of(spelling: bytes) -> Any:
-    """A label's value: a number or a boolean where it can be one, NaN if it is missing."""
+    """The value of a label: a number or a boolean if it looks like one, NaN if it is missing."""
     word = spelling.decode(errors="replace")
     return math.nan if word.lower() == "nan" else plain_label(word)
 
@@ -198,26 +199,23 @@ def open_table(output: Output, schema: Any, separator: str = ",") -> Any:
 
 
 OPTIONS = (
-    Option(
-        "header",
-        "Column names in the first line. (default: yes if the label's name is in it, or no number)",
-        bool,
-    ),
+    Option("header", "Column names in the first line.", bool, default="guessed from the first line"),
     Option(
         "separator",
-        "Character between cells, or tab. (default: the most frequent one in the first line)",
+        "Character between cells, or tab.",
         parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
+        default="guessed from the first line",
     ),
 )
 
 FORMATS.add(
     Format(
-        "csv",
-        "CSV",
-        (".csv",),
-        reader,
-        table_writer(open_table),
-        OPTIONS,
+        name="csv",
+        title="CSV",
+        suffixes=(".csv",),
+        reader=reader,
+        writer=table_writer(open_table),
+        options=OPTIONS,
         looks_like=lambda start: b"," in first_line(start) or b";" in first_line(start),
         priority=10,
     )

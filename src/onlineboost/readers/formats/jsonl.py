@@ -1,7 +1,7 @@
 """JSON lines: one object per line.
 
-Members of objects within are ``outer.inner``; numbers in lists are ``name.0``, ``name.1`` and so on; strings in lists
-are indicators ``name=text``, in any number.
+Members of nested objects are ``outer.inner``; numbers in lists are ``name.0``, ``name.1`` and so on; strings in lists
+are indicators ``name=text``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,31 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch
-from onlineboost.readers.faults import (
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.json_strings import copy_string
+from onlineboost.readers.json_values import number_name, put_value
+from onlineboost.readers.labels import as_number
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    ENTRIES,
+    EOF,
+    ERROR_AT,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    LINE,
+    NAME_BYTES,
+    NAMES,
+    ROWS,
+    WEIGHT,
+    Layout,
+    Rows,
+    finish,
+    settle,
+)
+from onlineboost.readers.scan import Bytes, byte, line_end
+from onlineboost.readers.status import (
     FULL,
     LIST_LABEL,
     MORE,
@@ -29,31 +53,7 @@ from onlineboost.readers.faults import (
     TOO_DEEP,
     TRAILING,
 )
-from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.json_strings import copy_string
-from onlineboost.readers.json_values import number_name, put_value
-from onlineboost.readers.roles import as_number
-from onlineboost.readers.rows import (
-    AT,
-    END,
-    ENTRIES,
-    FAULT,
-    FEATURE,
-    IGNORED,
-    LABEL,
-    LAST,
-    LINE,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
-    WEIGHT,
-    Rows,
-    Table,
-    finish,
-    settled,
-)
 from onlineboost.readers.text import Syntax, TextReader, named_values
-from onlineboost.readers.words import Bytes, byte, line_end
 from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
 from onlineboost.readers.write_table import RESERVED
 from onlineboost.registry import FORMATS
@@ -61,23 +61,23 @@ from onlineboost.registry import FORMATS
 _QUOTE, _COMMA, _COLON, _ESCAPE, _MINUS = 34, 44, 58, 92, 45
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _DEPTH = 32
-_BEGUN, _AFTER, _NEXT = 0, 1, 2  # of a bracket: just opened, after a member, after a comma
+_OPENED, _AFTER_VALUE, _AFTER_COMMA = 0, 1, 2  # phases within a bracket
 
 
 @njit
-def parse(text: Bytes, rows: Rows, table: Table) -> int:
+def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
     state = rows.state
-    stack = np.empty((_DEPTH, 2), np.int64)  # of each open bracket: length of the name before it; -1 or list position
+    stack = np.empty((_DEPTH, 2), np.int64)  # for each open bracket: size of the name; position in a list, or -1
     carry = np.empty(2)  # label and weight
     while state[ROWS] < rows.y.size:
         at = state[AT]
         stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[LAST]):
+        if at == state[END] or (stop == state[END] and not state[EOF]):
             return MORE
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         first = _skip(text, at, stop)
-        status = OK if first == stop else _line(text, first, stop, rows, table, stack, carry)
-        status = settled(rows, status, names, name_bytes)
+        status = OK if first == stop else _line(text, first, stop, rows, layout, stack, carry)
+        status = settle(rows, status, names, name_bytes)
         if status != OK:
             return status
         state[AT] = min(stop + 1, state[END])
@@ -93,34 +93,34 @@ def _skip(text: Bytes, at: int, end: int) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArray[Any], carry: NDArray[Any]) -> int:
-    """The name of the member at hand grows and shrinks at the beginning of the scratch memory."""
+def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, stack: NDArray[Any], carry: NDArray[Any]) -> int:
+    """Read one object. The scratch memory begins with the name of the member at hand, such as ``outer.inner``."""
     state = rows.state
-    state[FAULT] = at
+    state[ERROR_AT] = at
     if byte(text, at) != _OPEN:
         return NO_OBJECT
     carry[0], carry[1] = np.nan, 1.0
     k = state[ENTRIES]
-    depth, phase, size = 0, _BEGUN, 0
+    depth, phase, size = 0, _OPENED, 0
     stack[0, 0], stack[0, 1] = 0, -1
     i = at + 1
     while depth >= 0:
         i = _skip(text, i, end)
-        state[FAULT] = i
+        state[ERROR_AT] = i
         if i == end:
-            return NO_COMMA if phase == _AFTER else NO_VALUE
+            return NO_COMMA if phase == _AFTER_VALUE else NO_VALUE
         c = byte(text, i)
         listed = stack[depth, 1] >= 0
-        if phase != _NEXT and c == (_CLOSE_LIST if listed else _CLOSE):
+        if phase != _AFTER_COMMA and c == (_CLOSE_LIST if listed else _CLOSE):
             i += 1
             depth -= 1
-            phase = _AFTER
+            phase = _AFTER_VALUE
             continue
-        if phase == _AFTER:
+        if phase == _AFTER_VALUE:
             if c != _COMMA:
                 return NO_COMMA
             i += 1
-            phase = _NEXT
+            phase = _AFTER_COMMA
             if listed:
                 stack[depth, 1] += 1
             continue
@@ -133,19 +133,19 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
                 size += 1
             size, i = copy_string(text, i + 1, end, rows.scratch, size)
             if size < 0:
-                state[FAULT] = i
+                state[ERROR_AT] = i
                 return -size
             i = _skip(text, i, end)
             if i == end or byte(text, i) != _COLON:
-                state[FAULT] = i
+                state[ERROR_AT] = i
                 return NO_VALUE
             i = _skip(text, i + 1, end)
-            state[FAULT] = i
+            state[ERROR_AT] = i
             if i == end:
                 return NO_VALUE
             c = byte(text, i)
-        phase = _AFTER
-        role = _role(rows.scratch, size, table)
+        phase = _AFTER_VALUE
+        role = _role(rows.scratch, size, layout)
         if c == _OPEN or c == _OPEN_LIST:
             if role == LABEL or role == WEIGHT:
                 return LIST_LABEL
@@ -155,42 +155,42 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
             if depth == _DEPTH:
                 return TOO_DEEP
             stack[depth, 0], stack[depth, 1] = size, (0 if c == _OPEN_LIST else -1)
-            phase = _BEGUN
+            phase = _OPENED
             i += 1
             continue
         if listed and (role == LABEL or role == WEIGHT):
             return LIST_LABEL
         position = stack[depth, 1]
-        k, i = put_value(text, i, end, rows, table, k, size, position, role, carry)
+        k, i = put_value(text, i, end, rows, layout, k, size, position, role, carry)
         if k < 0:
             return -k
     i = _skip(text, i, end)
-    state[FAULT] = i
+    state[ERROR_AT] = i
     if i < end:
         return TRAILING
-    state[FAULT] = at
-    if table.labelled and np.isnan(carry[0]):
+    state[ERROR_AT] = at
+    if layout.label_required and np.isnan(carry[0]):
         return NO_LABEL
     return finish(rows, k, carry[0], carry[1])
 
 
 @lean
-def _role(name: Bytes, size: int, table: Table) -> int:
-    for c in range(table.role.size):
-        first = table.name_at[c]
-        length = table.name_at[c + 1] - first
-        within = table.role[c] == IGNORED and length < size and name[length] == 46  # the object is ignored
+def _role(name: Bytes, size: int, layout: Layout) -> int:
+    for c in range(layout.role.size):
+        first = layout.name_at[c]
+        length = layout.name_at[c + 1] - first
+        within = layout.role[c] == IGNORED and length < size and name[length] == 46  # part of an ignored object
         if length == size or within:
             same = 0
-            while same < length and table.name_text[first + same] == name[same]:
+            while same < length and layout.name_text[first + same] == name[same]:
                 same += 1
             if same == length:
-                return table.role[c]
+                return layout.role[c]
     return FEATURE
 
 
 def label_of(spelling: bytes) -> Any:
-    """A label's value; a string comes with its opening quote."""
+    """The value of a label; the spelling of a string has its opening quote."""
     if spelling[:1] == b'"':
         return spelling[1:].decode(errors="replace")
     word = spelling.decode(errors="replace")
@@ -214,11 +214,11 @@ SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values)
 
 FORMATS.add(
     Format(
-        "jsonl",
-        "JSON lines",
-        (".jsonl", ".ndjson", ".json"),
-        partial(TextReader, SYNTAX),
-        line_writer(lines),
+        name="jsonl",
+        title="JSON lines",
+        suffixes=(".jsonl", ".ndjson", ".json"),
+        reader=partial(TextReader, SYNTAX),
+        writer=line_writer(lines),
         looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
         priority=50,
     )

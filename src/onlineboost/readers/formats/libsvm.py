@@ -1,4 +1,4 @@
-"""LIBSVM's and SVMlight's text: ``label number:value number:value ... # comment``."""
+"""LIBSVM and SVMlight text: ``label number:value number:value ... # comment``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,29 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError
-from onlineboost.readers.faults import (
+from onlineboost.readers.floats import parse_number
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.labels import number_label
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    ENTRIES,
+    EOF,
+    ERROR_AT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LINE,
+    MAX_LABEL_BYTES,
+    ROWS,
+    Layout,
+    Rows,
+    finish,
+    in_range,
+    known_sign,
+    put,
+)
+from onlineboost.readers.scan import Bytes, byte, digits, line_end
+from onlineboost.readers.status import (
     BAD_NUMBER,
     FULL,
     LARGE_INDEX,
@@ -24,29 +46,7 @@ from onlineboost.readers.faults import (
     OK,
     QID,
 )
-from onlineboost.readers.floats import parse_number
-from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.roles import number_label
-from onlineboost.readers.rows import (
-    AT,
-    END,
-    ENTRIES,
-    FAULT,
-    LABEL_AT,
-    LABEL_SIZE,
-    LAST,
-    LINE,
-    LONGEST_LABEL,
-    ROWS,
-    Rows,
-    Table,
-    finish,
-    good,
-    put,
-    sign_of,
-)
 from onlineboost.readers.text import Syntax, TextReader, no_columns
-from onlineboost.readers.words import Bytes, byte, digits, line_end
 from onlineboost.readers.write_lines import features, join_columns, line_writer, signs
 from onlineboost.registry import FORMATS
 
@@ -54,14 +54,14 @@ _COLON, _HASH, _RETURN = 58, 35, 13
 
 
 @njit
-def parse(text: Bytes, rows: Rows, table: Table) -> int:
+def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
     state = rows.state
     while state[ROWS] < rows.y.size:
         at = state[AT]
         stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[LAST]):
+        if at == state[END] or (stop == state[END] and not state[EOF]):
             return MORE
-        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, table)
+        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, layout)
         if status != OK:
             return status
         state[AT] = min(stop + 1, state[END])
@@ -70,7 +70,7 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout) -> int:
     state = rows.state
     while at < end and _is_blank(text[at]):
         at += 1
@@ -79,16 +79,16 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
     i = at
     while i < end and not _is_blank(byte(text, i)) and byte(text, i) != _HASH and byte(text, i) != _COLON:
         i += 1
-    state[FAULT] = at
+    state[ERROR_AT] = at
     y = np.nan
     if i < end and byte(text, i) == _COLON:  # the line begins with a feature
-        if table.labelled:
+        if layout.label_required:
             return NO_LABEL
         i = at
     else:
-        y = sign_of(rows, text, at, i)
+        y = known_sign(rows, text, at, i)
         state[LABEL_AT] = at
-        if y == 0 and state[LABEL_SIZE] > LONGEST_LABEL:
+        if y == 0 and state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return LONG_LABEL
     k = state[ENTRIES]
     while i < end:
@@ -97,7 +97,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
             continue
         if byte(text, i) == _HASH:
             break
-        state[FAULT] = i
+        state[ERROR_AT] = i
         number, n = digits(text, i)
         index = i64(number)
         if n == 8:  # or more
@@ -106,18 +106,18 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
                 n += 1
         if n == 0:
             return QID if i + 3 < end and _is_qid(text, i) else NO_INDEX
-        if index > table.mask:
+        if index > layout.mask:
             return LARGE_INDEX
         i += n
-        state[FAULT] = i
+        state[ERROR_AT] = i
         if i == end or byte(text, i) != _COLON:
             return NO_COLON
         i += 1
-        state[FAULT] = i
+        state[ERROR_AT] = i
         value, after = parse_number(text, i, end)
         if after == i or (after < end and not _is_blank(byte(text, after)) and byte(text, after) != _HASH):
             return BAD_NUMBER
-        if not good(value):
+        if not in_range(value):
             return LARGE_NUMBER
         i = after
         k = put(rows, k, index, f32(value))
@@ -149,11 +149,11 @@ SYNTAX = Syntax(parse, number_label, rb"[ \t\r\n]", no_columns)
 
 FORMATS.add(
     Format(
-        "libsvm",
-        "LIBSVM text",
-        (".libsvm", ".svm", ".svmlight"),
-        partial(TextReader, SYNTAX),
-        line_writer(lines),
+        name="libsvm",
+        title="LIBSVM text",
+        suffixes=(".libsvm", ".svm", ".svmlight"),
+        reader=partial(TextReader, SYNTAX),
+        writer=line_writer(lines),
         has_columns=False,
         looks_like=lambda start: _LINE.match(first_line(start)) is not None,
         priority=40,

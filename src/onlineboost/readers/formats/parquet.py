@@ -18,8 +18,10 @@ from onlineboost.registry import FORMATS
 def open_batches(source: Source, batch_size: int) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    if source.kind is not None:
-        raise ReadError(f"{source.name}: Parquet within {source.kind}: decompress it first", path=source.name)
+    if source.compression is not None:
+        raise ReadError(
+            f"{source.name}: Parquet within {source.compression} cannot be read: decompress it first", path=source.name
+        )
     with arrow_errors(source, "Parquet"):
         file = pq.ParquetFile(source.raw, pre_buffer=False, page_checksum_verification=True)
         yield from file.iter_batches(batch_size, use_threads=False)
@@ -33,11 +35,11 @@ def open_table(output: Output, schema: Any) -> Any:
 
 FORMATS.add(
     Format(
-        "parquet",
-        "Parquet",
-        (".parquet", ".pq"),
-        partial(TableReader, open_batches),
-        table_writer(open_table, compressible=False),
+        name="parquet",
+        title="Parquet",
+        suffixes=(".parquet", ".pq"),
+        reader=partial(TableReader, open_batches),
+        writer=table_writer(open_table, compressible=False),
         magic=(b"PAR1",),
     )
 )

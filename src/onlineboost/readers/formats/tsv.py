@@ -11,12 +11,12 @@ from onlineboost.registry import FORMATS
 
 FORMATS.add(
     Format(
-        "tsv",
-        "TSV",
-        (".tsv", ".tab"),
-        partial(csv.reader, separator="\t"),
-        table_writer(partial(csv.open_table, separator="\t")),
-        csv.OPTIONS,
+        name="tsv",
+        title="TSV",
+        suffixes=(".tsv", ".tab"),
+        reader=partial(csv.reader, separator="\t"),
+        writer=table_writer(partial(csv.open_table, separator="\t")),
+        options=csv.OPTIONS,
         looks_like=lambda start: b"\t" in first_line(start),
         priority=20,
     )

@@ -1,7 +1,7 @@
-"""Vowpal Wabbit's text: ``label importance 'tag |namespace:scale feature:value feature ... |namespace ...``.
+"""Vowpal Wabbit text: ``label importance 'tag |namespace:scale feature:value feature ... |namespace ...``.
 
-Features have the numbers that ``vw`` gives them, in its order: namespaces that begin with the same character belong
-together. Where ``vw`` warns and guesses, this parser refuses; otherwise it reads the same.
+Features have the numbers and the order that ``vw`` gives them: namespaces with the same first character are grouped.
+Where ``vw`` warns and guesses, this parser rejects the line; otherwise it reads the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,29 @@ import numpy as np
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError
-from onlineboost.readers.faults import (
+from onlineboost.readers.floats import any_number
+from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.labels import number_label
+from onlineboost.readers.rows import (
+    AT,
+    END,
+    EOF,
+    ERROR_AT,
+    LABEL_AT,
+    LABEL_SIZE,
+    LINE,
+    MAX_LABEL_BYTES,
+    NAME_BYTES,
+    NAMES,
+    ROWS,
+    Layout,
+    Rows,
+    in_range,
+    known_sign,
+    settle,
+)
+from onlineboost.readers.scan import Bytes, byte, line_end
+from onlineboost.readers.status import (
     BAD_WEIGHT,
     FULL,
     INITIAL,
@@ -28,30 +50,8 @@ from onlineboost.readers.faults import (
     TOO_MANY_WORDS,
     TOUCHING,
 )
-from onlineboost.readers.floats import any_number
-from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.roles import number_label
-from onlineboost.readers.rows import (
-    AT,
-    END,
-    FAULT,
-    LABEL_AT,
-    LABEL_SIZE,
-    LAST,
-    LINE,
-    LONGEST_LABEL,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
-    Rows,
-    Table,
-    good,
-    settled,
-    sign_of,
-)
 from onlineboost.readers.text import Syntax, TextReader, no_columns
 from onlineboost.readers.vw_features import put_features
-from onlineboost.readers.words import Bytes, byte, line_end
 from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
 from onlineboost.registry import FORMATS
 
@@ -59,18 +59,18 @@ _SPACE, _QUOTE, _COLON, _BAR, _RETURN, _TAB = 32, 39, 58, 124, 13, 9
 
 
 @njit
-def parse(text: Bytes, rows: Rows, table: Table) -> int:
+def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
     state = rows.state
     groups = np.empty(256, np.uint8)  # first characters of the namespaces of a line
     while state[ROWS] < rows.y.size:
         at = state[AT]
         stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[LAST]):
+        if at == state[END] or (stop == state[END] and not state[EOF]):
             return MORE
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         end = stop - (stop > at and text[stop - 1] == _RETURN)
-        status = OK if at == end else _line(text, at, end, rows, table, groups)
-        status = settled(rows, status, names, name_bytes)
+        status = OK if at == end else _line(text, at, end, rows, layout, groups)
+        status = settle(rows, status, names, name_bytes)
         if status != OK:
             return status
         state[AT] = min(stop + 1, state[END])
@@ -79,16 +79,16 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Bytes) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, groups: Bytes) -> int:
     state = rows.state
     bar = at
     while bar < end and byte(text, bar) != _BAR:
         if byte(text, bar) == _TAB:
-            state[FAULT] = bar
+            state[ERROR_AT] = bar
             return TAB
         bar += 1
     if bar == end:
-        state[FAULT] = end
+        state[ERROR_AT] = end
         return NO_BAR
     y, weight = np.nan, 1.0
     words = 0
@@ -107,28 +107,28 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
             while i < bar and byte(text, i) == _SPACE:
                 i += 1
             if i < bar:
-                state[FAULT] = i
+                state[ERROR_AT] = i
                 return TOO_MANY_WORDS
             break
         words += 1
         if words == 1:
-            y = sign_of(rows, text, word, i)
+            y = known_sign(rows, text, word, i)
             state[LABEL_AT] = word
-            if y == 0 and state[LABEL_SIZE] > LONGEST_LABEL:
-                state[FAULT] = word
+            if y == 0 and state[LABEL_SIZE] > MAX_LABEL_BYTES:
+                state[ERROR_AT] = word
                 return LONG_LABEL
         elif words == 2:
             weight, after = any_number(text, word, i)
-            if after != i or not good(weight) or weight < 0:
-                state[FAULT] = word
+            if after != i or not in_range(weight) or weight < 0:
+                state[ERROR_AT] = word
                 return BAD_WEIGHT
         else:
-            state[FAULT] = word
+            state[ERROR_AT] = word
             return INITIAL if words == 3 else TOO_MANY_WORDS
-    if words == 0 and table.labelled:
-        state[FAULT] = at
+    if words == 0 and layout.label_required:
+        state[ERROR_AT] = at
         return TOUCHING if touching else NO_LABEL
-    return put_features(text, bar, end, rows, table, groups, y, weight)
+    return put_features(text, bar, end, rows, layout, groups, y, weight)
 
 
 def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
@@ -156,11 +156,11 @@ SYNTAX = Syntax(parse, number_label, rb"[ \t\r\n|]", no_columns)
 
 FORMATS.add(
     Format(
-        "vw",
-        "VW text",
-        (".vw",),
-        partial(TextReader, SYNTAX),
-        line_writer(lines),
+        name="vw",
+        title="VW text",
+        suffixes=(".vw",),
+        reader=partial(TextReader, SYNTAX),
+        writer=line_writer(lines),
         has_columns=False,
         looks_like=looks_like,
         priority=30,

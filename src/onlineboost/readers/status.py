@@ -1,8 +1,9 @@
-"""What a parser says of a record: that it is good, that it needs help, or what it expected instead."""
+"""Status codes of the parsers, and the error message of each."""
 
 from __future__ import annotations
 
-OK, MORE, FULL, NEW_LABEL = 0, 1, 2, 3
+OK = 0
+MORE, FULL, NEW_LABEL = 1, 2, 3  # more text is needed; the page is full; a label has to be looked up
 
 (
     NO_LABEL,

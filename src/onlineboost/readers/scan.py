@@ -1,6 +1,6 @@
-"""Text eight bytes at a time: what would be a loop with a badly predicted end becomes a few instructions.
+"""Fast scans over text: digits eight bytes at a time, line and name ends sixteen at a time, without branches.
 
-Every function may read up to fifteen bytes beyond ``end``: buffers of text have ``SLACK`` spare bytes.
+Every function may read up to fifteen bytes beyond ``end``: text buffers have ``SLACK`` spare bytes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Bytes: TypeAlias = NDArray[np.uint8]
 
 SLACK = 16
 
-_TOPS = u64(0x8080808080808080)
-_ZEROS = u64(0x3030303030303030)  # eight times the digit 0
+_TOPS = u64(0x8080808080808080)  # the top bit of each byte
+_ZEROS = u64(0x3030303030303030)  # the digit 0 in each byte
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -33,13 +33,13 @@ def trailing_zeros(typing: Any, a: Any) -> Any:
 
 @hot
 def byte(text: Bytes, at: int) -> int:
-    """One byte. An unsigned index is not taken modulo the size."""
+    """One byte. An unsigned index saves the test for a negative one."""
     return text[u64(at)]
 
 
 @hot
 def word(text: Bytes, at: int) -> int:
-    """Eight bytes as one number, the first lowest; the compiler makes it one load."""
+    """Eight bytes as one little-endian number; the compiler makes it one load."""
     i = u64(at)
     low = u64(text[i]) | u64(text[i + u64(1)]) << u64(8) | u64(text[i + u64(2)]) << u64(16)
     low |= u64(text[i + u64(3)]) << u64(24) | u64(text[i + u64(4)]) << u64(32) | u64(text[i + u64(5)]) << u64(40)
@@ -48,10 +48,10 @@ def word(text: Bytes, at: int) -> int:
 
 @hot
 def digits(text: Bytes, at: int) -> tuple[int, int]:
-    """The number made of the digits at this place, and how many they are: at most eight are read."""
+    """The number that the digits here make, and how many digits there are; at most eight are read."""
     w = u64(word(text, at) ^ _ZEROS)
     other = u64(u64(u64(w + u64(0x7676767676767676)) | w) & _TOPS)
-    n = trailing_zeros(other) >> 3  # 8 if there is none
+    n = trailing_zeros(other) >> 3  # 8 if all are digits
     w = u64(w << u64(64 - 8 * n)) if n else u64(0)
     w = u64(u64(w * u64(10)) + u64(w >> u64(8)))
     high = u64(u64(w & u64(0x000000FF000000FF)) * u64(0x000F424000000064))
@@ -60,7 +60,7 @@ def digits(text: Bytes, at: int) -> tuple[int, int]:
 
 
 def _finder(*characters: int) -> Any:
-    """A function that gives a bit for each of sixteen bytes that is one of the characters."""
+    """A function that sets a bit for each of sixteen bytes that is one of the characters."""
 
     @intrinsic  # type: ignore[untyped-decorator]
     def find(typing: Any, text: Any, at: Any) -> Any:
@@ -85,9 +85,9 @@ _name_ends = _finder(32, 58, 124, 9, 13)  # space, colon, bar, tab, carriage ret
 
 @hot
 def line_end(text: Bytes, at: int, end: int) -> int:
-    """Where the line that begins at ``at`` ends: at a newline, or at the end of the text."""
+    """The end of the line: the next newline, or the end of the text."""
     while at < end:
-        text[u64(at + 15)]  # nothing, unless bounds are checked, as they are under the fuzzer
+        text[u64(at + 15)]  # for the fuzzer, which checks bounds: the vector load below is not checked
         found = _newlines(text, u64(at))
         if found:
             return min(at + trailing_zeros(found), end)
@@ -97,7 +97,7 @@ def line_end(text: Bytes, at: int, end: int) -> int:
 
 @hot
 def name_end(text: Bytes, at: int, end: int) -> int:
-    """Where a name of Vowpal Wabbit's ends, at the latest at the end of the text."""
+    """The end of a name in VW text, or the end of the text."""
     while at < end:
         text[u64(at + 15)]
         found = _name_ends(text, u64(at))

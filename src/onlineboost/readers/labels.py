@@ -1,0 +1,66 @@
+"""Labels: from what is written in a file to -1 and +1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onlineboost.data.target import Binary
+from onlineboost.errors import DataError
+from onlineboost.readers.floats import any_number
+from onlineboost.readers.scan import SLACK
+
+
+def sign_of(target: Binary, label: Any, positive: Any) -> float:
+    """-1 or +1. If a positive label is named, all others are negative; else there may be two."""
+    if positive is None:
+        return target.encode_one(label)
+    if label is None or label != label:
+        raise DataError("the label is missing")
+    if plain_label(label) == plain_label(positive):
+        target.positive = str(positive)
+        return 1.0
+    if not target.has_negative:
+        target.negative = str(label)
+    elif target.negative != str(label):
+        target.negative = f"not {positive}"
+    return -1.0
+
+
+def positive_hint(positive: Any) -> str:
+    """What to do about a third label, for the end of an error message."""
+    return "" if positive is not None else "; or name the positive label in training (positive=...)"
+
+
+def plain_label(label: Any) -> Any:
+    """A label as it is compared: a word that looks like a number or a boolean is one.
+
+    >>> plain_label("+1.0"), plain_label("True"), plain_label("yes")
+    (1, True, 'yes')
+    """
+    if not isinstance(label, str):
+        return label
+    if label.lower() in ("true", "false"):
+        return label.lower() == "true"
+    number = as_number(label)
+    return label if number is None else number
+
+
+def number_label(spelling: bytes) -> int | float | None:
+    """The value of a label in formats whose labels are numbers; None if it is no number."""
+    return as_number(spelling.decode(errors="replace"))
+
+
+def as_number(word: str) -> int | float | None:
+    """The number that the whole word is, whole numbers as int; None if it is no number.
+
+    >>> as_number("+1.0"), as_number("2.5"), as_number("one")
+    (1, 2.5, None)
+    """
+    text = np.frombuffer(word.strip().encode() + b"\n" * SLACK, np.uint8).copy()
+    size = text.size - SLACK
+    value, after = any_number(text, 0, size)
+    if size == 0 or after != size or not abs(value) <= 1e300:
+        return None
+    return int(value) if value == int(value) else float(value)
