@@ -52,7 +52,9 @@ def test_the_figures_of_the_theory_come_from_its_numbers(monkeypatch):
 
 
 def test_the_tests_that_the_documents_name_exist():
-    written = set(re.findall(r"^def (test_\w+)", "".join(path.read_text() for path in ROOT.glob("tests/**/*.py")), re.M))
+    written = set(
+        re.findall(r"^def (test_\w+)", "".join(path.read_text() for path in ROOT.glob("tests/**/*.py")), re.M)
+    )
     for page in ROOT.glob("docs/*.md"):
         assert set(re.findall(r"`(test_\w+)`", page.read_text())) <= written, page.name
 

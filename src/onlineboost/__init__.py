@@ -19,7 +19,14 @@ from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
 from onlineboost.boosters.safe import SafeBoost
-from onlineboost.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from onlineboost.errors import (
+    ConflictError,
+    DataError,
+    MissingPackageError,
+    ModelFileError,
+    NotFittedError,
+    ParameterError,
+)
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
@@ -40,11 +47,13 @@ __all__ = [
     "Alarm",
     "Binner",
     "Booster",
+    "ConflictError",
     "Copies",
     "DataError",
     "DefensiveBoost",
     "Learner",
     "Linear",
+    "MissingPackageError",
     "ModelFileError",
     "NaiveBayes",
     "NotFittedError",

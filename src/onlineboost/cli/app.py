@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -77,6 +78,7 @@ def build(arguments: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(about)
+    read_files: tuple[Callable[..., None], ...]
     read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate, convert
     for command in (*map(with_formats, read_files), inspect):
         app.command(no_args_is_help=True)(command)
@@ -126,13 +128,12 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-_KEYWORDS = re.compile(
-    r"(?<![-\w])(label|weight|drop|categorical|positive|bits|format|header|separator|on_error)=(?:\.\.\.)?"
-)
+_READING = "label|weight|drop|categorical|positive|bits|format|header|separator|on_error"
+_KEYWORD = re.compile(rf"(?<![-\w])({_READING})=(?:\.\.\.)?")  # of open_stream: an option here
 
 
 def _complain(problem: object, arguments: list[str], code: int) -> int:
-    message = _KEYWORDS.sub(lambda found: f"--{found[1].replace('_', '-')}", str(problem))
+    message = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')}", str(problem))
     if isinstance(problem, OSError) and problem.strerror and problem.filename is not None:
         message = f"{problem.filename}: {problem.strerror}"
     if isinstance(problem, OSError) and not message:

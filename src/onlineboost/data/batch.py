@@ -65,10 +65,19 @@ def joined(batches: list[Batch]) -> Batch:
     """The rows of all, one after the other."""
     if not batches:
         return Batch(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), np.empty(0))
-    starts = np.cumsum([0, *(batch.indices.size for batch in batches)])
-    ends = [batch.indptr[1:] + start for batch, start in zip(batches, starts[:-1], strict=True)]
-    parts = zip(*(batch[1:] for batch in batches), strict=True)
+    alone = [without_rest(batch) for batch in batches]
+    starts = np.cumsum([0, *(batch.indices.size for batch in alone)])
+    ends = [batch.indptr[1:] + start for batch, start in zip(alone, starts[:-1], strict=True)]
+    parts = zip(*(batch[1:] for batch in alone), strict=True)
     return Batch(np.concatenate([[0], *ends]).astype(np.int64), *(np.concatenate(part) for part in parts))
+
+
+def without_rest(batch: Batch) -> Batch:
+    """The rows without what lies before and behind them in their arrays."""
+    first, last = batch.indptr[0], batch.indptr[-1]
+    return batch._replace(
+        indptr=batch.indptr - first, indices=batch.indices[first:last], values=batch.values[first:last]
+    )
 
 
 def cut(batch: Batch, start: int, stop: int) -> Batch:

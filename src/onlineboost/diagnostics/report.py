@@ -9,7 +9,7 @@ from typing import Any
 
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.diagnostics.certificate import Certificate
-from onlineboost.errors import ParameterError
+from onlineboost.errors import MissingPackageError, ParameterError
 
 _BLUE, _RED = "#2166ac", "#b2182b"
 
@@ -63,7 +63,7 @@ class Report:
         try:
             from matplotlib.figure import Figure
         except ImportError:
-            raise ParameterError("path", path, "matplotlib: pip install matplotlib") from None
+            raise MissingPackageError("a plot", "Matplotlib", "matplotlib") from None
         columns = self.columns()
         figure: Any = Figure(figsize=(4.5 * len(columns), 3.5), layout="constrained")
         axes = figure.subplots(1, len(columns))

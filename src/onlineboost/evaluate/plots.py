@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onlineboost.data.batch import Floats
-from onlineboost.errors import ParameterError
+from onlineboost.errors import MissingPackageError, ParameterError
 
 KINDS = (".png", ".svg", ".html")
 _BLUE, _GREY = "#2166ac", "#888888"
@@ -33,7 +33,7 @@ def check_plot(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ParameterError("--plot", str(path), "matplotlib: pip install matplotlib") from None
+        raise MissingPackageError("a plot", "Matplotlib", "matplotlib") from None
 
 
 def draw(picture: Picture, path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.data.arrays import Dense, Sparse, check_features
-from onlineboost.data.batch import Batch, check_batch, cut, joined
+from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
@@ -90,7 +90,9 @@ def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
 
 def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Batch], None] | None = None) -> Data:
     """Read a stream, batches, or arrays with labels; ``notice`` is called with each batch."""
-    if isinstance(X, Stream) or (isinstance(X, list | tuple) and X and all(isinstance(part, Batch) for part in X)):
+    if isinstance(X, Stream) or (
+        isinstance(X, list | tuple) and X and all(isinstance(part, Batch | Page) for part in X)
+    ):
         if y is not None or sample_weight is not None:
             raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
         return _of_pages(X, notice)
@@ -111,7 +113,7 @@ def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
     for page in X:
         page = page if isinstance(page, Page) else Page(page, [], Binary(-1, 1), Schema())
         names += page.names
-        batches.append(_alone(page.batch))
+        batches.append(without_rest(page.batch))
         if notice is not None:
             notice(page.batch)
     if page is None:
@@ -119,14 +121,6 @@ def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
     batch, n_features = joined(batches), page.schema.mask + 1
     check_batch(batch, n_features, learning=True)
     return Data(batch, n_features, page._replace(batch=batch, names=names))
-
-
-def _alone(batch: Batch) -> Batch:
-    """The batch with arrays cut to its own rows."""
-    first, last = batch.indptr[0], batch.indptr[-1]
-    return batch._replace(
-        indptr=batch.indptr - first, indices=batch.indices[first:last], values=batch.values[first:last]
-    )
 
 
 def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
-from onlineboost.errors import ParameterError
+from onlineboost.errors import ConflictError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.tuning.data import Data
 from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
@@ -40,7 +40,7 @@ def open_engine(name: str, data: Data, workers: int | None, address: str | None)
 
         return Ray(data, workers, address)
     if address is not None:
-        raise ParameterError("address", address, "None, or engine='ray': threads run in this process")
+        raise ConflictError("address=... has no effect with engine='threads', which run in this process: engine='ray'")
     return Threads(data, workers)
 
 

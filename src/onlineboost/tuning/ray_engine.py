@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import Batch
-from onlineboost.errors import ParameterError
+from onlineboost.errors import MissingPackageError
 from onlineboost.tuning.data import Data
 from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
 
@@ -26,7 +26,7 @@ def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
     try:
         import ray
     except ImportError:
-        raise ParameterError("engine", "ray", "Ray, which is not installed: pip install 'onlineboost[ray]'") from None
+        raise MissingPackageError("engine='ray'", "Ray", "'onlineboost[ray]'") from None
     started = not ray.is_initialized()
     if started:
         local = {"num_cpus": workers} if workers and address is None else {}
