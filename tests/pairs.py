@@ -5,6 +5,8 @@ Every booster meets two learners and every learner two boosters; a few pairs mor
 
 from __future__ import annotations
 
+import pickle
+
 from river.naive_bayes import GaussianNB
 from sklearn.linear_model import SGDClassifier
 
@@ -25,6 +27,7 @@ from onlineboost import (
     Stump,
     Tree,
 )
+from onlineboost.engine.machine import CompiledMachine
 
 BOOSTERS = {
     "bbm": OnlineBBM,
@@ -70,3 +73,20 @@ WITH_OBJECTS = [*L, *(("bbm", learner) for learner in OBJECTS)]
 
 def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
     return BOOSTERS[booster]((COMPILED | OBJECTS)[learner](), n, delivery=delivery, random_state=3)
+
+
+def everything(model) -> bytes:
+    """All that affects the next update, as bytes."""
+    machine = model.fitted.machine
+    parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
+    states = [machine.state, machine.windows] if isinstance(model, Adaptive) else []
+    for one in (machine.model, machine.fast) if isinstance(model, Adaptive) else (machine,):
+        states += [one.committee, one.booster, one.head, one.record]
+        states += [one.watch, *one.transforms] if isinstance(one, CompiledMachine) else []
+    while states:
+        state = states.pop()
+        if isinstance(state, tuple) and hasattr(state, "_fields"):
+            states += state
+        else:
+            parts.append(pickle.dumps(state))
+    return b"|".join(parts)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
+
 
 class Scripted:
     """River's interface. Copy i votes x[i]; its log says what it was taught, by the last feature: a number."""
@@ -34,3 +36,17 @@ class ScriptedUnweighted(Scripted):
 
     def learn_one(self, x: dict[int, float], y: int) -> None:  # type: ignore[override]
         self.log.setdefault(x[max(x)], []).append((y, None))
+
+
+def make_votes(n: int, rounds: int, skill: float, likeness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Votes that are right with probability skill, and copies of the first learner's with probability likeness."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(rounds) < 0.5, 1.0, -1.0)
+    y[:2] = 1.0, -1.0  # both labels at once
+    right = rng.random((rounds, n)) < skill
+    right = np.where(rng.random((rounds, n)) < likeness, right[:, :1], right)
+    return np.where(right, y[:, None], -y[:, None]), y
+
+
+def numbered(H: np.ndarray) -> np.ndarray:
+    return np.column_stack([H, np.arange(len(H))])

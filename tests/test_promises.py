@@ -13,11 +13,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairs import BOOSTERS, COMPILED, WITH_OBJECTS, L, make
+from pairs import BOOSTERS, COMPILED, WITH_OBJECTS, L, everything, make
 
 import onlineboost
-from onlineboost import Adaptive, DataError, Linear, OnlineBBM
-from onlineboost.engine.machine import CompiledMachine
+from onlineboost import DataError, Linear, OnlineBBM
 
 DELIVERIES = ("weight", "sample")
 NEUTRAL = [pair for pair in L if pair[0] in ("bbm", "potential", "osboost", "ocp")]  # one learner is itself
@@ -28,23 +27,6 @@ every_pair = pytest.mark.parametrize(
 every_compiled_pair = pytest.mark.parametrize(
     ("booster", "learner", "delivery"), [(b, m, d) for b, m in L for d in DELIVERIES]
 )
-
-
-def everything(model) -> bytes:
-    """All that affects the next update, as bytes."""
-    machine = model.fitted.machine
-    parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    states = [machine.state, machine.windows] if isinstance(model, Adaptive) else []
-    for one in (machine.model, machine.fast) if isinstance(model, Adaptive) else (machine,):
-        states += [one.committee, one.booster, one.head, one.record]
-        states += [one.watch, *one.transforms] if isinstance(one, CompiledMachine) else []
-    while states:
-        state = states.pop()
-        if isinstance(state, tuple) and hasattr(state, "_fields"):
-            states += state
-        else:
-            parts.append(pickle.dumps(state))
-    return b"|".join(parts)
 
 
 @every_compiled_pair

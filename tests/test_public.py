@@ -40,7 +40,7 @@ def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
 def test_a_cache_that_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file")}
-    program = "import onlineboost; assert onlineboost.draws.uniform(1, 2, 3) < 1"
+    program = "import onlineboost; assert onlineboost.compiled.draws.uniform(1, 2, 3) < 1"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert "compiled code cannot be kept in" in run.stderr
     assert "set NUMBA_CACHE_DIR to a writable place" in run.stderr
@@ -51,7 +51,7 @@ def test_a_damaged_cache_says_what_to_delete(tmp_path):
     command = {"args": [sys.executable, "-c", program], "capture_output": True, "text": True}
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run(**command, check=True, env=environment)
-    for index in tmp_path.rglob("engine.run-*.nbi"):
+    for index in tmp_path.rglob("loop.run-*.nbi"):
         index.write_bytes(b"")
     assert f"delete the folder {tmp_path}" in subprocess.run(**command, env=environment).stderr
 

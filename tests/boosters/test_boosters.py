@@ -7,7 +7,7 @@ import pytest
 import reference
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from stubs import Scripted
+from stubs import Scripted, make_votes, numbered
 
 from onlineboost import (
     AdaBoostOL,
@@ -103,16 +103,6 @@ CASES = [
 CASES.append(("safe", 192))  # votes are counted by 64: each group has just so many
 
 
-def make_votes(n: int, rounds: int, skill: float, likeness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Votes that are right with probability skill, and copies of the first learner's with probability likeness."""
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.random(rounds) < 0.5, 1.0, -1.0)
-    y[:2] = 1.0, -1.0  # both labels at once
-    right = rng.random((rounds, n)) < skill
-    right = np.where(rng.random((rounds, n)) < likeness, right[:, :1], right)
-    return np.where(right, y[:, None], -y[:, None]), y
-
-
 @pytest.mark.parametrize("delivery", ["weight", "sample"])
 @pytest.mark.parametrize(("name", "n"), CASES)
 @settings(max_examples=6, phases=[Phase.generate])
@@ -143,10 +133,6 @@ def test_equals_the_pseudo_code(name, n, delivery, data):
                 assert taught == [(y[t], pytest.approx(p, rel=2.3e-16 if exact else 1e-12, abs=0))]
             else:
                 assert all(weight <= 1e-299 for _, weight in taught)
-
-
-def numbered(H: np.ndarray) -> np.ndarray:
-    return np.column_stack([H, np.arange(len(H))])
 
 
 @given(n=st.sampled_from([1, 2, 3, 21, 64]), seed=st.integers(0, 10_000), gamma=st.floats(0.01, 0.49))

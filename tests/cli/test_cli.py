@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import onlineboost
 from conftest import ROOT
-from onlineboost.cli.app import app, main
+from onlineboost.cli.app import build, main
 from onlineboost.model import OnlineClassifier, load_all
 from onlineboost.readers import open_stream
 
@@ -561,7 +561,7 @@ def test_a_reader_that_goes_away_is_no_traceback(letters, model):
 
 @pytest.mark.parametrize("name", ["train", "predict", "evaluate", "inspect", "convert"])
 def test_help_has_examples(name):
-    result = CliRunner().invoke(app, [name, "--help"])
+    result = CliRunner().invoke(build([]), [name, "--help"])
     assert result.exit_code == 0
     assert f"onlineboost {name} " in result.output
 
@@ -570,7 +570,8 @@ def test_commands_start_without_what_they_do_not_need():
     """Start-up is part of every run: Arrow, data frames and plots are imported when they are used."""
     program = """if True:
         import sys
-        import onlineboost.cli.app
+        from onlineboost.cli.app import build
+        build([])
         heavy = {"pyarrow", "pandas", "polars", "matplotlib", "narwhals", "sklearn"}
         print(sorted(heavy & set(sys.modules)))
     """

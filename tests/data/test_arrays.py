@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 import onlineboost
 from onlineboost import DataError, Linear, OnlineBBM
-from onlineboost.data import batch as batches
+from onlineboost.data import arrays as batches
 from onlineboost.data.arrays import check_features
 
 numbers = st.one_of(st.just(0.0), st.floats(-10, 10, width=32))

@@ -29,8 +29,8 @@ from onlineboost import (
 from onlineboost.boosters import defensive
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import verdict
-from onlineboost.engine import heads
-from onlineboost.engine import loop as engine
+from onlineboost.engine import heads, objects
+from onlineboost.engine.record import Record
 from onlineboost.evaluate.metrics import Calibration
 
 BOOSTERS = [OnlineBBM, AdaBoostOL, AdaBoostOLPlus, OSBoost, OSBoostOCP, PotentialBoost, SafeBoost, DefensiveBoost]
@@ -168,8 +168,8 @@ def test_a_stack_counts_weights_limits_votes_and_forgets(seed):
         h = rng.normal(scale=rng.choice([1.0, 12.0]), size=8).astype(np.float32)  # there is room for blocks of lanes
         y, weight = float(rng.choice([-1, 1])), float(rng.choice([0.1, 1.0, 7.0, 3e4]))
         votes = h[:5].tolist()
-        assert engine._asked(head, 0.0, h) == pytest.approx(slow.score(votes), rel=1e-6, abs=1e-9)
-        engine._corrected(head, 0.0, h, y, weight)
+        assert objects._asked(head, 0.0, h) == pytest.approx(slow.score(votes), rel=1e-6, abs=1e-9)
+        objects._corrected(head, 0.0, h, y, weight)
         slow.learn(votes, y, weight)
     assert max(weight for weight, *_ in slow.bins.values()) > 5e4
 
@@ -180,15 +180,14 @@ def test_platts_scaling_counts_weights():
     for _ in range(300):
         score, weight = float(rng.normal(scale=3)), float(rng.choice([0.1, 1.0, 20.0]))
         y = 1.0 if rng.random() < 1 / (1 + np.exp(-score)) else -1.0
-        engine._corrected(head, score, np.zeros(1, np.float32), y, weight)
+        objects._corrected(head, score, np.zeros(1, np.float32), y, weight)
         slow.learn(score, y, weight)
         assert np.allclose(head.platt, slow.w, rtol=1e-6, atol=1e-9)
 
 
 def test_experts_of_safe_boosting_are_weighed_as_they_should_in_the_long_run():
     """Hedge over several thousand rounds, where exponents are large."""
-    from stubs import Scripted
-    from test_boosters import make_votes, numbered
+    from stubs import Scripted, make_votes, numbered
 
     H, y = make_votes(9, 3000, 0.6, 0.3, seed=4)
     H[:, 0] = np.where(np.random.default_rng(0).random(len(y)) < 0.62, y, -y)
@@ -210,7 +209,7 @@ def test_the_verdict_does_not_depend_on_the_unit_of_weights(unit):
     totals = np.array([1000.0, 0, 60, 20, 80])
     squared = totals * [1, 1, 1, 1, unit]
     plain, scaled = (
-        verdict(engine.Record(clock, edges * u, weights * u, found * u), OnlineBBM(), None)
+        verdict(Record(clock, edges * u, weights * u, found * u), OnlineBBM(), None)
         for u, found in ((1.0, totals), (unit, squared))
     )
     assert plain == scaled

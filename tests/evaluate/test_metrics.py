@@ -195,15 +195,15 @@ def test_progressive_score_of_a_stream_is_that_of_its_scores(stream, batch_size)
         return open_stream(X, y=np.where(y > 0, "yes", "no"), sample_weight=weight, batch_size=batch_size)
 
     scores = model.clone().progressive_fit(opened())
-    signs = np.concatenate([batch.y for batch in opened()])
+    signs = np.concatenate([page.batch.y for page in opened()])
     error = np.average((scores >= 0) != (signs > 0), weights=weight)
     assert progressive_score(model, opened()) == pytest.approx(error)
     assert progressive_score(model, opened(), metric="auc") == pytest.approx(
         roc_auc_score(signs, scores, sample_weight=weight)
     )
-    batches = list(opened())
-    if len(batches) == 1:
-        assert progressive_score(model, batches[0]) == progressive_score(model, opened())
+    pages = list(opened())
+    if len(pages) == 1:
+        assert progressive_score(model, pages[0].batch) == progressive_score(model, opened())
 
 
 def test_progressive_score_is_what_training_on_the_command_line_prints(stream, tmp_path, capsys):

@@ -17,7 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from test_promises import everything
+from pairs import everything
 
 import onlineboost
 from onlineboost import AdaBoostOL, DataError, Linear, OnlineBBM, ParameterError

@@ -38,7 +38,7 @@ def few(examples: int, quick: bool, seed: int) -> list[Task]:
 @pytest.fixture(scope="module")
 def letters() -> Batch:
     X, y = load_letter()
-    return joined(list(open_stream(X[:2000], y=y[:2000])))
+    return joined([page.batch for page in open_stream(X[:2000], y=y[:2000])])
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from onlineboost.data.arrays import check_features
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
 from onlineboost.transforms.chain import output_names
-from onlineboost.transforms.crosses import new_features, shown
+from onlineboost.transforms.crosses import new_crosses
 
 
 def make_rows(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +42,7 @@ def make_rows(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
 @settings(max_examples=60, phases=[Phase.generate])
 def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
     X, y = make_rows(seed)
-    state = new_features(7, bins, crosses, bits)
+    state = new_crosses(7, bins, crosses, bits)
     column: dict[int, int] = {}
     if not isinstance(crosses, bool):
         from onlineboost.transforms.crosses import name_columns
@@ -53,7 +53,7 @@ def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
     slow = reference.Features(bins, column, pairs, bits)
     weight = np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
     for batch in check_features(sp.csr_matrix(X)).batches(y.astype(float), weight):
-        out = shown(state, batch, True)
+        out = state.apply(batch, True)
         for r in range(len(y)):
             row = {j: float(x) for j, x in enumerate(X[r]) if x}
             there = slice(out.indptr[r], out.indptr[r + 1])
@@ -153,7 +153,7 @@ def test_a_binner_shows_what_linear_sees():
     table = binner.partial_fit(X[100:]).transform(X[300:])
     inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y).fitted.machine.transforms[0]
     batch = next(iter(check_features(X[300:]).batches(y[300:], y[300:])))
-    seen = shown(inside, batch, False)
+    seen = inside.apply(batch, False)
     assert np.array_equal(table.indices, seen.indices) and np.array_equal(table.data, seen.values)
     names = binner.get_feature_names_out()
     assert len(names) == table.shape[1] and any(name.startswith("1 in (") for name in names)
@@ -279,8 +279,8 @@ def test_too_many_numbers_are_refused():
 
 def test_products_are_kept_within_bounds():
     X = np.array([[1e18, 1e18], [-1e18, 1e18]] * 3, np.float32)
-    state = new_features(2, 0, True, 4)
-    out = shown(state, next(iter(check_features(X).batches(np.ones(6), np.ones(6)))), True)
+    state = new_crosses(2, 0, True, 4)
+    out = state.apply(next(iter(check_features(X).batches(np.ones(6), np.ones(6)))), True)
     assert np.abs(out.values).max() <= 1.0001e18
     assert np.isfinite(Linear(crosses=True).progressive_fit(X, [1, -1] * 3)).all()
 
@@ -291,7 +291,7 @@ def test_bins_are_named_by_their_edges():
     names = output_names(model.fitted.machine.transforms, {0: "x"})
     state = model.fitted.machine.transforms[0]
     for value in (1.0, 2.0, 3.0):
-        row = shown(state, next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
+        row = state.apply(next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
         if row.indices.size:
             low, high = names[int(row.indices[0])].removeprefix("x in (").removesuffix("]").split(", ")
             assert float(low) < value <= float(high)

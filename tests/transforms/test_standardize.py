@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onlineboost import Linear, OnlineBBM, ParameterError
 from onlineboost.data.batch import Batch
 from onlineboost.readers import open_stream
-from onlineboost.transforms.standardize import grown, new_state, standardized
+from onlineboost.transforms.standardize import new_standardize
 
 values = st.floats(-100, 100, width=32).filter(bool)
 rows = st.lists(st.dictionaries(st.integers(0, 5), values, max_size=6), max_size=60)
@@ -37,8 +37,8 @@ def test_it_equals_the_slow_one(rows, weight):
         expected.append(slow.see(row))
         if w > 0:
             slow.learn(row)
-    state = new_state(6)
-    found = standardized(state, batch_of(rows, weight[: len(rows)]), True)
+    state = new_standardize(6)
+    found = state.apply(batch_of(rows, weight[: len(rows)]), True)
     assert as_dicts(found) == expected
     assert [list(row) for row in as_dicts(found)] == [list(row) for row in expected]
     assert state.centred[: state.counts[0]].tolist() == slow.centred
@@ -46,13 +46,13 @@ def test_it_equals_the_slow_one(rows, weight):
 
 @given(rows)
 def test_prediction_changes_nothing_and_sees_what_learning_would(rows):
-    state = new_state(6)
-    standardized(state, batch_of(rows), True)
+    state = new_standardize(6)
+    state.apply(batch_of(rows), True)
     before = [array.copy() for array in state]
     row = batch_of([{0: 3.0, 4: -2.0}])
-    predicted = standardized(state, row, False)
+    predicted = state.apply(row, False)
     assert all(np.array_equal(a, b) for a, b in zip(before, state, strict=True))
-    learnt = standardized(state, row, True)
+    learnt = state.apply(row, True)
     assert all(np.array_equal(a, b) for a, b in zip(predicted, learnt, strict=True))
 
 
@@ -63,7 +63,7 @@ def test_it_does_what_it_is_for():
     for _ in range(3000):
         row = {0: 1000 + rng.normal(), 1: rng.normal() if rng.random() < 0.9 else 0.0, 2 + int(rng.integers(50)): 1.0}
         rows.append({f: x for f, x in row.items() if x})
-    found = as_dicts(standardized(new_state(60), batch_of(rows), True))
+    found = as_dicts(new_standardize(60).apply(batch_of(rows), True))
     late = found[1000:]
     dense = np.array([row[0] for row in late])
     assert abs(dense.mean()) < 0.1
@@ -74,19 +74,19 @@ def test_it_does_what_it_is_for():
 
 
 def test_a_feature_that_becomes_rare_is_left_alone_again():
-    state = new_state(2)
-    standardized(state, batch_of([{0: 5.0, 1: 1.0}] * 10), True)
+    state = new_standardize(2)
+    state.apply(batch_of([{0: 5.0, 1: 1.0}] * 10), True)
     assert sorted(state.centred[: state.counts[0]]) == [0, 1]
-    standardized(state, batch_of([{1: 1.0}] * 11), True)
+    state.apply(batch_of([{1: 1.0}] * 11), True)
     assert state.centred[: state.counts[0]].tolist() == [1]
 
 
 def test_growing_changes_nothing():
-    small, large = new_state(2), new_state(9)
+    small, large = new_standardize(2), new_standardize(9)
     batch = batch_of([{0: 1.0, 1: 2.0}, {1: 5.0}, {0: -3.0}])
     for state in (small, large):
-        standardized(state, batch, True)
-    small = grown(small, 9)
+        state.apply(batch, True)
+    small = small.grown(9)
     assert all(np.array_equal(a, b) for a, b in zip(small, large, strict=True))
 
 
@@ -94,9 +94,9 @@ def test_a_feature_twice_in_a_row_is_harmless():
     batch = Batch(
         np.array([0, 3]), np.array([0, 0, 0], np.int32), np.array([1, 2, 3], np.float32), np.ones(1), np.ones(1)
     )
-    state = new_state(1)
+    state = new_standardize(1)
     for _ in range(20):
-        found = standardized(state, batch, True)
+        found = state.apply(batch, True)
     assert np.isfinite(found.values).all()
 
 
