@@ -10,8 +10,8 @@ import numpy as np
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.csv_cells import find_cell
 from onlineboost.readers.labels import as_number
-from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_layout, with_names
-from onlineboost.readers.rows import AT, END, EOF, LINE, Layout
+from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_table, with_names
+from onlineboost.readers.rows import AT, END, EOF, LINE, Table
 from onlineboost.readers.scan import Bytes
 from onlineboost.readers.status import EXPECTED, MORE, OK
 from onlineboost.readers.text import ByteSource, TextReader
@@ -19,7 +19,7 @@ from onlineboost.readers.text import ByteSource, TextReader
 
 def read_header(
     reader: TextReader, source: ByteSource, header: bool | None = None, separator: str | None = None
-) -> Layout:
+) -> Table:
     """The columns of a source. An option that is None is guessed from the first line."""
     schema, label_required = reader.options.schema, reader.options.label_required
     state = reader.builder.rows.state
@@ -47,7 +47,7 @@ def read_header(
         state[AT] = after
     need = 2 * reader.text.size + sum(len(name.encode()) for name in names)
     reader.builder.rows = reader.builder.rows._replace(scratch=np.zeros(need, np.uint8))
-    return new_layout(schema, names, found, label_required, mark)
+    return new_table(schema, names, found, label_required, mark)
 
 
 def guess_separator(start: bytes) -> str:

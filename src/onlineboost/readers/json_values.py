@@ -20,8 +20,8 @@ from onlineboost.readers.rows import (
     LABEL_SIZE,
     MAX_LABEL_BYTES,
     WEIGHT,
-    Layout,
     Rows,
+    Table,
     in_range,
     known_sign,
 )
@@ -51,7 +51,7 @@ def put_value(
     i: int,
     end: int,
     rows: Rows,
-    layout: Layout,
+    table: Table,
     k: int,
     size: int,
     position: int,
@@ -77,7 +77,7 @@ def put_value(
         if role == IGNORED:
             return k, after
         kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
-        return put_cell(rows, k, layout.mask, size, kind, value, days, rows.cell, 1, n), after
+        return put_cell(rows, k, table.mask, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
     number = after > i
     if number:
@@ -117,7 +117,7 @@ def put_value(
     if position >= 0 and kind != TEXT:
         size = number_name(rows.scratch, size, position)
     x = value if number else 1.0 if true else 0.0
-    return put_cell(rows, k, layout.mask, size, kind, x, 0, text, i, after), after
+    return put_cell(rows, k, table.mask, size, kind, x, 0, text, i, after), after
 
 
 _TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))

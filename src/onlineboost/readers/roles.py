@@ -12,7 +12,7 @@ import numpy as np
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.hashing import feature_number
-from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Layout
+from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Table
 from onlineboost.readers.scan import SLACK
 
 DEFAULT_LABEL = "label"
@@ -69,21 +69,21 @@ def column_numbers(schema: Schema, n: int, where: str, label_required: bool) -> 
     raise DataError(f"{where}: line 1: {n} columns, {expected}")
 
 
-def new_layout(schema: Schema, names: list[str], roles: list[int], label_required: bool, separator: int = 44) -> Layout:
+def new_table(schema: Schema, names: list[str], roles: list[int], label_required: bool, separator: int = 44) -> Table:
     """Columns as the compiled parsers take them."""
     encoded = [name.encode() for name in names]
     name_at = np.cumsum([0, *(len(name) for name in encoded)])
     feature = np.array([feature_number(name, schema.bits) for name in names], np.int32)
     text = np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8).copy()
-    return Layout(schema.mask, label_required, separator, np.array(roles, np.int64), name_at, text, feature)
+    return Table(schema.mask, label_required, separator, np.array(roles, np.int64), name_at, text, feature)
 
 
-def named_layout(schema: Schema, label_required: bool, label_ignored: bool = False) -> Layout:
+def named_table(schema: Schema, label_required: bool, label_ignored: bool = False) -> Table:
     """For formats in which each value comes with its name: only the names that are not plain features."""
     pairs = [(label_column(schema), IGNORED if label_ignored else LABEL)]
     pairs += [(str(schema.weight), IGNORED if label_ignored else WEIGHT)] if schema.weight is not None else []
     pairs += [(name, IGNORED) for name in schema.drop] + [(name, CATEGORY) for name in schema.categorical]
-    return new_layout(schema, [name for name, _ in pairs], [role for _, role in pairs], label_required)
+    return new_table(schema, [name for name, _ in pairs], [role for _, role in pairs], label_required)
 
 
 def _find(wanted: str | int, names: list[str], what: str, where: str) -> int:

@@ -1,6 +1,6 @@
 """Rows as the compiled parsers write them: entries, new names, and the position in the text.
 
-A parser is a compiled function ``parse(text, rows, layout) -> status`` that reads whole records from
+A parser is a compiled function ``parse(text, rows, table) -> status`` that reads whole records from
 ``text[state[AT]:state[END]]``, commits each with ``finish``, and leaves ``state[AT]`` at the first one not committed.
 """
 
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
     label: Bytes  # an unknown spelling
 
 
-class Layout(NamedTuple):
+class Table(NamedTuple):
     """Roles and names of columns."""
 
     mask: int  # of feature numbers

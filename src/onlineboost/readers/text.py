@@ -13,7 +13,7 @@ from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
-from onlineboost.readers.roles import named_layout, new_layout
+from onlineboost.readers.roles import named_table, new_table
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -27,8 +27,8 @@ from onlineboost.readers.rows import (
     ROWS,
     SPELLING_BYTES,
     SPELLINGS,
-    Layout,
     Rows,
+    Table,
 )
 from onlineboost.readers.scan import SLACK, Bytes
 from onlineboost.readers.status import (
@@ -53,10 +53,10 @@ _NO_TEXT = {b"PK\x03\x04": "a zip archive", b"\xff\xfe": "text in UTF-16", b"\xf
 class Syntax:
     """What distinguishes one text format from another."""
 
-    parse: Callable[[Bytes, Rows, Layout], int]  # compiled: see rows.py
+    parse: Callable[[Bytes, Rows, Table], int]  # compiled: see rows.py
     label: Callable[[bytes], Any]  # value of a label by its spelling; None: not a label; NaN: missing
     word_end: bytes  # pattern of the characters that end a word, for error messages
-    layout: Callable[[TextReader, ByteSource], Layout]  # columns of a source; reads its header
+    table: Callable[[TextReader, ByteSource], Table]  # columns of a source; reads its header
 
 
 class ByteSource(Protocol):
@@ -93,7 +93,7 @@ class TextReader:
         if start.startswith(_BOM):
             state[AT] = 3
         try:
-            layout = self.syntax.layout(self, source)
+            table = self.syntax.table(self, source)
         except ReadError:
             raise
         except DataError as problem:
@@ -101,7 +101,7 @@ class TextReader:
         while True:
             if self.skipping:
                 self._skip_line()
-            status = self.syntax.parse(self.text, self.builder.rows, layout)
+            status = self.syntax.parse(self.text, self.builder.rows, table)
             if status == MORE and state[EOF]:
                 break
             if status == MORE:
@@ -218,14 +218,14 @@ class TextReader:
         self.skipping = not following
 
 
-def no_columns(reader: TextReader, source: ByteSource) -> Layout:
-    """``Syntax.layout`` of formats without columns."""
-    return new_layout(reader.options.schema, [], [], reader.options.label_required)
+def no_columns(reader: TextReader, source: ByteSource) -> Table:
+    """``Syntax.table`` of formats without columns."""
+    return new_table(reader.options.schema, [], [], reader.options.label_required)
 
 
-def named_values(reader: TextReader, source: ByteSource) -> Layout:
-    """``Syntax.layout`` of formats in which each value comes with its name."""
-    return named_layout(reader.options.schema, reader.options.label_required, reader.options.label_ignored)
+def named_values(reader: TextReader, source: ByteSource) -> Table:
+    """``Syntax.table`` of formats in which each value comes with its name."""
+    return named_table(reader.options.schema, reader.options.label_required, reader.options.label_ignored)
 
 
 def _found(rest: bytes, word_ends: bytes) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, i64, lean, u8, u64
 from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.hashing import name_hash, text_hash
-from onlineboost.readers.rows import ENTRIES, ERROR_AT, Layout, Rows, add_name, finish, in_range, put
+from onlineboost.readers.rows import ENTRIES, ERROR_AT, Rows, Table, add_name, finish, in_range, put
 from onlineboost.readers.scan import Bytes, byte, digits, name_end
 from onlineboost.readers.status import BAD_NUMBER, LARGE_NUMBER, NO_NAMESPACE, RETURN
 
@@ -16,7 +16,7 @@ _SPACE, _COLON, _BAR, _RETURN, _TAB = 32, 58, 124, 13, 9
 
 @hot
 def put_features(
-    text: Bytes, bar: int, end: int, rows: Rows, layout: Layout, groups: Bytes, y: float, weight: float
+    text: Bytes, bar: int, end: int, rows: Rows, table: Table, groups: Bytes, y: float, weight: float
 ) -> int:
     """Write the features of a line from its first bar on, and commit the row."""
     state = rows.state
@@ -110,7 +110,7 @@ def put_features(
                 state[ERROR_AT] = name
                 return LARGE_NUMBER
             found |= value != 0
-            index = i64(hashed) & layout.mask
+            index = i64(hashed) & table.mask
             if named and value != 0 and name < last and not rows.name_known[u64(index)]:
                 _add_name(rows, index, text, space, space_end, name, last)
             rows.cell[u64(k)] = group

@@ -38,8 +38,8 @@ from onlineboost.readers.rows import (
     NAMES,
     ROWS,
     WEIGHT,
-    Layout,
     Rows,
+    Table,
     add_name,
     finish,
     in_range,
@@ -67,7 +67,7 @@ _NEWLINE, _RETURN = 10, 13
 
 
 @njit
-def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
     state = rows.state
     place = np.empty(3, np.int64)  # of a cell: see find_cell
     carry = np.empty(2)  # label and weight of the row
@@ -80,7 +80,7 @@ def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
             state[AT] = at + 1 + (byte(text, at) == _RETURN)
             state[LINE] += 1
             continue
-        status = _record(text, at, end, rows, layout, place, carry)
+        status = _record(text, at, end, rows, table, place, carry)
         status = settle(rows, status, names, name_bytes)
         if status != OK:
             return status
@@ -93,31 +93,29 @@ def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
 
 
 @hot
-def _record(
-    text: Bytes, at: int, end: int, rows: Rows, layout: Layout, place: NDArray[Any], carry: NDArray[Any]
-) -> int:
+def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDArray[Any], carry: NDArray[Any]) -> int:
     state = rows.state
     k = state[ENTRIES]
-    columns = layout.role.size
+    columns = table.role.size
     carry[0], carry[1] = np.nan, 1.0
     i = at
     column = 0
     while True:
-        if column < columns and layout.role[column] == FEATURE:  # most cells are plain numbers
+        if column < columns and table.role[column] == FEATURE:  # most cells are plain numbers
             value, after = parse_number(text, i, end)
             if i < after < end and in_range(value):
                 c = byte(text, after)
-                if c == layout.separator or c == _NEWLINE:
-                    feature = layout.feature[column]
+                if c == table.separator or c == _NEWLINE:
+                    feature = table.feature[column]
                     if rows.name_known.size and not rows.name_known[feature] and f32(value) != 0:
-                        add_name(rows, feature, layout.name_text, layout.name_at[column], layout.name_at[column + 1])
+                        add_name(rows, feature, table.name_text, table.name_at[column], table.name_at[column + 1])
                     k = put(rows, k, feature, value)
                     column += 1
                     i = after + 1
                     if c == _NEWLINE:
                         break
                     continue
-        status = find_cell(text, i, end, state[EOF] != 0, layout.separator, rows.cell, place)
+        status = find_cell(text, i, end, state[EOF] != 0, table.separator, rows.cell, place)
         if status != OK:
             state[ERROR_AT] = i
             return status
@@ -125,17 +123,17 @@ def _record(
             state[ERROR_AT] = i
             return MANY_CELLS
         a, b, after = place[0], place[1], place[2]
-        if layout.role[column] == LABEL:
+        if table.role[column] == LABEL:
             state[LABEL_AT] = i
         if a >= 0:
-            k = _cell(rows, layout, k, column, carry, text, a, b)
+            k = _cell(rows, table, k, column, carry, text, a, b)
         else:
-            k = _cell(rows, layout, k, column, carry, rows.cell, 0, b)
+            k = _cell(rows, table, k, column, carry, rows.cell, 0, b)
         if k < 0:
             state[ERROR_AT] = i
             return -k
         column += 1
-        ended = after >= end or byte(text, after) != layout.separator
+        ended = after >= end or byte(text, after) != table.separator
         i = after + 1
         if ended:
             break
@@ -149,14 +147,14 @@ def _record(
 
 
 @lean
-def _cell(rows: Rows, layout: Layout, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
+def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
     """Write a cell that is not a plain number; the number of the next entry, or minus an error status."""
-    role = layout.role[column]
+    role = table.role[column]
     if role == IGNORED:
         return k
     if role == LABEL:
         if a == b:
-            return -NO_LABEL if layout.label_required else k
+            return -NO_LABEL if table.label_required else k
         carry[0] = known_sign(rows, text, a, b)
         if carry[0] == 0 and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return -LONG_LABEL
@@ -167,14 +165,14 @@ def _cell(rows: Rows, layout: Layout, k: int, column: int, carry: NDArray[Any], 
             return -BAD_WEIGHT
         carry[1] = value
         return k
-    first = layout.name_at[column]
-    size = layout.name_at[column + 1] - first
+    first = table.name_at[column]
+    size = table.name_at[column + 1] - first
     for i in range(size):
-        rows.scratch[i] = layout.name_text[first + i]
+        rows.scratch[i] = table.name_text[first + i]
     kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b)
     if kind == TOO_LARGE:
         return -LARGE_NUMBER
-    return put_cell(rows, k, layout.mask, size, kind, value, days, text, a, b)
+    return put_cell(rows, k, table.mask, size, kind, value, days, text, a, b)
 
 
 def reader(options: ReadOptions, header: bool | None = None, separator: str | None = None) -> TextReader:

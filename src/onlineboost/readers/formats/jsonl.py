@@ -34,8 +34,8 @@ from onlineboost.readers.rows import (
     NAMES,
     ROWS,
     WEIGHT,
-    Layout,
     Rows,
+    Table,
     finish,
     settle,
 )
@@ -65,7 +65,7 @@ _OPENED, _AFTER_VALUE, _AFTER_COMMA = 0, 1, 2  # phases within a bracket
 
 
 @njit
-def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
     state = rows.state
     stack = np.empty((_DEPTH, 2), np.int64)  # for each open bracket: size of the name; position in a list, or -1
     carry = np.empty(2)  # label and weight
@@ -76,7 +76,7 @@ def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
             return MORE
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         first = _skip(text, at, stop)
-        status = OK if first == stop else _line(text, first, stop, rows, layout, stack, carry)
+        status = OK if first == stop else _line(text, first, stop, rows, table, stack, carry)
         status = settle(rows, status, names, name_bytes)
         if status != OK:
             return status
@@ -93,7 +93,7 @@ def _skip(text: Bytes, at: int, end: int) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, stack: NDArray[Any], carry: NDArray[Any]) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArray[Any], carry: NDArray[Any]) -> int:
     """Read one object. The scratch memory begins with the name of the member at hand, such as ``outer.inner``."""
     state = rows.state
     state[ERROR_AT] = at
@@ -145,7 +145,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, stack: NDA
                 return NO_VALUE
             c = byte(text, i)
         phase = _AFTER_VALUE
-        role = _role(rows.scratch, size, layout)
+        role = _role(rows.scratch, size, table)
         if c == _OPEN or c == _OPEN_LIST:
             if role == LABEL or role == WEIGHT:
                 return LIST_LABEL
@@ -161,7 +161,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, stack: NDA
         if listed and (role == LABEL or role == WEIGHT):
             return LIST_LABEL
         position = stack[depth, 1]
-        k, i = put_value(text, i, end, rows, layout, k, size, position, role, carry)
+        k, i = put_value(text, i, end, rows, table, k, size, position, role, carry)
         if k < 0:
             return -k
     i = _skip(text, i, end)
@@ -169,23 +169,23 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, stack: NDA
     if i < end:
         return TRAILING
     state[ERROR_AT] = at
-    if layout.label_required and np.isnan(carry[0]):
+    if table.label_required and np.isnan(carry[0]):
         return NO_LABEL
     return finish(rows, k, carry[0], carry[1])
 
 
 @lean
-def _role(name: Bytes, size: int, layout: Layout) -> int:
-    for c in range(layout.role.size):
-        first = layout.name_at[c]
-        length = layout.name_at[c + 1] - first
-        within = layout.role[c] == IGNORED and length < size and name[length] == 46  # part of an ignored object
+def _role(name: Bytes, size: int, table: Table) -> int:
+    for c in range(table.role.size):
+        first = table.name_at[c]
+        length = table.name_at[c + 1] - first
+        within = table.role[c] == IGNORED and length < size and name[length] == 46  # part of an ignored object
         if length == size or within:
             same = 0
-            while same < length and layout.name_text[first + same] == name[same]:
+            while same < length and table.name_text[first + same] == name[same]:
                 same += 1
             if same == length:
-                return layout.role[c]
+                return table.role[c]
     return FEATURE
 
 

@@ -25,8 +25,8 @@ from onlineboost.readers.rows import (
     LINE,
     MAX_LABEL_BYTES,
     ROWS,
-    Layout,
     Rows,
+    Table,
     finish,
     in_range,
     known_sign,
@@ -54,14 +54,14 @@ _COLON, _HASH, _RETURN = 58, 35, 13
 
 
 @njit
-def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
     state = rows.state
     while state[ROWS] < rows.y.size:
         at = state[AT]
         stop = line_end(text, at, state[END])
         if at == state[END] or (stop == state[END] and not state[EOF]):
             return MORE
-        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, layout)
+        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, table)
         if status != OK:
             return status
         state[AT] = min(stop + 1, state[END])
@@ -70,7 +70,7 @@ def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
     state = rows.state
     while at < end and _is_blank(text[at]):
         at += 1
@@ -82,7 +82,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout) -> int:
     state[ERROR_AT] = at
     y = np.nan
     if i < end and byte(text, i) == _COLON:  # the line begins with a feature
-        if layout.label_required:
+        if table.label_required:
             return NO_LABEL
         i = at
     else:
@@ -106,7 +106,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout) -> int:
                 n += 1
         if n == 0:
             return QID if i + 3 < end and _is_qid(text, i) else NO_INDEX
-        if index > layout.mask:
+        if index > table.mask:
             return LARGE_INDEX
         i += n
         state[ERROR_AT] = i

@@ -30,8 +30,8 @@ from onlineboost.readers.rows import (
     NAME_BYTES,
     NAMES,
     ROWS,
-    Layout,
     Rows,
+    Table,
     in_range,
     known_sign,
     settle,
@@ -59,7 +59,7 @@ _SPACE, _QUOTE, _COLON, _BAR, _RETURN, _TAB = 32, 39, 58, 124, 13, 9
 
 
 @njit
-def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
+def parse(text: Bytes, rows: Rows, table: Table) -> int:
     state = rows.state
     groups = np.empty(256, np.uint8)  # first characters of the namespaces of a line
     while state[ROWS] < rows.y.size:
@@ -69,7 +69,7 @@ def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
             return MORE
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         end = stop - (stop > at and text[stop - 1] == _RETURN)
-        status = OK if at == end else _line(text, at, end, rows, layout, groups)
+        status = OK if at == end else _line(text, at, end, rows, table, groups)
         status = settle(rows, status, names, name_bytes)
         if status != OK:
             return status
@@ -79,7 +79,7 @@ def parse(text: Bytes, rows: Rows, layout: Layout) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, groups: Bytes) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Bytes) -> int:
     state = rows.state
     bar = at
     while bar < end and byte(text, bar) != _BAR:
@@ -125,10 +125,10 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, layout: Layout, groups: By
         else:
             state[ERROR_AT] = word
             return INITIAL if words == 3 else TOO_MANY_WORDS
-    if words == 0 and layout.label_required:
+    if words == 0 and table.label_required:
         state[ERROR_AT] = at
         return TOUCHING if touching else NO_LABEL
-    return put_features(text, bar, end, rows, layout, groups, y, weight)
+    return put_features(text, bar, end, rows, table, groups, y, weight)
 
 
 def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
