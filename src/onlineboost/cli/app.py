@@ -16,10 +16,18 @@ from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
-from onlineboost.cli.registered import load_named, with_formats, with_registered
+from onlineboost.cli.registered import load_named, registered_options, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
+from onlineboost.errors import (
+    ConflictError,
+    DataError,
+    MissingPackageError,
+    ModelFileError,
+    NotFittedError,
+    ParameterError,
+)
 
 # What scripts can rely on.
 WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -89,15 +97,6 @@ def build(arguments: list[str]) -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. A user's mistake becomes one line on standard error and an exit code, never a traceback."""
-    from onlineboost.errors import (
-        ConflictError,
-        DataError,
-        MissingPackageError,
-        ModelFileError,
-        NotFittedError,
-        ParameterError,
-    )
-
     arguments = sys.argv[1:] if arguments is None else arguments
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
@@ -128,12 +127,13 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-_READING = "label|weight|drop|categorical|positive|bits|format|header|separator|on_error"
-_KEYWORD = re.compile(rf"(?<![-\w])({_READING})=(?:\.\.\.)?")  # of open_stream: an option here
+_KEYWORD = re.compile(r"(?<![\w-])(\w+)=\.\.\.")  # how messages name parameters, which are options here
 
 
 def _complain(problem: object, arguments: list[str], code: int) -> int:
-    message = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')}", str(problem))
+    message = _KEYWORD.sub(lambda found: _flag(found[1]), str(problem))
+    if isinstance(problem, ParameterError) and not problem.name.startswith("-"):
+        message = message.replace(f"{problem.name}=", f"{_flag(problem.name)} ", 1)
     if isinstance(problem, OSError) and problem.strerror and problem.filename is not None:
         message = f"{problem.filename}: {problem.strerror}"
     if isinstance(problem, OSError) and not message:
@@ -145,3 +145,9 @@ def _complain(problem: object, arguments: list[str], code: int) -> int:
         facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}
         print(json.dumps({"error": message, **facts}, default=str))
     return code
+
+
+def _flag(parameter: str) -> str:
+    """The option of a parameter: those of the model are registered, those of streams have the same name."""
+    option = registered_options().get(parameter)
+    return option.flags[0].partition("/")[0] if option is not None else f"--{parameter.replace('_', '-')}"
