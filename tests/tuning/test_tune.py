@@ -19,9 +19,11 @@ from sklearn.linear_model import SGDClassifier
 from onlineboost import (
     AdaBoostOL,
     AdaBoostOLPlus,
+    ConflictError,
     Copies,
     DataError,
     Linear,
+    MissingPackageError,
     NaiveBayes,
     NotFittedError,
     OnlineBBM,
@@ -314,7 +316,7 @@ def test_progress_is_told(letters):
 )
 def test_clumsy_calls(letters, keywords, said):
     X, y, _ = letters
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises((ParameterError, ConflictError), match=said):
         tune(**{"models": [Linear()], "X": X, "y": y} | keywords)
 
 
@@ -433,11 +435,14 @@ def test_json(letter_file, capsys):
     ("options", "said"),
     [
         (["-n", "5,x"], "whole numbers with commas"),
-        (["-a", "bbm,magic"], "some of bbm, adaboost-ol"),
-        (["--gamma", "0.1,0.7"], "gamma=0.7"),
-        (["-a", "adaboost-ol", "--gamma", "0.1"], "nothing: adaboost-ol has no such choice"),
-        (["--learner", "tree", "--learning-rate", "1"], "nothing with --learner tree"),
-        (["-a", "none", "-n", "5"], "which does not boost"),
+        (["-a", "bbm,magic"], "some of adaboost-ol, adaboost-ol-plus"),
+        (["--gamma", "0.1,0.7"], "--gamma 0.7"),
+        (["-a", "adaboost-ol", "--gamma", "0.1"], "--gamma does not apply to adaboost-ol."),
+        (
+            ["--learner", "tree", "--learning-rate", "1"],
+            "--learning-rate does not apply to --learner tree.",
+        ),
+        (["-a", "none", "-n", "5"], "--learners does not apply to none."),
         (["--address", "auto"], "engine='ray'"),
         (["--journal", "/nowhere/j"], "a folder that exists"),
     ],
@@ -544,7 +549,7 @@ def test_importing_needs_no_ray():
 def test_without_ray_it_is_said_how_to_get_it(letters, monkeypatch):
     X, y, _ = letters
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ParameterError, match="pip install 'onlineboost"):
+    with pytest.raises(MissingPackageError, match="needs Ray, which is not installed: pip install 'onlineboost"):
         tune([Linear()], X, y, engine="ray")
 
 
