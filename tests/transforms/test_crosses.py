@@ -170,7 +170,7 @@ def test_a_binner_shows_what_linear_sees():
     [
         ({"bins": 5}, "power of two"),
         ({"bins": True}, "power of two"),
-        ({"bins": 16, "standardize": True}, "False with bins"),
+        ({"bins": 16, "standardize": True}, "False with bins, for which scales do not matter"),
         ({"crosses": "age"}, "pairs of columns"),
         ({"crosses": [("a",)]}, "pairs of columns"),
         ({"crosses": ["ab"]}, "pairs of columns"),
