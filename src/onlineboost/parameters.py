@@ -65,8 +65,8 @@ class Parameters:
 
     def __repr__(self) -> str:
         defaults = self.defaults()
-        shown = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
-        return f"{type(self).__name__}({', '.join(shown)})"
+        changed = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _described(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``onlineboost inspect``: what is in a model file."""
+"""``onlineboost inspect``: the contents of a model file."""
 
 from __future__ import annotations
 

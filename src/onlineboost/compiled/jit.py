@@ -127,7 +127,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
     def __init__(self) -> None:
         self.depth = 0
         self.began = 0.0
-        self.said = False
+        self.notified = False
         self.total = 0.0
 
     def on_start(self, event: Any) -> None:
@@ -136,9 +136,9 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth += 1
         if self.depth == 1:
             self.began = time.perf_counter()
-            if not self.said and not os.environ.get("ONLINEBOOST_QUIET"):
+            if not self.notified and not os.environ.get("ONLINEBOOST_QUIET"):
                 _say("compiling, once for each kind of model and file: about ten seconds each ...")
-            self.said = True
+            self.notified = True
 
     def on_end(self, event: Any) -> None:
         if self.depth == 0:

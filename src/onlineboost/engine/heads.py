@@ -29,7 +29,7 @@ BINS = 16
 PRIOR_WEIGHT = 20.0  # of the stack's own probability in a bin, in examples
 MAX_BIN_WEIGHT = 1e5  # beyond it the counts of a bin are halved
 
-_BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for what is left over
+_BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for the remainder
 
 
 class VoteHead(NamedTuple):

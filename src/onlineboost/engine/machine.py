@@ -69,7 +69,7 @@ class Machine(ABC):
         """Whether the machine needs the names of features."""
         return False
 
-    def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines have no use for names
+    def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines do not need names
         """Take in the names of features."""
 
     def columns_not_met(self) -> list[str]:

@@ -32,7 +32,7 @@ class StumpWork(NamedTuple):
     slots: Ints32
     codes: Ints32
     found: Ints
-    side: Ints  # [stumps] of the row at hand
+    side: Ints  # [stumps] of the current row
 
 
 @njit
