@@ -58,7 +58,7 @@ def test_three_labels_are_refused():
 def test_classes_cannot_change():
     model = Linear().partial_fit(X, [0, 1] * 20)
     model.partial_fit(X, [0, 1] * 20, classes=[0, 1])
-    with pytest.raises(DataError, match="this model knows"):
+    with pytest.raises(DataError, match="expected 0, 1, as in training"):
         model.partial_fit(X, [0, 2] * 20, classes=[0, 2])
     assert model.fit(X, [0, 2] * 20).classes_.tolist() == [0, 2]
 

@@ -274,11 +274,11 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m, s: m.fit(s, [1]), "a stream holds its own labels"),
+        (lambda m, s: m.fit(s, [1]), "a stream has its own labels"),
         (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).partial_fit(s), "trained on arrays"),
         (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).predict(s), "trained on arrays"),
         (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, 1)], bits=5)), r"open_stream\(..., like=model\)"),
-        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "but this model knows"),
+        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "expected 0, 1, as in training"),
         (lambda m, s: m.fit(open_stream([])), "no rows"),
         (lambda m, s: m.fit(np.ones((2, 2))), "y is missing"),
         (
@@ -377,7 +377,7 @@ def test_a_stream_with_fewer_labels_does_not_take_any_away():
     model.partial_fit(open_stream([({"a": 1}, "ham")], like=model))
     model.partial_fit(open_stream([({"a": 1}, "ham")]))
     assert model.classes_.tolist() == ["ham", "spam"]
-    with pytest.raises(DataError, match="the labels are 'ham', 'eggs', but this model knows 'ham', 'spam'"):
+    with pytest.raises(DataError, match="the labels are 'ham', 'eggs': expected 'ham', 'spam', as in training"):
         model.partial_fit(open_stream([({"a": 1}, "ham"), ({"a": 1}, "eggs")]))
     assert model.classes_.tolist() == ["ham", "spam"]
 

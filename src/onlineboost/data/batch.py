@@ -38,7 +38,7 @@ def check_batch(batch: Batch, columns: int, learning: bool) -> None:
     outside, _, bad, _ = survey(indptr - first, batch.indices[first:last], batch.values[first:last], columns)
     if outside:
         raise DataError(
-            f"the batch has a feature number beyond the {columns} of the model: open_stream(..., like=model)"
+            f"the batch has a feature number beyond the {columns} of the model: use open_stream(..., like=model)"
         )
     if bad:
         raise DataError(f"the batch has a value that is NaN or larger than {LARGEST:g}: expected finite numbers")

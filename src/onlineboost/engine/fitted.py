@@ -48,13 +48,15 @@ class Fitted:
                 "this model was trained on arrays or dicts: continue with them, or call fit() to start over"
             )
         if page.schema.mask + 1 != self.columns.n:
-            raise DataError(f"the stream has {page.schema.bits} bits, unlike the model: open_stream(..., like=model)")
+            raise DataError(
+                f"the stream has {page.schema.bits} bits, unlike the model: use open_stream(..., like=model)"
+            )
         check_batch(page.batch, self.columns.n, learning=True)
         self.check_rows(lambda: longest_row(page.batch))
         try:
             return self.target.merged(page.target)
         except DataError as problem:
-            raise DataError(f"{problem}: open_stream(..., like=model)") from None
+            raise DataError(f"{problem}; use open_stream(..., like=model)") from None
 
     def learn_page(self, page: Page, target: Binary) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
