@@ -35,7 +35,7 @@ from onlineboost import (
         (AdaBoostOL(n_estimators=True), "n_estimators=True"),
         (
             OnlineBBM(n_estimators=100_000),
-            "expected fewer: their table of weights would take 18 GiB",
+            "expected fewer: the table of weights would take 18 GiB",
         ),
         (PotentialBoost(n_estimators=50_000), "n_estimators=50000: expected fewer"),
         (OnlineBBM(delivery="post"), "delivery='post': expected one of 'auto', 'weight', 'sample'"),

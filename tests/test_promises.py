@@ -195,7 +195,7 @@ def spoil(X, y, weight, kind):
         ("label", "label 2 at row 7: expected one of -1, 1", 7, None),
         ("weight", "sample_weight has -1.0 at row 7", 7, None),
         ("nan weight", "sample_weight has nan at row 7", 7, None),
-        ("width", "X has 9 features, but this model was trained on 10", None, None),
+        ("width", "X has 9 features: expected 10, as in training", None, None),
         ("short y", r"y has shape \(49,\): expected \(50,\)", None, None),
         ("short weight", r"sample_weight has shape \(49,\)", None, None),
         ("one dimension", r"expected two dimensions", None, None),

@@ -32,7 +32,7 @@ def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
         for _ in range(2)
     )
-    assert "onlineboost: compiling for this machine: once" in first.stderr
+    assert "onlineboost: compiling, once" in first.stderr
     assert "onlineboost: compiled in " in first.stderr
     assert second.stderr == ""
 
@@ -42,8 +42,8 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file")}
     program = "import onlineboost; assert onlineboost.compiled.draws.uniform(1, 2, 3) < 1"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    assert "compiled code cannot be kept in" in run.stderr
-    assert "set NUMBA_CACHE_DIR to a writable place" in run.stderr
+    assert "compiled code cannot be cached in" in run.stderr
+    assert "set NUMBA_CACHE_DIR to a writable folder" in run.stderr
 
 
 def test_a_damaged_cache_says_what_to_delete(tmp_path):
@@ -101,7 +101,7 @@ def test_a_state_class_has_one_round():
     from onlineboost import Booster
     from onlineboost.boosters.online_bbm import OnlineBBMState, vote
 
-    with pytest.raises(TypeError, match="OnlineBBMState has another round already"):
+    with pytest.raises(TypeError, match="OnlineBBMState already has another round"):
 
         class Mine(Booster, state=OnlineBBMState, vote=vote, round=lambda state, h, y, p: None): ...
 

@@ -1,10 +1,10 @@
-"""Errors, each with the place where it happened."""
+"""Error classes."""
 
 from __future__ import annotations
 
 
 class DataError(ValueError):
-    """Input that cannot be learnt from or predicted on. ``row`` and ``column`` say where, if it is in one place."""
+    """Input that cannot be used. ``row`` and ``column`` say where, if known."""
 
     def __init__(self, message: str, *, row: int | None = None, column: object = None) -> None:
         super().__init__(message)
@@ -13,11 +13,11 @@ class DataError(ValueError):
 
 
 class ParameterError(ValueError):
-    """A parameter outside its range. ``name`` says which."""
+    """A parameter with a wrong value. ``name`` is the parameter."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
-        shown = " ".join(repr(value).split())
-        super().__init__(f"{name}={shown if len(shown) <= 120 else shown[:117] + '...'}: expected {expected}")
+        text = " ".join(repr(value).split())
+        super().__init__(f"{name}={text if len(text) <= 120 else text[:117] + '...'}: expected {expected}")
         self.name = name
 
 
@@ -37,7 +37,7 @@ class NotFittedError(ValueError, AttributeError):
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read. ``field`` says what in it."""
+    """A model file that cannot be read. ``field`` is the part of it that is wrong."""
 
     def __init__(self, path: object, field: str, problem: str) -> None:
         super().__init__(f"{path}: {field}: {problem}")
@@ -45,7 +45,7 @@ class ModelFileError(ValueError):
 
 
 class ReadError(DataError):
-    """Text or a file that cannot be read. ``path``, ``line`` and ``column`` say where; both count from 1."""
+    """A file or text that cannot be read. ``path``, ``line`` and ``column`` say where; lines and columns from 1."""
 
     def __init__(self, message: str, *, path: str, line: int | None = None, column: object = None) -> None:
         super().__init__(message, row=line, column=column)

@@ -1,4 +1,4 @@
-"""What users hold: an online classifier that learns from arrays, streams or dicts, in one pass."""
+"""The class that users work with: an online classifier that learns from arrays, streams or dicts, in one pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from onlineboost.storage import model_file
 
 
 class OnlineClassifier(Parameters, ABC):
-    """A binary classifier that learns one example at a time, whatever the batches it is given.
+    """A binary classifier that learns one example at a time; the result does not depend on batches.
 
     Abstract: ``Booster`` and ``Learner`` are the two kinds.
     """
@@ -35,10 +35,10 @@ class OnlineClassifier(Parameters, ABC):
     kinds: ClassVar[dict[str, type[OnlineClassifier]]] = {}
 
     one_committee: ClassVar[bool] = True
-    """Whether all learners see the rows through the same transforms."""
+    """Whether all learners share one committee and its transforms."""
 
     fitted: Fitted | None = None
-    """All that was learnt; None before. It is replaced as a whole."""
+    """All that was learnt, replaced as a whole; None before the first example."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -46,31 +46,31 @@ class OnlineClassifier(Parameters, ABC):
 
     @abstractmethod
     def new_machine(self, n_features: int, seed: int | None = None) -> Machine:
-        """Check the parameters and build the states of a model that has seen nothing; draw a seed if none is given."""
+        """The initial states; raises an error for wrong parameters, and draws a seed if none is given."""
 
     @abstractmethod
     def base_learner(self) -> Any:
-        """The weak learner, as something that can form a committee."""
+        """The weak learner, ready to form a committee."""
 
     def max_row_features(self) -> int | None:
-        """How many features a row may have; None for any number."""
+        """Maximum number of features in a row; None: no limit."""
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
         return most
 
     def new_fitted(self, columns: Columns, target: Binary) -> Fitted:
-        """What was learnt before the first example: parameters that are set later take effect at the next fit."""
+        """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         return Fitted(self.clone(), columns, target, self.new_machine(columns.fixed or 0))
 
     # ---- learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, verbose: int = 0) -> Self:
-        """Forget everything, then learn the rows in order, once.
+        """Start over, and learn the rows in order, once.
 
         Parameters
         ----------
         X : array or SciPy sparse matrix, (rows, features); or a stream of ``onlineboost.readers.open_stream``
-        y : any two labels; sorted, the larger is the positive one. A stream holds its own
-        sample_weight : weights of at least 0, one per row; a row of weight 0 is passed over
+        y : labels of any two values, of which the larger is the positive one; not with a stream, which has its own
+        sample_weight : weights of at least 0, one per row; rows of weight 0 are skipped
         verbose : 1 prints a summary
         """
         self._learn(X, y, None, sample_weight, fresh=True)
@@ -83,7 +83,7 @@ class OnlineClassifier(Parameters, ABC):
         return ""
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning. The first batch must contain both labels, or ``classes`` must name them."""
+        """Continue learning. The first batch must contain both labels, or ``classes`` must name them."""
         self._learn(X, y, classes, sample_weight)
         return self
 
@@ -92,7 +92,7 @@ class OnlineClassifier(Parameters, ABC):
         return self._learn(X, y, classes, sample_weight, scored=True)
 
     def learn(self, page: Page | Batch) -> Floats:
-        """Learn one page of a stream; the score of each row before its label was used.
+        """Learn one page of a stream; returns the score of each row before its label was used.
 
         >>> from onlineboost import Linear
         >>> from onlineboost.readers import open_stream
@@ -120,11 +120,11 @@ class OnlineClassifier(Parameters, ABC):
     ) -> Floats:
         if isinstance(X, Batch | Page | Pages):
             if y is not None or sample_weight is not None or classes is not None:
-                raise DataError("a stream holds its own labels and weights: leave out y, classes and sample_weight")
+                raise DataError("a stream has its own labels and weights: leave out y, classes and sample_weight")
             return self._learn_pages(_pages(X), fresh, scored)
         if y is None:
             raise DataError("y is missing: expected one label per row of X")
-        # Everything is checked before anything changes.
+        # Everything is checked before the model changes.
         source = check_features(X)
         fitted = None if fresh else self.fitted
         if fitted is not None:
@@ -169,10 +169,12 @@ class OnlineClassifier(Parameters, ABC):
             from onlineboost.readers import open_stream
 
             if (isinstance(X, np.ndarray) or hasattr(X, "tocsr")) and not fitted.columns.numbered:
-                raise DataError("this model knows features by name: give it a frame, dicts or a stream, not an array")
+                raise DataError(
+                    "X is an array, but this model knows features by name: expected a data frame, dicts or a stream"
+                )
             X = open_stream(X, like=self, labels="ignored")
         if fitted.columns.schema is None:
-            raise DataError("this model began with arrays or dicts: give it arrays or dicts, as in training")
+            raise DataError("X is a stream, but this model was trained on arrays or dicts: expected arrays or dicts")
         parts = [fitted.score_batch(page if isinstance(page, Batch) else page.batch) for page in _pages(X)]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -185,11 +187,11 @@ class OnlineClassifier(Parameters, ABC):
         return self._check_fitted().target.probabilities(self.probabilities(self.decision_function(X)))
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Of the positive label, by scores of ``decision_function``."""
+        """Probabilities of the positive label, from scores of ``decision_function``."""
         return self._check_fitted().machine.probabilities(scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the rows (of their weight) whose label is predicted."""
+        """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
         scores, y = self.decision_function(X), np.asarray(y)
         if y.shape != scores.shape or not y.size:
             raise DataError(f"y has shape {y.shape}: expected {scores.shape}, one label per row of X, and at least one")
@@ -197,7 +199,7 @@ class OnlineClassifier(Parameters, ABC):
         hits = ~target.mistakes(scores, target.encode(y))
         weight = _check_weight(sample_weight, y.size)
         if not weight.any():
-            raise DataError("sample_weight is 0 everywhere: expected a row that counts")
+            raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
         return float(np.average(hits, weights=weight))
 
     # ---- dicts, one at a time
@@ -216,7 +218,7 @@ class OnlineClassifier(Parameters, ABC):
         return None if fitted is None else fitted.target.decode_one(fitted.score_one(x))
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """The probability of each label that was met for one dict of features; empty before anything was learnt."""
+        """The probability of each label seen so far, for one dict of features; empty before anything was learnt."""
         fitted = self.fitted
         if fitted is None:
             return {}
@@ -242,44 +244,44 @@ class OnlineClassifier(Parameters, ABC):
 
     @property
     def n_features_in_(self) -> int:
-        """How many features the model knows."""
+        """Number of features."""
         return self._check_fitted().columns.n
 
     @property
     def n_seen_(self) -> int:
-        """How many examples the model has learnt from."""
+        """Number of examples learnt."""
         return int(self._check_fitted().machine.record.clock[0])
 
     @property
     def edges_(self) -> Floats:
-        """How much better than guessing each weak learner was, by the weights it was given: 0 is a coin, 1 is right."""
+        """The edge of each weak learner over guessing, weighted by its weights: 0 is guessing, 1 is always right."""
         record = self._check_fitted().machine.record
         given = record.weights != 0
         return np.where(given, record.edges / np.where(given, record.weights, 1), 0.0)
 
     @property
     def n_alarms_(self) -> int:
-        """How often the stream was found to have changed, by a model that adapts."""
+        """Number of drift alarms; 0 except for ``Adaptive``."""
         return 0
 
     @property
     def weight_sums_(self) -> Floats:
-        """How much weight each weak learner was given in all."""
+        """The total weight of examples that each weak learner got."""
         return self._check_fitted().machine.record.weights.copy()
 
     def n_features_seen(self) -> int | None:
-        """How many different features have been met; None if the learners do not count them."""
+        """Number of different features seen so far; None if the learners do not count them."""
         return self._check_fitted().machine.n_features_seen
 
     def columns_not_met(self) -> list[str]:
-        """Columns that parameters name (``crosses``) and of which no feature is known."""
+        """Columns that the parameters name (``crosses``) and that no feature seen so far belongs to."""
         return self._check_fitted().machine.columns_not_met()
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.fitted is not None
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's own tools ask of a classifier."""
+        """The tags that scikit-learn's tools read."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
@@ -294,8 +296,8 @@ class OnlineClassifier(Parameters, ABC):
     def save(self, path: str | Path, *, base: OnlineClassifier | None = None, notes: Any = None) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code.
 
-        The command line keeps two more things in it: the ``base`` learner trained on the same stream, and ``notes``
-        about the training, which are JSON. ``load_all`` gives them back.
+        The command line saves two more things in it: the ``base`` learner trained on the same stream, and ``notes``
+        about the training, as JSON. ``load_all`` returns them.
         """
         if self.fitted is None:
             raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
@@ -306,12 +308,12 @@ class OnlineClassifier(Parameters, ABC):
 
 
 def load(path: str | Path) -> Any:
-    """The model that ``save`` wrote to this file, ready to go on exactly where it stopped."""
+    """The model that ``save`` wrote to this file; it continues exactly where it stopped."""
     return load_all(path)[0]
 
 
 def load_all(path: str | Path) -> tuple[Any, Any, Any]:
-    """The model, the base learner and the notes of a file; None where there are none."""
+    """The model, the base learner and the notes of a file; None for a missing one."""
     parts, notes = model_file.read(path)
     if "model" not in parts:
         raise ModelFileError(path, "model", "missing")
@@ -331,12 +333,12 @@ def _restored(path: Path, part: model_file.Part) -> Any:
 
 
 def _kind(name: str) -> type[OnlineClassifier]:
-    """A class by its name, from other packages too if they announce it as an entry point."""
+    """A class by its name, also from other packages that declare it as an entry point."""
     if name not in OnlineClassifier.kinds:
         BOOSTERS.load_entry_points()
         LEARNERS.load_entry_points()
     if name not in OnlineClassifier.kinds:
-        raise ValueError(f"the class {name} is not known: import the module that defines it before loading")
+        raise ValueError(f"the class {name} is not known: import the module that defines it first")
     return OnlineClassifier.kinds[name]
 
 
@@ -350,7 +352,7 @@ def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:
     except ValueError:
         raise DataError("y is not a list of labels: expected one value per row of X") from None
     if labels.shape != (n_rows,):
-        hint = ": y.ravel() would do" if labels.shape == (n_rows, 1) else ""
+        hint = ": use y.ravel()" if labels.shape == (n_rows, 1) else ""
         raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
     return labels
 

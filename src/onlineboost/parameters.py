@@ -1,4 +1,4 @@
-"""Constructor arguments as parameters, by scikit-learn's conventions, without needing scikit-learn."""
+"""Constructor arguments as parameters, by scikit-learn's conventions but without scikit-learn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Parameters:
         return {name: p.default for name, p in list(signature.parameters.items())[1:]}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments by name; with ``deep`` also those of an estimator inside, as ``estimator__x``."""
+        """The constructor's arguments by name; with ``deep``, also those of an inner estimator, as ``estimator__x``."""
         params = {name: getattr(self, name) for name in self.defaults()}
         if deep:
             for name, value in list(params.items()):
@@ -48,25 +48,25 @@ class Parameters:
         return self
 
     def clone(self) -> Self:
-        """A new one with the same parameters that has learnt nothing."""
+        """A new, unfitted object with the same parameters."""
         params = self.get_params(deep=False)
         return type(self)(**{name: v.clone() if isinstance(v, Parameters) else v for name, v in params.items()})
 
     def saved_params(self) -> dict[str, Any]:
-        """The parameters as a model file holds them: the seed that was drawn from ``random_state`` is saved apart."""
+        """The parameters for a model file; the seed drawn from ``random_state`` is saved separately."""
         params = self.get_params(deep=False)
         if not isinstance(params.get("random_state"), int):
             params |= {name: None for name in params if name == "random_state"}
         return params
 
     def describe(self) -> dict[str, Any]:
-        """The class and its parameters as JSON; ``build`` makes the same again."""
+        """The class and its parameters as JSON, for ``build``."""
         return {"class": type(self).__name__, "params": {k: _described(v) for k, v in self.saved_params().items()}}
 
     def __repr__(self) -> str:
         defaults = self.defaults()
-        shown = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
-        return f"{type(self).__name__}({', '.join(shown)})"
+        changed = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _described(value: Any) -> Any:
@@ -80,7 +80,7 @@ def _described(value: Any) -> Any:
 
 
 def build(described: Any, find: Callable[[str], type[Parameters]]) -> Any:
-    """What ``describe`` has described; ``find`` knows classes by name."""
+    """The object that ``describe`` described; ``find`` returns a class by its name."""
     if not isinstance(described, dict):
         return described
     if "array" in described:
@@ -102,7 +102,7 @@ def check_count(name: str, value: object) -> None:
 
 
 def check_between(name: str, value: object, low: float, high: float) -> None:
-    """Strictly between the two."""
+    """Raise an error unless low < value < high."""
     if not isinstance(value, numbers.Real) or not low < float(value) < high:
         expected = f"a number between {low:g} and {high:g}, both excluded"
         raise ParameterError(name, value, expected if math.isfinite(high) else f"a finite number above {low:g}")

@@ -362,7 +362,7 @@ def test_what_is_inside_can_be_asked():
 
 
 def test_rows_too_long_for_the_fast_learner():
-    with pytest.raises(DataError, match="too many to make a feature of each pair"):
+    with pytest.raises(DataError, match="too many to cross all pairs"):
         Adaptive(NaiveBayes(), fast=Linear(crosses=True)).fit(np.ones((2, 5000)), [0, 1])
 
 

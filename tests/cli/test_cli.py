@@ -221,13 +221,13 @@ def test_ctrl_c_saves_what_was_learnt_and_resuming_gives_the_same_bits(letters, 
         time.sleep(0.2)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert re.search(r"Interrupted after [\d,]+ examples: what was learnt is kept in .*m; go on with --resume", out)
+    assert re.search(r"Interrupted after [\d,]+ examples: saved to .*m; continue with --resume", out)
     pipe.unlink()
     pipe.write_bytes(content)
     done = subprocess.run(
         command("train", pipe, "--resume", tmp_path / "m"), check=True, env=ENVIRONMENT, capture_output=True, text=True
     )
-    assert "going on after row" in done.stderr
+    assert "continuing after row" in done.stderr
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
@@ -246,7 +246,7 @@ def test_a_signal_while_the_input_is_silent_saves_and_ends(letters, tmp_path, ki
         process.send_signal(kind)
         out = process.stdout.read()  # ends, though the pipe is still open
         assert process.wait(timeout=20) == 130
-    assert b"what was learnt is kept" in out
+    assert b"examples: saved to" in out
     assert onlineboost.load(tmp_path / "m").n_seen_ >= 16384
 
 
@@ -289,7 +289,7 @@ def test_resuming_with_another_spelling_of_the_path_goes_on_there(letters, tmp_p
     place = {"files": [os.path.realpath("first.csv")], "pass": 1, "rows": 4000, "passes": 1}
     model.save(tmp_path / "m", base=base, notes={**notes, "unfinished": place})
     _, err = run(capsys, "train", letters / "first.csv", "--resume", tmp_path / "m", "-q")
-    assert "going on after row 4,000" in err
+    assert "continuing after row 4,000" in err
     assert onlineboost.load(tmp_path / "m").n_seen_ == 4000
 
 
@@ -341,7 +341,7 @@ def test_data_of_which_the_model_knows_nothing_are_refused(model, tmp_path, caps
     for name in ("predict", "evaluate"):
         text = "x,y,half\n1,2,A-M\n"
         (tmp_path / "other.csv").write_text(text)
-        assert "knows none of the features" in run(capsys, name, model, tmp_path / "other.csv", code=1)[1]
+        assert "knows none of the features: expected" in run(capsys, name, model, tmp_path / "other.csv", code=1)[1]
 
 
 def test_evaluation(letters, model, tmp_path, capsys):
@@ -360,7 +360,7 @@ def test_evaluation(letters, model, tmp_path, capsys):
     assert result["calibration_error"] < 0.1 and sum(weight for _, _, weight in result["reliability"]) == len(y)
     out, _ = run(capsys, "evaluate", model, letters / "second.csv")
     assert f"error:               {result['error']:.4f}" in out
-    assert re.search(r"label / answer +[AN]-[MZ] +[AN]-[MZ]\n[AN]-[MZ] +\d+ +\d+\n[AN]-[MZ] +\d+ +\d+\n", out)
+    assert re.search(r"label / predicted +[AN]-[MZ] +[AN]-[MZ]\n[AN]-[MZ] +\d+ +\d+\n[AN]-[MZ] +\d+ +\d+\n", out)
 
 
 def test_inspection_names_the_strongest_features(letters, model, capsys):
@@ -382,7 +382,7 @@ def test_inspection_of_trees_says_what_splits_gained(letters, tmp_path, capsys):
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json", "--top", 99)[0])
     assert sum(feature["strength"] for feature in facts["strongest"]) == pytest.approx(1)
     assert facts["strongest"][0]["feature"].startswith("f")
-    assert "share of what all splits gained" in run(capsys, "inspect", tmp_path / "m")[0]
+    assert "share of the gain of all splits" in run(capsys, "inspect", tmp_path / "m")[0]
 
 
 def test_inspection_of_models_made_in_python(tmp_path, capsys):
@@ -393,7 +393,7 @@ def test_inspection_of_models_made_in_python(tmp_path, capsys):
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
     assert facts["strongest"][0]["feature"] == "size"
     _, err = run(capsys, "predict", tmp_path / "m", tmp_path / "m", code=1)
-    assert "trained on arrays or dicts in Python" in err
+    assert "trained on arrays or dicts in Python, so" in err
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "html"])
@@ -447,7 +447,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
     assert not (tmp_path / "w.libsvm").exists()
     (tmp_path / "twice.vw").write_text("1 | a a\n")
     assert "the same feature twice" in run(capsys, "convert", tmp_path / "twice.vw", tmp_path / "t.csv", code=1)[1]
-    assert "ends in one of .arrow, .csv" in run(capsys, "convert", tmp_path / "w.vw", tmp_path / "w.xlsx", code=2)[1]
+    assert "ends in one of" in run(capsys, "convert", tmp_path / "w.vw", tmp_path / "w.xlsx", code=2)[1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["twice.vw", "w.vw"]
 
 
@@ -461,37 +461,37 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (["train", "bad.vw"], 1, "bad.vw: line 2, column 8: expected a number, found '1x'"),
         (["train", "first.csv"], 1, "which column is the label? Name it with --label;"),
         (["train", "empty.vw"], 1, "no examples, nothing was learnt"),
-        (["train", "bad.vw", "-a", "bbm", "--gamma", "0.7"], 2, "--gamma 0.7: expected a number between 0 and 0.5"),
+        (["train", "bad.vw", "-a", "bbm", "--gamma", "0.7"], 2, "--gamma=0.7: expected"),
         (
             ["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"],
             2,
-            "--gamma does not apply to adaboost-ol. Algorithms with it: bbm, osboost, osboost-ocp, potential.",
+            "--gamma does not apply to adaboost-ol. Algorithms with --gamma: bbm, osboost, osboost-ocp, potential.",
         ),
         (["train", "bad.vw", "--cross", "a"], 2, "--cross='a': expected two columns"),
         (
             ["train", "bad.vw", "--learner", "tree", "--loss", "logistic"],
             2,
-            "Learners with it: linear.",
+            "--loss does not apply to --learner tree. Learners with --loss: linear.",
         ),
-        (["train", "bad.vw", "--learning-rate", "0"], 2, "--learning-rate 0.0: expected"),
-        (
-            ["train", "bad.vw", "--max-depth", "3"],
-            2,
-            "--max-depth does not apply to --learner linear.",
-        ),
+        (["train", "bad.vw", "--learning-rate", "0"], 2, "--learning-rate=0.0: expected"),
+        (["train", "bad.vw", "--max-depth", "3"], 2, "--max-depth does not apply to --learner linear"),
         (["train", "bad.vw", "--learner", "tree", "--loss", "squared"], 2, "--loss does not apply to --learner tree"),
         (["train", "bad.vw", "-o", "nowhere/model"], 2, "a file in a folder that exists"),
-        (["train", "bad.vw", "--checkpoint-every", "5"], 2, "--output MODEL"),
-        (["train", "-", "--passes", "2"], 2, "standard input or a pipe, which can be read once"),
+        (["train", "bad.vw", "--checkpoint-every", "5"], 2, "--checkpoint-every needs --output MODEL"),
+        (["train", "-", "--passes", "2"], 2, "--passes needs files: standard input or a pipe"),
         (["train", "bad.vw", "--plot", "x.pdf"], 2, ".png, .svg, .html"),
-        (["train", "bad.vw", "--resume", "first.csv"], 1, "first.csv: container: not a whole model file"),
-        (["train", "bad.vw", "-o", "bad.vw"], 2, "another file than the one that is read"),
+        (["train", "bad.vw", "--resume", "first.csv"], 1, "first.csv: container: not a complete model file"),
+        (["train", "bad.vw", "-o", "bad.vw"], 2, "--output='bad.vw': expected another file than the input"),
         (["train", "bad.vw", "-o", "-"], 2, "the name of a file"),
         (["train", "bad.vw", "-o", "/dev/null"], 2, "the name of a file"),
-        (["convert", "bad.vw", "bad.vw"], 2, "another file than the one that is read"),
+        (["convert", "bad.vw", "bad.vw"], 2, "OUT='bad.vw': expected another file than the input"),
         (["train", "bad.vw", "--holdout", "nowhere.vw"], 1, "nowhere.vw: no such file"),
         (["train", "first.csv", "--label", "HALF"], 1, "did you mean 'half'?"),
-        (["train", "first.csv", "--label", "half", "--weight", "half"], 2, "another column than the label"),
+        (
+            ["train", "first.csv", "--label", "half", "--weight", "half"],
+            2,
+            "--weight='half': expected another column than the label",
+        ),
         (["train", "zip.csv", "--label", "half"], 1, "zip.csv: this is a zip archive"),
         (
             ["train", "array.jsonl"],
@@ -540,7 +540,7 @@ def test_records_that_cannot_be_read_can_be_skipped_and_are_counted(tmp_path, ca
     out, err = run(capsys, "train", tmp_path / "bad.vw", "--on-error", "skip", "--json")
     assert (json.loads(out)["examples"], json.loads(out)["skipped"]) == (8, 8)
     assert "skipped: " in err
-    assert "8 records in all" in err
+    assert "8 records in total" in err
 
 
 def test_settings_cannot_change_on_resuming(letters, model, capsys):
@@ -550,7 +550,7 @@ def test_settings_cannot_change_on_resuming(letters, model, capsys):
 
 def test_one_label_alone_is_said(tmp_path, capsys):
     (tmp_path / "x.vw").write_text("1 | a\n1 | b\n")
-    assert "only one label was met (1)" in run(capsys, "train", tmp_path / "x.vw")[1]
+    assert "all examples have the label 1: expected two labels" in run(capsys, "train", tmp_path / "x.vw")[1]
 
 
 def test_a_checkpoint_of_the_second_pass_goes_on_with_the_second_pass(letters, tmp_path, capsys):

@@ -55,7 +55,7 @@ def test_a_name_and_a_category_of_the_same_spelling():
 def test_a_refused_dict_leaves_no_label():
     model = Linear()
     model.learn_one({"a": 1.0}, "ham")
-    with pytest.raises(DataError, match="leave out what is missing"):
+    with pytest.raises(DataError, match="leave out missing values"):
         model.learn_one({"a": 10**400}, "typo")
     model.learn_one({"a": -1.0}, "spam")
     assert model.classes_.tolist() == ["ham", "spam"]

@@ -44,7 +44,7 @@ def test_first_of_unknown_labels_is_negative():
 def test_one_label_needs_classes():
     with pytest.raises(DataError, match="1 different labels"):
         Linear().fit(X, np.ones(40))
-    with pytest.raises(DataError, match="if another comes later, partial_fit takes classes= with both"):
+    with pytest.raises(DataError, match="if the other comes later, name both"):
         Linear().partial_fit(X, np.ones(40))
     model = Linear().partial_fit(X, np.ones(40), classes=[0, 1])
     assert model.classes_.tolist() == [0, 1]
@@ -58,7 +58,7 @@ def test_three_labels_are_refused():
 def test_classes_cannot_change():
     model = Linear().partial_fit(X, [0, 1] * 20)
     model.partial_fit(X, [0, 1] * 20, classes=[0, 1])
-    with pytest.raises(DataError, match="this model knows"):
+    with pytest.raises(DataError, match="expected 0, 1, as in training"):
         model.partial_fit(X, [0, 2] * 20, classes=[0, 2])
     assert model.fit(X, [0, 2] * 20).classes_.tolist() == [0, 2]
 

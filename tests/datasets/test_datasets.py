@@ -412,12 +412,12 @@ def test_the_command_shows_where_each_set_is(capsys, tmp_path, folder):
         "bio": "in the cache",
         "letter": "bundled",
         "covtype": "can be downloaded",
-        "nomao": "get it by hand",
-        "vehv2binary": "cannot be had",
+        "nomao": "manual download",
+        "vehv2binary": "not available",
     }.items():
         assert rows[name].endswith(f" {place}"), rows[name]
     assert rows["covtype"].split()[:4] == ["covtype", "581,012", "54", "48.8%"]
-    assert "maptaskcoref and vehv2binary could not be found" in err
+    assert "not available: maptaskcoref, vehv2binary" in err
 
 
 def test_the_page_shows_a_real_run(capsys):
@@ -429,14 +429,14 @@ def test_the_page_shows_a_real_run(capsys):
 def test_the_command_tells_all_about_a_set(capsys):
     out, _ = run(capsys, "rcv1")
     facts = dict(re.findall(r"^([\w+ ]+): +(.*)$", out, re.M))
-    assert facts["here"] == "get it by hand"
-    assert facts["features"] == "29,163, of which 77.68 per example"
+    assert facts["location"] == "manual download"
+    assert facts["features"] == "29,163 (77.68 non-zero per example)"
     assert facts["licence"] == "for research"
     assert re.search(r"Online BBM +0.0485", out)
     out, _ = run(capsys, "vehv2binary")
     assert "no public set has this name" in out
     assert "299,254 examples, 105 features" in out
-    assert "in the paper" not in run(capsys, "elec")[0]
+    assert "in the paper:" not in run(capsys, "elec")[0]
 
 
 def test_the_command_speaks_json(capsys, tmp_path):
@@ -458,7 +458,7 @@ def test_the_command_downloads(capsys, tmp_path, folder, tiny, served):
 
 
 def test_mistakes_of_the_command(capsys):
-    assert "--download='on': expected the NAME of a set" in run(capsys, "--download", code=2)[1]
+    assert "--download needs the NAME of a set" in run(capsys, "--download", code=2)[1]
     assert "did you mean covtype?" in run(capsys, "covtyp", code=2)[1]
     assert "Get it from https://archive" in run(capsys, "--download", "nomao", code=1)[1]
     assert "is not available" in json.loads(run(capsys, "--download", "vehv2binary", "--json", code=1)[0])["error"]

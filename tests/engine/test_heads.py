@@ -224,12 +224,8 @@ def test_the_verdict_knows_with_what_it_compares():
         return model.fit(X, y).verdict()
 
     assert "its base learner" in said(SafeBoost(Tree(3), 9, random_state=0))
-    assert "its first learner, which is given part of each example's weight," in said(AdaBoostOL(Tree(3), 5))
-    assert (
-        said(DefensiveBoost(Tree(3)))
-        == said(OnlineBBM(n_estimators=1))
-        == "There was one learner: nothing to compare with."
-    )
+    assert "its first learner, which gets part of each example's weight," in said(AdaBoostOL(Tree(3), 5))
+    assert said(DefensiveBoost(Tree(3))) == said(OnlineBBM(n_estimators=1)) == "Only one learner: nothing to compare."
     useless = X[:, :1] * 0
     assert SafeBoost(Tree(2), 9).fit(useless, y).verdict().endswith("try deeper trees, or other features.")
     assert "a lower gamma" in OnlineBBM(Tree(2), 3).fit(useless, y).verdict()

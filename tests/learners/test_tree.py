@@ -145,7 +145,10 @@ def test_words_and_missing_values_are_split_by():
         ({"delta": 0}, "delta=0: expected"),
         ({"tie": -1}, "tie=-1: expected"),
         ({"max_nodes": -1}, "max_nodes=-1: expected"),
-        ({"max_mb": 1, "max_slots": 100_000}, "max_mb=1: expected at least 13, or fewer trees, bins or max_slots"),
+        (
+            {"max_mb": 1, "max_slots": 100_000},
+            "max_mb=1: expected at least 13, one histogram per tree and slot; or fewer trees",
+        ),
         ({"features": 0}, "features=0: expected a number above 0, at most 1"),
     ],
 )

@@ -274,11 +274,11 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m, s: m.fit(s, [1]), "a stream holds its own labels"),
-        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).partial_fit(s), "began with arrays"),
-        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).predict(s), "began with arrays"),
+        (lambda m, s: m.fit(s, [1]), "a stream has its own labels"),
+        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).partial_fit(s), "trained on arrays"),
+        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).predict(s), "trained on arrays"),
         (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, 1)], bits=5)), r"open_stream\(..., like=model\)"),
-        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "but this model knows"),
+        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "expected 0, 1, as in training"),
         (lambda m, s: m.fit(open_stream([])), "no rows"),
         (lambda m, s: m.fit(np.ones((2, 2))), "y is missing"),
         (
@@ -287,8 +287,11 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
         ),
         (lambda m, s: m.fit(s).predict(next(s_of(25))), "beyond the 262144"),
         (lambda m, s: m.fit(s).predict(np.ones((1, 3))), "knows features by name"),
-        (lambda m, s: m.fit(next(s).batch._replace(indptr=np.array([0, 5, 1]))), "its arrays do not fit together"),
-        (lambda m, s: m.fit(next(s).batch._replace(weight=np.array([1.0, -1.0]))), "a weight that is no number"),
+        (
+            lambda m, s: m.fit(next(s).batch._replace(indptr=np.array([0, 5, 1]))),
+            "the sizes of its arrays do not match",
+        ),
+        (lambda m, s: m.fit(next(s).batch._replace(weight=np.array([1.0, -1.0]))), "a wrong weight: expected numbers"),
     ],
 )
 def test_misuse_of_streams_is_refused(change, message):
@@ -374,7 +377,7 @@ def test_a_stream_with_fewer_labels_does_not_take_any_away():
     model.partial_fit(open_stream([({"a": 1}, "ham")], like=model))
     model.partial_fit(open_stream([({"a": 1}, "ham")]))
     assert model.classes_.tolist() == ["ham", "spam"]
-    with pytest.raises(DataError, match="the labels are 'ham', 'eggs', but this model knows 'ham', 'spam'"):
+    with pytest.raises(DataError, match="the labels are 'ham', 'eggs': expected 'ham', 'spam', as in training"):
         model.partial_fit(open_stream([({"a": 1}, "ham"), ({"a": 1}, "eggs")]))
     assert model.classes_.tolist() == ["ham", "spam"]
 

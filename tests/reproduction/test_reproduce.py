@@ -240,7 +240,7 @@ def test_the_command_writes_a_report(quick, tmp_path, capsys, monkeypatch):
         main(["reproduce", "-o", "out"])
     assert not exit.value.code
     out, err = capsys.readouterr()
-    assert "letter" in out and "The whole report: out/report.html" in out
+    assert "letter" in out and "full report: out/report.html" in out
     assert "letter: results in out" in err
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "races", "results.json", "timings.json", "report.html", "report.md",
@@ -253,10 +253,10 @@ def test_the_command_writes_a_report(quick, tmp_path, capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["--data", "none"], "--data='none': expected a folder that exists"),
-        (["--data", "."], "expected a folder with NAME.libsvm.gz: onlineboost datasets names them"),
+        (["--data", "."], "expected a folder with files NAME.libsvm.gz; for names: onlineboost datasets"),
         (["--sets", "letters"], "did you mean letter?"),
         (["--sets", "vehv2binary"], "vehv2binary is not available"),
-        (["--sets", " ,"], "--sets=' ,': expected names of sets"),
+        (["--sets", " ,"], "--sets=' ,': expected comma-separated names of sets"),
     ],
 )
 def test_mistakes_of_the_command(arguments, message, tmp_path, capsys, monkeypatch):

@@ -82,7 +82,7 @@ def test_a_seed_that_was_drawn_is_kept(stream, tmp_path):
 def test_names_and_labels_that_a_file_cannot_hold(name, label, tmp_path):
     model = Linear()
     model.learn_one({name: 1.0}, label)
-    with pytest.raises(DataError, match="cannot be kept in a model file"):
+    with pytest.raises(DataError, match="cannot be saved in a model file"):
         model.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
@@ -116,7 +116,7 @@ def test_a_truncated_file_is_noticed(saved, tmp_path_factory, share):
     content = saved.read_bytes()
     path = tmp_path_factory.getbasetemp() / "truncated"
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ModelFileError, match="container: not a whole model file"):
+    with pytest.raises(ModelFileError, match="container: not a complete model file"):
         onlineboost.load(path)
 
 
@@ -146,7 +146,7 @@ def part(facts: dict) -> dict:
         (
             "format",
             lambda f: f.update(format=99),
-            "format: is 99, expected a number from 1 to 1: a newer onlineboost may read it",
+            "format: is 99, expected a number from 1 to 1: try a newer onlineboost",
         ),
         ("class", lambda f: part(f).update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: part(f).pop("class"), "class: missing"),
@@ -163,7 +163,7 @@ def part(facts: dict) -> dict:
             r"committee.weights: is float32\[11, 2, 8\], expected float32\[12, 2, 8\]",
         ),
         ("target", lambda f: part(f).pop("target"), "target: missing"),
-        ("parts", lambda f: f.pop("parts"), "description: not that of a model"),
+        ("parts", lambda f: f.pop("parts"), "description: not the description of a model"),
         ("parts", lambda f: f["parts"].pop("model"), "model: missing"),
     ],
 )
@@ -194,7 +194,7 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
 
 def test_folders(saved, tmp_path):
     model = onlineboost.load(saved)
-    with pytest.raises(FileNotFoundError, match="nowhere does not exist: make it first"):
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist: create it first"):
         model.save(tmp_path / "nowhere" / "model")
     with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
         model.save(tmp_path)

@@ -414,7 +414,7 @@ def test_the_command_that_is_printed_trains_the_winner(letter_file, tmp_path, ca
     assert "12 done" in rest
     command = rest.strip().splitlines()[-1].split()
     trained = json.loads(run(capsys, *command[1:], "--json"))
-    assert f"least error:         {trained['error']:.4f}" in rest
+    assert f"lowest error:        {trained['error']:.4f}" in rest
     assert table.splitlines()[1].split()[0] == f"{trained['error']:.4f}"
     assert (tmp_path / "best.model").exists()
 
@@ -434,15 +434,12 @@ def test_json(letter_file, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["-n", "5,x"], "whole numbers with commas"),
-        (["-a", "bbm,magic"], "some of adaboost-ol, adaboost-ol-plus"),
-        (["--gamma", "0.1,0.7"], "--gamma 0.7"),
-        (["-a", "adaboost-ol", "--gamma", "0.1"], "--gamma does not apply to adaboost-ol."),
-        (
-            ["--learner", "tree", "--learning-rate", "1"],
-            "--learning-rate does not apply to --learner tree.",
-        ),
-        (["-a", "none", "-n", "5"], "--learners does not apply to none."),
+        (["-n", "5,x"], "comma-separated whole numbers"),
+        (["-a", "bbm,magic"], "names from adaboost-ol, "),
+        (["--gamma", "0.1,0.7"], "gamma=0.7"),
+        (["-a", "adaboost-ol", "--gamma", "0.1"], "--gamma does not apply to adaboost-ol"),
+        (["--learner", "tree", "--learning-rate", "1"], "--learning-rate does not apply to --learner tree"),
+        (["-a", "none", "-n", "5"], "which does not boost"),
         (["--address", "auto"], "engine='ray'"),
         (["--journal", "/nowhere/j"], "a folder that exists"),
     ],

@@ -1,4 +1,4 @@
-"""Adaptive: any booster or learner, made fit for streams that change; ``machine.py`` says how it works."""
+"""Adaptive: any booster or learner, for streams that change; ``machine.py`` has the algorithm."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _RESETS: tuple[Reset, ...] = ("all", "learners", "none")
 
 @dataclass(eq=False, repr=False)
 class Adaptive(OnlineClassifier):
-    """Any booster or learner, made fit for streams that change.
+    """Any booster or learner, for streams that change: it starts over on drift, beside a fast learner.
 
     Parameters
     ----------
-    estimator : a booster or a compiled learner; None is ``SafeBoost()``
-    fast : a learner that follows changes at once; None is ``Linear(standardize=True, learning_rate=32)``
-    reset : what forgets when its mistakes become more: the model ("all"), single weak "learners", or "none"
-    delta : ADWIN's: how sure an alarm is; lower is calmer
-    on_drift : is called with an ``Alarm(example, learner)`` at each alarm, soon after; it must not raise
+    estimator : booster or compiled learner (None: ``SafeBoost()``)
+    fast : learner that follows changes quickly (None: ``Linear(standardize=True, learning_rate=32)``)
+    reset : what starts over when its error rises: the whole model ("all"), single weak "learners", or "none"
+    delta : ADWIN's confidence parameter; lower values give fewer alarms
+    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
-    Mistakes count by examples here, not by weights.
+    Drift is detected by the number of mistakes; weights of examples do not count.
 
     Examples
     --------
-    Letters, and from the middle on their opposites.
+    The labels are reversed from the middle of the stream on.
 
     >>> from onlineboost import Adaptive, OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
@@ -63,31 +63,31 @@ class Adaptive(OnlineClassifier):
 
     @property
     def alarms_(self) -> list[Alarm]:
-        """The alarms so far; of very many, the last."""
+        """The alarms so far; only the most recent are kept if there are very many."""
         return self._machine().alarms()
 
     @property
     def n_alarms_(self) -> int:
-        """How many there were."""
+        """Number of alarms so far."""
         return self._machine().n_alarms
 
     @property
     def estimator_(self) -> Any:
-        """The model as it is since it started over, to look at: its own ``report()``, ``alphas_`` and the like."""
+        """The model since it last started over, for its ``report()``, ``alphas_`` and so on."""
         fitted = self._check_fitted()
         model = fitted.spec.model()
         model.fitted = replace(fitted, spec=model.clone(), machine=self._machine().model)
         return model
 
     def verdict(self) -> str:
-        """How the stream changed, and whether boosting paid since."""
+        """The number of alarms, and whether boosting has paid since the last."""
         n, reset = self.n_alarms_, self._check_fitted().spec.reset
         inner: str = self.estimator_.verdict()
         if reset == "none":
             return inner
         if not n:
             return f"There was no alarm. {inner}".rstrip()
-        what = "The stream changed" if reset == "all" else "Learners forgot"
+        what = "The stream changed" if reset == "all" else "Learners were reset"
         counted = "1 alarm" if n == 1 else f"{n:,} alarms"
         changes = f"{what}: {counted}, the last after {self.alarms_[-1].example:,} examples."
         if not inner:
@@ -96,10 +96,10 @@ class Adaptive(OnlineClassifier):
         return f"{changes} The model without the fast learner{since}: {inner}"
 
     def report(self) -> Report:
-        """That of the booster, without the fast learner, since it started anew."""
+        """The report of the booster without the fast learner, since it last started over."""
         inside = self.estimator_
         if not hasattr(inside, "report"):
-            raise ParameterError("estimator", self.estimator, "a booster, whose learners there is a report of")
+            raise ParameterError("estimator", self.estimator, "a booster: a single learner has no report")
         found: Report = inside.report()
         return found
 
@@ -109,13 +109,13 @@ class Adaptive(OnlineClassifier):
         return machine
 
     def model(self) -> Any:
-        """A new one of the model that adapts."""
+        """A new model of the kind that adapts."""
         if self.estimator is None:
             return SafeBoost()
         if not isinstance(self.estimator, OnlineClassifier):
             raise ParameterError("estimator", self.estimator, "a booster or a learner of onlineboost")
         if isinstance(self.estimator, Adaptive):
-            raise ParameterError("estimator", self.estimator, "a model that is not adaptive already")
+            raise ParameterError("estimator", self.estimator, "a model that is not Adaptive itself")
         return self.estimator.clone()
 
     def _fast(self) -> Any:

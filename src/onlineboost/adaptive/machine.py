@@ -1,14 +1,14 @@
-"""Streams that change: a model that starts anew at an alarm, beside a fast learner that follows whatever comes.
+"""Streams that change: a model that starts over at an alarm, beside a fast learner that follows every change.
 
 The two are experts of sleeping AdaNormalHedge (Luo and Schapire, 2015). Their regrets are kept at several levels, which
-begin again after every 250, 1,000, 4,000 and 16,000 examples and never: so whoever was better of late counts, however
-long "of late" is. On a stream that does not change the model keeps its weight, by a prior of nine to one.
+are reset every 250, 1,000, 4,000 and 16,000 examples and never: the expert that was better recently gets more weight,
+on any of these time scales. On a stream that does not change the model keeps its weight, by a prior of nine to one.
 
 | here | meaning |
 | --- | --- |
 | w | prior of the expert times its weight at the level (``hedge.py``) |
 | answer | sign of the sum of w times vote over experts and levels |
-| score | log odds of the mean of the experts' probabilities by w, if the answer has their sign, else next to nothing |
+| score | log odds of the experts' mean probability weighted by w, if the answer has their sign, else almost 0 |
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from onlineboost.engine.machine import BatchMachine, CompiledMachine
 from onlineboost.engine.record import Record, Settings
 
 _PRIOR = (0.9, 0.1)  # of the model, of the fast learner
-_LENGTHS = (1 << 62, 250, 1000, 4000, 16000)  # examples after which a level begins again
-_PIECE = 1024  # rows that the model learns before its answers are looked at
+_LENGTHS = (1 << 62, 250, 1000, 4000, 16000)  # examples after which a level is reset
+_PIECE = 1024  # rows that the model learns before its answers are tested for drift
 
 
 class Alarm(NamedTuple):
-    """Mistakes have become more."""
+    """The error has risen, and the model or a learner was reset."""
 
-    example: int  # after so many examples
-    learner: int | None  # the number of the learner that forgot, counted from 0; None: the model started anew
+    example: int  # number of examples learnt before the alarm
+    learner: int | None  # number of the learner that was reset, from 0; None: the whole model started over
 
 
 class AdaptiveState(NamedTuple):
     regret: Floats  # [levels, 2] of the model and of the fast learner
     size: Floats
-    platt: Floats  # [2, 2] slope and offset that make probabilities of their scores
+    platt: Floats  # [2, 2] slope and offset of Platt scaling, for the scores of each
     inverse: Floats  # [2, 3] as in ``VoteHead``
     clock: Ints  # [1] examples learnt
 
@@ -60,11 +60,11 @@ def new_state() -> AdaptiveState:
 
 @njit
 def combined(state: AdaptiveState, scores: Floats, y: Floats, weight: Floats, learning: bool) -> Floats:
-    """Answers from the scores of both, [2, rows]; with ``learning`` each row teaches what the next is answered by."""
+    """Answers from the scores of both, [2, rows]; with ``learning``, each row updates the state for the next."""
     answers = np.empty(y.size)
     shares, nothing = np.empty(2), np.empty(0, np.float32)
     for r in range(y.size):
-        said = _weighed(state, scores, r, shares)
+        said = _weighted_vote(state, scores, r, shares)
         p = 0.0
         for k in range(2):
             p += shares[k] * logistic(state.platt[k, 0] * scores[k, r] + state.platt[k, 1])
@@ -72,13 +72,13 @@ def combined(state: AdaptiveState, scores: Floats, y: Floats, weight: Floats, le
         odds = math.log(p / (1 - p))
         answers[r] = with_sign(odds, said)
         if learning and weight[r] > 0:
-            _teach(state, scores, r, said, y[r], weight[r], nothing)
+            _update(state, scores, r, said, y[r], weight[r], nothing)
     return answers
 
 
 @njit
-def _weighed(state: AdaptiveState, scores: Floats, r: int, shares: Floats) -> float:
-    """The weighted vote, from -1 to 1, and the share that each expert has in it."""
+def _weighted_vote(state: AdaptiveState, scores: Floats, r: int, shares: Floats) -> float:
+    """The weighted vote, from -1 to 1; writes the share of each expert."""
     top = 0.0
     for level in range(len(_LENGTHS)):
         for k in range(2):
@@ -94,7 +94,7 @@ def _weighed(state: AdaptiveState, scores: Floats, r: int, shares: Floats) -> fl
 
 
 @njit
-def _teach(
+def _update(
     state: AdaptiveState, scores: Floats, r: int, said: float, y: float, weight: float, nothing: Floats32
 ) -> None:
     for k in range(2):
@@ -111,7 +111,7 @@ def _teach(
 
 @dataclass
 class AdaptiveMachine(BatchMachine):
-    """The machines of the model and of the fast learner, and what combines them."""
+    """The machines of the model and of the fast learner, and the state that combines them."""
 
     model: CompiledMachine
     fast: CompiledMachine
@@ -119,7 +119,7 @@ class AdaptiveMachine(BatchMachine):
     windows: Windows
     spec: Any  # the ``Adaptive`` that this was made by
     notify: Callable[[Alarm], None]
-    n_features: tuple[int, int]  # with how many the machines were made, and what they have grown to
+    n_features: tuple[int, int]  # when the machines were made, and now
 
     def run(self, examples: Batch, learning: bool) -> Floats:
         batch, fast = examples, self.fast.run(examples, learning)
@@ -127,7 +127,7 @@ class AdaptiveMachine(BatchMachine):
             return combined(self.state, np.stack([self.model.run(batch, False), fast]), batch.y, batch.weight, False)
         answers, start = [np.empty(0)], 0
         while start < batch.y.size:
-            told = self.n_alarms
+            notified = self.n_alarms
             part = cut(batch, start, min(start + _PIECE, batch.y.size))
             scores, stop = self.model.run(part, True), -1
             if self.spec.reset == "all":
@@ -138,8 +138,8 @@ class AdaptiveMachine(BatchMachine):
             answers.append(combined(self.state, both, part.y[:stop], part.weight[:stop], True))
             start += stop
             if alarm:
-                self._start_over()  # the model has gone too far, but nothing of it is kept
-            for event in self.alarms(told):
+                self._start_over()  # the model has learnt beyond the alarm, but none of it is kept
+            for event in self.alarms(notified):
                 self.notify(event)
         return np.concatenate(answers)
 
@@ -161,7 +161,7 @@ class AdaptiveMachine(BatchMachine):
         return int(self._watching.counts[0])
 
     def alarms(self, since: int = 0) -> list[Alarm]:
-        """The alarms from number ``since`` on, as far as they are remembered."""
+        """The alarms from number ``since`` on, as far as they are kept."""
         if since == self.n_alarms:
             return []
         one = self._watching is not self.windows
@@ -173,7 +173,7 @@ class AdaptiveMachine(BatchMachine):
 
     @property
     def record(self) -> Record:  # type: ignore[override]
-        """That of the model since it started over, but for the number of examples."""
+        """The record of the model since it last started over, with the total number of examples."""
         return self.model.record._replace(clock=self.state.clock)
 
     def grow(self, n_features: int) -> None:

@@ -8,7 +8,7 @@
 | y-hat_t^i | sign of ``s`` | expert i: the weighted vote of the first i learners |
 | v_t^i | exp(-``mistakes[i]``) | Hedge's weight of expert i, kept as its logarithm: the number of its mistakes |
 | s_t^i | ``s`` | margin of expert i |
-| p_t^i = w_t^i | ``p[i]`` | weight of the example for learner i, or the probability that it is shown it |
+| p_t^i = w_t^i | ``p[i]`` | weight of the example for learner i, or the probability that it gets it |
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from onlineboost.registry import BOOSTERS, Entry
 
 Expert = Literal["vote", "random", "last"]
 _EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
-_LEAST = 745  # exp(-745) is the least positive number
-_EXP = np.exp(-np.arange(_LEAST + 1.0))
+_MAX_EXPONENT = 745  # exp(-745) is the smallest positive number
+_EXP = np.exp(-np.arange(_MAX_EXPONENT + 1.0))
 
 
 class AdaBoostOLState(NamedTuple):
@@ -54,14 +54,14 @@ def vote(state: AdaBoostOLState, h: Floats) -> float:
     best = state.mistakes.min()
     total = 0.0
     for i in range(N):
-        total += _EXP[min(state.mistakes[i] - best, _LEAST)]
-    # The pick is a function of the round, so that to predict twice is to predict the same (line 7).
+        total += _EXP[min(state.mistakes[i] - best, _MAX_EXPONENT)]
+    # The random pick depends on the round only, so that predicting twice gives the same answer (line 7).
     pick = total * uniform(state.seed, state.t[0], N) if state.expert == 1 else math.inf
     passed = score = 0.0
     for i in range(N):
         s += state.alpha[i] * h[i]
         advice = 1.0 if s >= 0 else -1.0  # line 5
-        v = _EXP[min(state.mistakes[i] - best, _LEAST)]
+        v = _EXP[min(state.mistakes[i] - best, _MAX_EXPONENT)]
         passed += v
         score += v * advice
         if passed > pick or (i == N - 1 and state.expert == 1):
@@ -82,7 +82,7 @@ def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats) -> None:
         s += state.alpha[i] * z  # line 12
         w = logistic(-s)
         state.alpha[i] = min(2.0, max(-2.0, state.alpha[i] + eta * z * w))  # line 13
-        advice = y * s  # the vote itself, whose sign is expert i's advice
+        advice = y * s  # the first i learners' vote, whose sign is expert i's answer
         state.mistakes[i] += mistaken(advice, y)  # line 15
 
 
@@ -107,18 +107,20 @@ class AdaBoostOL(
     vote=vote,
     round=round,
 ):
-    """Adaptive online boosting without parameters: learners count by how good they are. AdaBoost.OL.S by sampling.
+    """AdaBoost.OL (Algorithm 2 of the paper): adapts to the learners' edges. AdaBoost.OL.S is the variant that samples.
 
     Parameters
     ----------
-    estimator : the weak learner; None is ``Linear()``. Any River or scikit-learn online classifier will do
+    estimator : weak learner (None: ``Linear()``); also any online classifier of River or scikit-learn
     n_estimators : number of weak learners
-    delivery : "weight" (importance weights), "sample" (probabilities: AdaBoost.OL.S), or "auto": as the learner prefers
-    expert : how the N prefixes of the committee become one answer: their Hedge-weighted "vote", one drawn at "random"
-        by those weights (the paper), or the "last", which is the whole committee (Vowpal Wabbit's ``logistic``)
+    delivery : "weight" (importance weights), "sample" (sampling probabilities: AdaBoost.OL.S), or "auto" (what the
+        learner prefers)
+    expert : how the experts (expert i is the vote of the first i learners) become one answer: their Hedge-weighted
+        "vote", one drawn at "random" by those weights (the paper), or the "last", which is the whole committee (Vowpal
+        Wabbit's ``logistic``)
     votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit)
-    head : "vote" (the algorithm's own answer) or "stack" (a logistic regression on the votes, learnt on the way)
-    random_state : seed of the sampling and of the random expert
+    head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
+    random_state : random seed (None: a fresh one), for sampling and the random expert
 
     Examples
     --------
@@ -141,13 +143,13 @@ class AdaBoostOL(
 
     @property
     def alphas_(self) -> Floats:
-        """What each learner counts in the vote, from -2 to 2; negative: its opposite does."""
+        """Weight of each learner in the vote, from -2 to 2; a negative one reverses the learner's vote."""
         alpha: Floats = self._booster_state().alpha
         return alpha.copy()
 
     @property
     def expert_mistakes_(self) -> Ints:
-        """How often each expert erred, which is the vote of the first i learners; Hedge weighs them by it."""
+        """Number of mistakes of each expert (expert i: the vote of the first i learners)."""
         mistakes: Ints = self._booster_state().mistakes
         return mistakes.copy()
 

@@ -32,7 +32,7 @@ class AdaBoostOLPlusState(NamedTuple):
 
 @njit
 def vote(state: AdaBoostOLPlusState, h: Floats) -> float:
-    """The experts' vote, weighted by what they were worth; expert i is the sign of the first i learners' sum."""
+    """The experts' vote, weighted by AdaNormalHedge; expert i is the sign of the first i learners' weighted sum."""
     top = hedge.largest(state.regret, state.size)
     s = total = score = 0.0
     for i in range(h.size):
@@ -76,12 +76,12 @@ class AdaBoostOLPlus(
     vote=vote,
     round=round,
 ):
-    """Adaptive online boosting with nothing to tune: AdaBoost.OL with second-order step sizes and AdaNormalHedge.
+    """AdaBoost.OL with step sizes that follow the gradients, and AdaNormalHedge over its experts; nothing to tune.
 
     Parameters
     ----------
     estimator, n_estimators, votes, head, random_state : as for ``OnlineBBM``
-    delivery : "sample", which measures better, or "weight"
+    delivery : "sample" (better in our measurements), "weight" or "auto"
 
     Examples
     --------

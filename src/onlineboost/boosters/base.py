@@ -1,4 +1,4 @@
-"""What every booster shares: parameters, the committee, the delivery of weights."""
+"""The base class of boosters: common parameters, the committee, the delivery of weights."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ LEARNERS_OPTION = Option(
     most=10_000,
     tried=(5, 11, 21, 51),
 )
-GAMMA = Option("gamma", "Edge of the weak learners over guessing.", float, tried=(0.05, 0.1, 0.2))
+GAMMA = Option("gamma", "Assumed edge of the weak learners over guessing.", float, tried=(0.05, 0.1, 0.2))
 DELIVERY = Option(
-    "delivery", "Weights as importance weights or as sampling probabilities.", choices=("auto", "weight", "sample")
+    "delivery", "Use of weights: importance weights or sampling probabilities.", choices=("auto", "weight", "sample")
 )
-VOTES = Option("votes", "Votes of -1 and +1, or real-valued.", choices=("hard", "real"))
-HEAD = Option("head", "Answer by the algorithm's own vote, or by a logistic regression on the votes.", choices=HEADS)
-WITH_GAMMA = "SafeBoost, a lower gamma, or real votes"  # advice of algorithms that are told an edge
+VOTES = Option("votes", "Votes of the learners: -1 and +1, or real numbers.", choices=("hard", "real"))
+HEAD = Option("head", "Answer: the algorithm's own vote, or a logistic regression on the votes.", choices=HEADS)
+ADVICE_ON_GAMMA = "SafeBoost, a lower gamma, or real votes"  # for algorithms that assume an edge
 COMMON = (LEARNERS_OPTION, DELIVERY)
 """Options that every booster has."""
 
@@ -55,8 +55,8 @@ class Booster(OnlineClassifier):
 
     ``class Mine(Booster, state=MineState, vote=vote, round=round)``
 
-    and says what the state is before the first example (``initial_state``). With ``name="mine"`` and ``options=(...)``
-    it is on the command line: ``onlineboost train --algorithm mine``.
+    and returns its initial state (``initial_state``). With ``name="mine"`` and ``options=(...)`` it is available on the
+    command line: ``onlineboost train --algorithm mine``.
     """
 
     estimator: Any
@@ -67,13 +67,13 @@ class Booster(OnlineClassifier):
     head: HeadName = "vote"
 
     derived: ClassVar[tuple[str, ...]] = ()
-    """Fields of the state that follow from the parameters, so that a model file need not hold them."""
+    """Fields of the state that are computed from the parameters, so that model files leave them out."""
 
     advice: ClassVar[str] = "SafeBoost"
-    """What to try where boosting did not pay."""
+    """What to try instead if boosting did not pay, for the verdict."""
 
     grouped: ClassVar[bool] = False
-    """Whether learners form groups, so that the first of them alone are no booster."""
+    """Whether learners form groups, so that a prefix of them is not a booster of its own."""
 
     _kernels: ClassVar[tuple[Callable[..., float], Callable[..., None]]]
 
@@ -95,26 +95,26 @@ class Booster(OnlineClassifier):
 
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
-        """The booster's arrays before the first example. Checks the parameters of the algorithm."""
+        """The state before the first example. Raises an error for wrong parameters of the algorithm."""
 
     def certificate(self) -> Certificate:
-        """Where the mistakes come from, learner by learner; an identity that Online BBM alone has."""
-        raise ParameterError("booster", self, "OnlineBBM, whose mistakes the identity of Lemma 3 explains")
+        """The mistakes as a sum over learners (Lemma 3); only Online BBM has it."""
+        raise ParameterError("booster", self, "OnlineBBM, the only algorithm with a certificate (Lemma 3)")
 
     def verdict(self) -> str:
-        """Whether boosting paid, by a paired test on the stream; empty where nobody knows."""
+        """Whether boosting paid, by a paired test on the stream; empty if no example had a positive weight."""
         fitted = self._check_fitted()
         return verdict(fitted.machine.record, fitted.spec, fitted.spec.base_learner())
 
     def report(self) -> Report:
-        """What each learner contributed, as a table (``print``) and as a picture (``.plot(path)``)."""
+        """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""
         hard = self._check_fitted().machine.settings.hard
         certificate = self.certificate() if hard and type(self).certificate is not Booster.certificate else None
         parts = self.edges_, self.weight_sums_, certificate, self._experts(), self.verdict()
         return Report(type(self).__name__, self.n_seen_, *parts)
 
     def new_head(self, n_learners: int) -> Any:
-        """The state that turns votes into the answer."""
+        """The initial state of the head, which turns votes into the answer."""
         return new_head(self.head, n_learners)
 
     def _experts(self) -> Ints | None:
@@ -122,13 +122,13 @@ class Booster(OnlineClassifier):
         return None
 
     def base_learner(self) -> Learner | Copies:
-        """The weak learner, as something that can form a committee."""
+        """The weak learner, ready to form a committee."""
         if self.estimator is None:
             return Linear()
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
     def _booster_state(self) -> Any:
-        """The algorithm's own arrays, to look at."""
+        """The state of the algorithm, for reading."""
         machine = self._check_fitted().machine
         assert isinstance(machine, CompiledMachine | ObjectMachine)
         return machine.booster
@@ -151,7 +151,7 @@ class Booster(OnlineClassifier):
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed from None (a fresh one), a whole number, or a NumPy generator."""
+    """A seed from None (a random one), a whole number, or a NumPy generator."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
     if isinstance(random_state, np.random.Generator):

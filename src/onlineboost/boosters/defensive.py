@@ -1,12 +1,12 @@
-"""DefensiveBoost: one learner, probabilities by design, an unknown edge (Noarov and Roth, 2026).
+"""DefensiveBoost: boosting of one learner by its residuals, without a known edge (Noarov and Roth, 2026).
 
 | paper | here | meaning |
 | --- | --- | --- |
-| h-hat | mean of ``h`` | what the oracle says, in [-1, 1] |
-| theta, lambda | ``scalars`` | how far to trust the own prediction, and the oracle |
+| h-hat | mean of ``h`` | the oracle's (weak learner's) prediction, in [-1, 1] |
+| theta, lambda | ``scalars`` | trust in the booster's own prediction, and in the oracle |
 | mu | ``vote`` | the prediction in [-1, 1]: the root of F, or the end that F points to |
 | F(mu) = (1 + lambda) / 2 h-hat + (1 - lambda) / 2 theta mu | | |
-| r = y - mu | | what is left; the oracle is given the example with weight abs(r) / 2, since its sign is y |
+| r = y - mu | | the residual; the oracle gets the example with weight abs(r) / 2, since the sign of r is y |
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ class DefensiveBoost(
     vote=vote,
     round=round,
 ):
-    """One learner, taught what is left of each label: probabilities by design, and no edge to know.
+    """One weak learner, trained on the residuals of the predictions so far; no edge needed (Noarov and Roth, 2026).
 
     Parameters
     ----------
-    estimator : the weak learner, which should give real votes in [-1, 1]; None is ``Linear()``
-    n_estimators : more than one are averaged
+    estimator : weak learner (None: ``Linear()``); its votes should be real numbers in [-1, 1]
+    n_estimators : number of weak learners, whose votes are averaged
     delivery, head, random_state : as for ``OnlineBBM``
 
     Examples

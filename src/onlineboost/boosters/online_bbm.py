@@ -5,9 +5,9 @@
 | N | ``n_estimators`` | number of weak learners |
 | WL^i(x_t) | ``h[i - 1]`` | vote of learner i |
 | s_t^i | ``s`` | sum of y h over the learners up to i |
-| k_t^i | ``k`` | heads that make learner i's vote the one that decides |
+| k_t^i | ``k`` | number of heads at which learner i's vote decides |
 | 1/2 + gamma/2 | ``b`` | the coin's probability of heads |
-| p_t^i = w_t^i / norm | ``p[i - 1]`` | weight of the example for learner i, or the probability that it is shown it |
+| p_t^i = w_t^i / norm | ``p[i - 1]`` | weight of the example for learner i, or the probability that it gets it |
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import COMMON, GAMMA, HEAD, VOTES, WITH_GAMMA, Booster, Delivery, Votes
+from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.shared.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, weight_norms
 from onlineboost.compiled.jit import hot, njit
@@ -53,7 +53,7 @@ def round(state: OnlineBBMState, h: Floats, y: float, p: Floats) -> None:
 
 @hot
 def round_of_group(state: Any, h: Floats, y: float, p: Floats, first: int, last: int) -> None:
-    """A round of the learners from ``first`` to ``last``, as if there were no others."""
+    """A round for the learners from ``first`` to ``last`` alone."""
     N = last - first
     s = 0.0  # line 4
     for i in range(1, N + 1):  # line 5
@@ -79,7 +79,7 @@ def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> Online
 
 def check_table(N: int, numbers: int) -> None:
     if numbers > 1 << 29:
-        raise ParameterError("n_estimators", N, f"fewer: their table of weights would take {numbers >> 27} GiB")
+        raise ParameterError("n_estimators", N, f"fewer: the table of weights would take {numbers >> 27} GiB")
 
 
 @njit
@@ -92,7 +92,7 @@ def _fill(
         first, last = low[i - 1], high[i - 1]
         row = table[start[i - 1] + first : start[i - 1] + last + 1]
         at, there = mode(m, b), (1.0, 0.0)  # "mode": the largest of all binomial weights becomes 1
-        if normalizer == 0:  # "reachable": the largest weight that learner i can meet becomes 1
+        if normalizer == 0:  # "reachable": the largest weight that learner i can get becomes 1
             bottom, top = least[i - 1], most[i - 1]
             binomial(m, b, min(max(at, bottom), top), there, bottom, row[bottom - first : top - first + 1])
             row[: bottom - first] = row[bottom - first]  # real votes beyond -1 and +1 can lead farther
@@ -116,20 +116,20 @@ class OnlineBBM(
     vote=vote,
     round=round,
 ):
-    """Online boost-by-majority: optimal in the number of learners and of examples, if the edge gamma is known.
+    """Online BBM (Algorithm 1 of the paper), boost-by-majority: optimal if the learners' edge gamma is known.
 
     Parameters
     ----------
-    estimator : the weak learner; None is ``Linear()``. Any River or scikit-learn online classifier will do
+    estimator : weak learner (None: ``Linear()``); also any online classifier of River or scikit-learn
     n_estimators : number of weak learners N; odd numbers avoid ties
-    gamma : edge of the weak learners over guessing, in (0, 1/2)
-    delivery : "weight" (importance weights), "sample" (probabilities), or "auto": what the weak learner prefers
+    gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
+    delivery : "weight" (importance weights), "sample" (sampling probabilities), or "auto" (what the learner prefers)
     votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit; no guarantee)
     coin : probability of heads; "auto" is 1/2 + gamma with weights and 1/2 + gamma/2 with sampling
-    normalizer : what weights are divided by: the largest "reachable" one (1 for the first learner, always), the
-        largest binomial probability ("mode"), its bound ("lemma"), or nothing ("none")
-    head : "vote" (the algorithm's own answer) or "stack" (a logistic regression on the votes, learnt on the way)
-    random_state : seed of the sampling
+    normalizer : divisor of the weights: the largest "reachable" weight (the first learner always gets 1), the largest
+        binomial probability ("mode"), its bound ("lemma"), or none ("none")
+    head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
+    random_state : random seed (None: a fresh one), for sampling
 
     Examples
     --------
@@ -142,7 +142,7 @@ class OnlineBBM(
     """
 
     derived = OnlineBBMState._fields
-    advice = WITH_GAMMA
+    advice = ADVICE_ON_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21
@@ -161,15 +161,15 @@ class OnlineBBM(
         return weight_table(n_learners, b, self.normalizer, self.votes == "hard")
 
     def certificate(self) -> Certificate:
-        """Where the mistakes come from: T Phi_0(0), and what each learner falls short of its edge (Lemma 3).
+        """The mistakes as T Phi_0(0) plus the deficit of each learner against its edge (Lemma 3).
 
         >>> from onlineboost import OnlineBBM
         >>> from onlineboost.datasets import load_letter
         >>> print(OnlineBBM(n_estimators=5).fit(*load_letter()).certificate())
                6,131.0  mistakes on 20,000.0 examples
-               6,348.8  if every learner had just its edge: 31.74%
-                +497.7  by learners below their edge
-                -715.5  by learners above it
+               6,348.8  if every learner had exactly its edge: 31.74%
+                +497.7  added by learners below their edge
+                -715.5  saved by learners above it
         Learner 3 costs most: 289.7 mistakes.
         """
         fitted = self._check_fitted()
@@ -178,9 +178,9 @@ class OnlineBBM(
             raise ParameterError("votes", spec.votes, "'hard': there is no certificate for real votes")
         N, state = settings.n_learners, self._booster_state()
         b = bias(spec.coin, spec.gamma, settings.sample)
-        # What weights were divided by: the largest weight that can be met, over what stands for it in the table.
+        # The divisor of the weights: the largest reachable weight over its entry in the table.
         largest = state.table[state.start + likeliest(N, b)]
         found = weight_norms(N, spec.gamma, b)
-        norms = np.divide(found, largest, out=np.zeros(N), where=largest > 0)  # 0: weights too small for a number
+        norms = np.divide(found, largest, out=np.zeros(N), where=largest > 0)  # 0: weights below the smallest number
         deficits = norms * ((2 * b - 1) * record.weights - record.edges)
         return Certificate(float(record.totals[0]), phi0(N, spec.gamma, b), deficits, float(record.totals[1]))

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | N | ``n_estimators`` | number of weak learners |
 | h_i(x) | ``h[i]`` | vote of learner i |
-| theta = gamma / (2 + gamma) | ``theta`` | margin that an example is asked to reach |
+| theta = gamma / (2 + gamma) | ``theta`` | margin that an example should reach |
 | z_i | ``z`` | sum of y h - theta over the learners up to i |
 | w_i = min((1 - gamma)^(z / 2), 1) | ``p[i]`` | weight of the example for the next learner |
 """
@@ -15,7 +15,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-from onlineboost.boosters.base import COMMON, GAMMA, HEAD, VOTES, WITH_GAMMA, Booster, Delivery, Votes
+from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats
@@ -72,11 +72,11 @@ class OSBoost(
     vote=vote,
     round=round,
 ):
-    """Online smooth boosting with a uniform vote.
+    """OSBoost, online smooth boosting (Chen, Lin and Lu, 2012): all learners have the same weight in the vote.
 
     Parameters
     ----------
-    gamma : edge of the weak learners, in (0, 1/2)
+    gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
     estimator, n_estimators, delivery, votes, head, random_state : as for ``OnlineBBM``
 
     Examples
@@ -89,7 +89,7 @@ class OSBoost(
     0.304
     """
 
-    advice = WITH_GAMMA
+    advice = ADVICE_ON_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21

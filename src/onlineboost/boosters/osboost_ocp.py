@@ -7,8 +7,7 @@
 | eta_t = sqrt(2) / sqrt(N t) | ``eta`` | diameter of the simplex over the largest gradient, over sqrt(t) |
 
 The weights of the examples are OSBoost's. The authors' code for Vowpal Wabbit, never merged, had
-``z += z + y h - theta``, which doubles what was before, and steps without the sqrt(2). It may have made the paper's
-table.
+``z += z + y h - theta``, which doubles z each time, and steps without the sqrt(2). The paper's table may come from it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.base import COMMON, GAMMA, HEAD, VOTES, WITH_GAMMA, Booster, Delivery, Votes
+from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Ints
@@ -32,8 +31,8 @@ class OSBoostOCPState(NamedTuple):
     t: Ints  # [1] rounds so far
     theta: float
     log_base: float
-    carry: float  # of z from learner to learner; 2 is the mistake
-    rate: float  # of the steps, sqrt(2)
+    carry: float  # factor of z from learner to learner: 1, or 2 as in the authors' code
+    rate: float  # factor of the step size: sqrt(2), or 1 as in the authors' code
 
 
 @njit
@@ -78,12 +77,12 @@ class OSBoostOCP(
     vote=vote,
     round=round,
 ):
-    """Online smooth boosting whose vote is learnt.
+    """OSBoost with learnt weights of the learners in the vote, by online convex programming (Chen, Lin and Lu, 2012).
 
     Parameters
     ----------
-    gamma : edge of the weak learners, in (0, 1/2)
-    as_authors : whether to do as the authors' code for Vowpal Wabbit did, with its mistake
+    gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
+    as_authors : True computes what the authors' code for Vowpal Wabbit does, its bug included
     estimator, n_estimators, delivery, votes, head, random_state : as for ``OnlineBBM``
 
     Examples
@@ -96,7 +95,7 @@ class OSBoostOCP(
     0.305
     """
 
-    advice = WITH_GAMMA
+    advice = ADVICE_ON_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21

@@ -2,12 +2,12 @@
 
 | paper | here | meaning |
 | --- | --- | --- |
-| Phi_N(s) | ``terminal`` | what a final margin s costs: non-increasing, and at least 1 for s <= 0 to bound mistakes |
+| Phi_N(s) | ``terminal`` | cost of a final margin s: non-increasing, and at least 1 for s <= 0 to bound mistakes |
 | Phi_i(s) | | the expected cost if a coin decides the votes after learner i |
 | w^i(s) = (Phi_i(s-1) - Phi_i(s+1)) / 2 | ``row[c]`` | weight for learner i if c votes before it were right |
 
-The recursion runs on the weights themselves. They obey the potential's own recursion, and being sums of positive
-terms they lose no digits, where differences of potentials would lose all of them.
+The recursion is computed on the weights, which obey the same recursion as the potentials. Sums of positive terms lose
+no digits; differences of potentials would lose all of them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.boosters.base import COMMON, GAMMA, HEAD, WITH_GAMMA, Booster, Delivery
+from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, Booster, Delivery
 from onlineboost.boosters.online_bbm import OnlineBBMState, check_table, round, vote
-from onlineboost.boosters.shared.coin import NOTHING, Coin, bias
+from onlineboost.boosters.shared.coin import NEGLIGIBLE, Coin, bias
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
@@ -38,7 +38,7 @@ _POTENTIALS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-_TERMINAL = Option("terminal", "Cost of a final margin.", choices=(*_POTENTIALS, "exponential"))
+_TERMINAL = Option("terminal", "Loss of the final margin.", choices=(*_POTENTIALS, "exponential"))
 
 
 @dataclass(eq=False, repr=False)
@@ -51,12 +51,13 @@ class PotentialBoost(
     vote=vote,
     round=round,
 ):
-    """Online boosting with weights from any terminal potential, by exact backward recursion.
+    """Online BBM for any loss of the final margin, such as logistic or hinge; gamma is the learners' edge.
 
     Parameters
     ----------
-    terminal : the cost Phi_N of a final margin: "zero-one" (then this is Online BBM), "fair-ties" (a tie costs half),
-        "logistic", "hinge", "exponential", a function of an array of margins, or its N + 1 values at -N, -N + 2, ..., N
+    terminal : the loss Phi_N of the final margin (terminal potential): "zero-one" (Online BBM itself), "fair-ties" (a
+        tie costs half), "logistic", "hinge", "exponential", a function of an array of margins, or its N + 1 values at
+        -N, -N + 2, ..., N
     estimator, n_estimators, gamma, delivery, coin, head, random_state : as for ``OnlineBBM``
 
     Examples
@@ -71,7 +72,7 @@ class PotentialBoost(
     """
 
     derived = OnlineBBMState._fields
-    advice = WITH_GAMMA
+    advice = ADVICE_ON_GAMMA
 
     estimator: Any = None
     n_estimators: int = 21
@@ -117,7 +118,7 @@ class PotentialBoost(
 
 
 def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMState:
-    """Every learner's weights from the last one's: w^{i-1}(s) = q w^i(s - 1) + b w^i(s + 1), each row's maximum 1."""
+    """All learners' weights from the last one's: w^{i-1}(s) = q w^i(s - 1) + b w^i(s + 1); each row's maximum is 1."""
     N = mantissa.size
     check_table(N, N * (N + 1) // 2)
     rows = np.arange(1, N + 1)
@@ -127,7 +128,7 @@ def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMStat
         top = exponent.max()
         row = np.ldexp(mantissa, exponent - top)
         row /= row.max()
-        row[row < NOTHING] = 0
+        row[row < NEGLIGIBLE] = 0
         table[start[i - 1] : start[i - 1] + i] = row[::-1]  # k falls as c grows
         left = (1 - b) * mantissa[:-1], exponent[:-1]
         right = b * mantissa[1:], exponent[1:]
@@ -137,7 +138,7 @@ def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMStat
 
 
 def _add(m1: Floats, e1: Ints, m2: Floats, e2: Ints) -> tuple[Floats, Ints]:
-    """Sums of numbers given as mantissa times a power of two, whose range is without limit."""
+    """Sums of numbers given as mantissa and binary exponent, whose range is unlimited."""
     e = np.maximum(e1, e2)
     return _normalised(np.ldexp(m1, e1 - e) + np.ldexp(m2, e2 - e), e)
 

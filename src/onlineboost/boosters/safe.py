@@ -1,19 +1,18 @@
-"""SafeBoost: several Online BBMs over a grid of gamma, the base learner, and what can be made of their votes.
+"""SafeBoost: several Online BBMs over a grid of gamma, the base learner, and combinations of their votes.
 
-Learners belong to groups, one for each gamma, each taught as Online BBM would. The answer is the vote of these experts,
-weighed by AdaNormalHedge:
+Learners belong to groups, one for each gamma; each group is an Online BBM. The answer is the vote of these experts,
+weighted by AdaNormalHedge:
 
-| expert | says |
+| expert | its answer |
 | --- | --- |
 | the base learner | the vote of learner 1, which sees every example |
 | each group | its majority |
 | the sum, the majority | of all learners; of the groups |
 | the stack | a logistic regression on all real votes (``engine/heads.py``) |
-| AdaBoost.OL | the vote of the base learner and the groups, weighed by alphas that gradient descent finds |
+| AdaBoost.OL | the vote of the base learner and the groups, with weights (alphas) learnt by gradient descent |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
-The score is the stack's log odds where the answer has their sign, else next to nothing: logistic(score) is a
-probability.
+The score is the stack's log odds if the answer has their sign, else almost 0: logistic(score) is a probability.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ from onlineboost.engine.heads import (
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
 
-_EVERY_BIT = u64(0xFFFFFFFFFFFFFFFF)
+_ALL_BITS = u64(0xFFFFFFFFFFFFFFFF)
 _BLOCK, _ALONE = (0,) * 8, (0,)
 
 
 class SafeState(NamedTuple):
-    table: Floats  # the weights of Online BBM for each learner by how many before it in its group were right
+    table: Floats  # weights of Online BBM for each learner, by the number of right votes before it in its group
     bounds: Ints  # [groups + 1] the first learner of each group
 
 
@@ -79,7 +78,7 @@ def _round(state: SafeState, h: Floats, y: float, p: Floats) -> None:
 
 
 class SafeHead(NamedTuple):
-    weights: Floats  # of the stack, as those of StackHead
+    weights: Floats  # this and the next three: the stack, as in StackHead
     squares: Floats
     bins: Floats
     curve: Floats
@@ -87,14 +86,14 @@ class SafeHead(NamedTuple):
     alpha_squares: Floats
     regret: Floats  # [experts]
     size: Floats
-    shares: Floats  # what each expert's vote counts; follows from the two before
+    shares: Floats  # weight of each expert's vote; computed from the two before
     bounds: Ints
 
 
 @hot
 def answer(head: SafeHead, score: float, h: Floats32) -> float:
     log_odds = stack_answer(_stack(head), score, h)
-    said = _weighed(head, _opinions(head, log_odds, h))
+    said = _weighted_vote(head, _expert_votes(head, log_odds, h))
     return with_sign(log_odds, said)
 
 
@@ -104,8 +103,8 @@ def _stack(head: SafeHead) -> StackHead:
 
 
 @hot
-def _opinions(head: SafeHead, log_odds: float, h: Floats32) -> int:
-    """What the experts say: bit k is set if expert k says +1."""
+def _expert_votes(head: SafeHead, log_odds: float, h: Floats32) -> int:
+    """The experts' votes: bit k is set if expert k votes +1."""
     groups, n = head.bounds.size - 1, head.bounds[head.bounds.size - 1]
     opinions = 1 if h[0] >= 0 else 0
     g = first = votes = total = majorities = 0
@@ -113,7 +112,7 @@ def _opinions(head: SafeHead, log_odds: float, h: Floats32) -> int:
         positive = _signs(h, start, min(start + 64, n))
         while g < groups and head.bounds[g + 1] <= start + 64:  # the group ends here
             last = head.bounds[g + 1]
-            mine = _EVERY_BIT >> u64(start + 64 - last)
+            mine = _ALL_BITS >> u64(start + 64 - last)
             votes += count_ones(positive & mine)
             positive &= ~mine
             majority = 1 if 2 * votes >= last - first else 0
@@ -145,7 +144,7 @@ def _signs(h: Floats32, first: int, last: int) -> Any:
 
 
 @hot
-def _weighed(head: SafeHead, opinions: int) -> float:
+def _weighted_vote(head: SafeHead, opinions: int) -> float:
     """The experts' weighted vote, from -1 to 1."""
     score = 0.0
     for k in range(head.shares.size):
@@ -158,8 +157,8 @@ def correct(head: SafeHead, said: float, h: Floats32, y: float, weight: float) -
     stack = _stack(head)
     raw = log_odds(stack, h)
     p = chance(raw)
-    opinions = _opinions(head, raw + shift(stack, p), h)
-    expected = (1 - y * _weighed(head, opinions)) / 2
+    opinions = _expert_votes(head, raw + shift(stack, p), h)
+    expected = (1 - y * _weighted_vote(head, opinions)) / 2
     for k in range(head.regret.size):
         right = (opinions >> k & 1) == (1 if y > 0 else 0)
         hedge.learn(head.regret, head.size, k, expected, 0.0 if right else 1.0)
@@ -177,7 +176,7 @@ dispatch.register(dispatch.correct, SafeHead, correct)
 
 
 def _rows(group: OnlineBBMState) -> list[Floats]:
-    """The table of Online BBM, with the zeros outside it, by votes that were right: k is N // 2 less these."""
+    """The table of Online BBM and the zeros outside it, by the number c of right votes: k = N // 2 - c."""
     rows, N = [], group.start.size
     for i, (start, low, high) in enumerate(zip(group.start, group.low, group.high, strict=True)):
         k = N // 2 - np.arange(i + 1)
@@ -195,13 +194,13 @@ class SafeBoost(
     vote=vote,
     round=round,
 ):
-    """Boosting with nothing to tune: as good as the best gamma, and never noticeably worse than the base learner.
+    """The default, nothing to tune: like Online BBM with the best gamma, never noticeably worse than the base learner.
 
     Parameters
     ----------
-    estimator : the weak learner; None is ``Linear()``
-    n_estimators : number of weak learners in all
-    gammas : edges to be prepared for; the learners are divided among them
+    estimator : weak learner (None: ``Linear()``)
+    n_estimators : number of weak learners in total
+    gammas : assumed edges; the learners are divided among them
     delivery, random_state : as for ``OnlineBBM``
 
     Examples

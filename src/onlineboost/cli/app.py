@@ -1,4 +1,4 @@
-"""The command ``onlineboost``: its commands, and what becomes of mistakes."""
+"""The command ``onlineboost``: its subcommands, error messages and exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from onlineboost.errors import (
     ParameterError,
 )
 
-# What scripts can rely on.
+# Exit codes, which scripts can rely on.
 WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 
@@ -48,14 +48,16 @@ def about(
 ) -> None:
     """Online boosting: turns weak online learners into a strong one, in one pass over a stream of any length.
 
-    Exit codes: 0 done, 1 something is wrong with the data or a file, 2 with the command line, 130 interrupted.
+    Exit codes: 0 success, 1 an error in the data or a file, 2 an error on the command line, 130 interrupted.
     """
 
 
 def demo(
-    export: Annotated[Path | None, typer.Option("--export", help="Only write the data, to this CSV file.")] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="CSV file to write the data to; nothing else is done.")
+    ] = None,
 ) -> None:
-    """Every algorithm against its own base learner, on real data that come with the package.
+    """Compare every algorithm with its base learner, on a bundled data set.
 
     Examples:
 
@@ -75,7 +77,7 @@ def demo(
 
 
 def build(arguments: list[str]) -> typer.Typer:
-    """All commands. What is typed decides which other packages are asked for their options."""
+    """All commands. Other packages are imported only for the algorithms, learners and formats that arguments name."""
     load_named(arguments)
     app = typer.Typer(
         name="onlineboost",
@@ -96,31 +98,31 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command. A user's mistake becomes one line on standard error and an exit code, never a traceback."""
+    """Run a command. A user's error becomes one line on standard error and an exit code, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if sys.stdout is None:  # closed by whoever started us
+    if sys.stdout is None:  # closed by the parent process
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         code = build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
         if code == WRONG_USAGE and "--json" in arguments:
-            print('{"error": "the command line is wrong: standard error says how"}')
+            print('{"error": "wrong command line: see standard error"}')
     except (ParameterError, ConflictError, MissingPackageError) as problem:
-        code = _complain(problem, arguments, WRONG_USAGE)
+        code = _report(problem, arguments, WRONG_USAGE)
     except (DataError, ModelFileError, NotFittedError) as problem:
-        code = _complain(problem, arguments, WRONG_DATA)
+        code = _report(problem, arguments, WRONG_DATA)
     except BrokenPipeError:
-        # The reader of our output has gone, as ``head`` does. Nothing more may be written, not even at exit.
+        # Whoever reads our output has closed it, as ``head`` does. Nothing more may be written, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = WRONG_DATA
     except OSError as problem:
-        code = _complain(problem, arguments, WRONG_DATA)
+        code = _report(problem, arguments, WRONG_DATA)
     except MemoryError:
-        code = _complain("not enough memory: fewer --bits, or fewer learners (-n)", arguments, WRONG_USAGE)
+        code = _report("out of memory: use fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
     except KeyboardInterrupt:
-        code = _complain("interrupted", arguments, INTERRUPTED)
-    if code == INTERRUPTED:  # the reader's thread may wait for a pipe that is silent: nothing more is waited for
+        code = _report("interrupted", arguments, INTERRUPTED)
+    if code == INTERRUPTED:  # a reading thread may be blocked on a pipe: do not wait for it
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -130,10 +132,19 @@ def main(arguments: list[str] | None = None) -> None:
 _KEYWORD = re.compile(r"(?<![\w-])(\w+)=\.\.\.")  # how messages name parameters, which are options here
 
 
-def _complain(problem: object, arguments: list[str], code: int) -> int:
+def _with_flags(problem: object) -> str:
+    """The message with options as they are typed: ``label=...`` is ``--label``, ``gamma=0.7`` is ``--gamma=0.7``."""
     message = _KEYWORD.sub(lambda found: _flag(found[1]), str(problem))
-    if isinstance(problem, ParameterError) and not problem.name.startswith("-"):
-        message = message.replace(f"{problem.name}=", f"{_flag(problem.name)} ", 1)
+    name = problem.name if isinstance(problem, ParameterError) else "-"
+    known = name in registered_options() or name in _READING
+    return message.replace(f"{name}=", f"{_flag(name)}=", 1) if known and message.startswith(f"{name}=") else message
+
+
+_READING = ("label", "weight", "drop", "categorical", "positive", "bits", "format", "header", "separator")
+
+
+def _report(problem: object, arguments: list[str], code: int) -> int:
+    message = _with_flags(problem)
     if isinstance(problem, OSError) and problem.strerror and problem.filename is not None:
         message = f"{problem.filename}: {problem.strerror}"
     if isinstance(problem, OSError) and not message:

@@ -12,8 +12,10 @@ from onlineboost.storage.atomic import check_target
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for standard input.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="A file; its name tells the format and compression.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="Input file, or - for standard input.")],
+    target: Annotated[
+        str, typer.Argument(metavar="OUT", help="Output file; its name says the format and compression.")
+    ],
     label: o.Label = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
@@ -24,10 +26,9 @@ def convert(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Write examples in another format, to train the same model.
+    """Convert examples to another format. A model trained on the result is the same.
 
-    What is written are features: a column "colour" with words becomes columns "colour=red", "colour=blue".
-    Binary become -1 and 1.
+    A column of categories is written as features: "colour" becomes "colour=red", "colour=blue". Labels become -1 and 1.
 
     Examples:
 
@@ -46,7 +47,7 @@ def convert(
     def stream_again() -> Any:
         return open_stream(source, labels="optional", **options)
 
-    check_target(target, [source])
+    check_target("OUT", target, [source])
     examples = 0
     with (
         open_writer(target, stream_again, rereadable=is_regular(source)) as write,

@@ -1,4 +1,4 @@
-"""``onlineboost datasets``: the sets of the paper, what is known of them, and where they are."""
+"""``onlineboost datasets``: the paper's data sets, where they are on disk, and their download."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.errors import ParameterError
+from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
     from onlineboost.datasets import Dataset
@@ -18,15 +18,15 @@ COLUMNS = ("VW alone", "Online BBM", "AdaBoost.OL", "AdaBoost.OL.S", "OSBoost.OC
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A set. (default: all of them)")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder to look in first, and to download to.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Fetch the set from its public source.")] = False,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a set. (default: all of them)")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Folder of the sets, for downloads too.")] = None,
+    download: Annotated[bool, typer.Option("--download", help="Download of the set from its public source.")] = False,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Show the data sets of the paper, where they are, and what the paper found on them.
+    """Show the paper's data sets, where they are on disk, and the paper's errors on them.
 
-    Sets are looked for as NAME.libsvm.gz in --data, in the folder named by ONLINEBOOST_DATA, and in the user's cache.
+    A set is the file NAME.libsvm.gz in --data, in the folder named by ONLINEBOOST_DATA, or in the user's cache.
 
     Examples:
 
@@ -42,7 +42,7 @@ def datasets(
 
     if download:
         if name is None:
-            raise ParameterError("--download", "on", "the NAME of a set beside it")
+            raise ConflictError("--download needs the NAME of a set: onlineboost datasets --download covtype")
         path = fetch(name, data, quiet=quiet or json_output)
         print_json({"name": name, "path": str(path)}) if json_output else print(path)
     elif name is not None:
@@ -54,7 +54,7 @@ def datasets(
 
 
 def describe(dataset: Dataset, data: Path | None) -> dict[str, Any]:
-    """All that is known of a set, for JSON."""
+    """The description of a set, for JSON."""
     from onlineboost.datasets.places import locate
 
     facts = {**dataset._asdict(), "extra": dataset.extra, "here": place(dataset, data)}
@@ -68,7 +68,7 @@ def describe(dataset: Dataset, data: Path | None) -> dict[str, Any]:
 
 
 def place(dataset: Dataset, data: Path | None) -> str:
-    """Where the set is, or whether it can be had, in a few words."""
+    """Where the set is, or how to get it, in a few words."""
     from onlineboost.datasets.places import cache, locate
 
     path = locate(dataset, data)
@@ -76,11 +76,11 @@ def place(dataset: Dataset, data: Path | None) -> str:
         return "in the cache" if path.parent == cache() else str(path.parent)
     if dataset.source is not None:
         return "can be downloaded" if dataset.source.files else "bundled"
-    return "get it by hand" if dataset.file is not None else "cannot be had"
+    return "manual download" if dataset.file is not None else "not available"
 
 
 def _print_all(every: list[dict[str, Any]]) -> None:
-    print(f"{'set':<13} {'examples':>9} {'features':>8} {'positive':>8}  {'+1 means':<25} here")
+    print(f"{'set':<13} {'examples':>9} {'features':>8} {'positive':>8}  {'+1 means':<25} location")
     for facts in every:
         size = facts["file"] or facts["paper"]
         positive = f"{_share(facts):.1%}" if facts["file"] else "?"
@@ -88,8 +88,9 @@ def _print_all(every: list[dict[str, Any]]) -> None:
         print(f"{facts['name']:<13} {numbers}  {facts['positive']:<25} {facts['here']}")
     missing = [facts["name"] for facts in every if not facts["file"]]
     extra = [facts["name"] for facts in every if facts["extra"]]
-    print(f"\n{' and '.join(missing)} could not be found anywhere: their sizes are the paper's.", file=sys.stderr)
-    print(f"{', '.join(extra)} is not of the paper. One set: onlineboost datasets NAME", file=sys.stderr)
+    print(f"\nnot available: {', '.join(missing)} (sizes as in the paper)", file=sys.stderr)
+    print(f"not in the paper: {', '.join(extra)}", file=sys.stderr)
+    print("details of a set: onlineboost datasets NAME", file=sys.stderr)
 
 
 def _share(facts: dict[str, Any]) -> float:
@@ -98,22 +99,22 @@ def _share(facts: dict[str, Any]) -> float:
 
 def _print(facts: dict[str, Any]) -> None:
     file, paper = facts["file"], facts["paper"]
-    lines = [("set", f"{facts['name']}, {'none of the paper' if facts['extra'] else 'of the paper'}")]
-    lines.append(("here", facts["path"] or facts["here"]))
+    lines = [("set", f"{facts['name']} ({'not in the paper' if facts['extra'] else 'in the paper'})")]
+    lines.append(("location", facts["path"] or facts["here"]))
     if facts["obstacle"]:
-        lines.append(("why", facts["obstacle"]))
-    lines += [("+1 means", facts["positive"]), ("two classes", facts["binary"])]
+        lines.append(("reason", facts["obstacle"]))
+    lines += [("+1 means", facts["positive"]), ("binary task", facts["binary"])]
     if file:
-        lines.append(("examples", f"{file['examples']:,}, of which {_share(facts):.1%} positive"))
-        lines.append(("features", f"{file['features']:,}, of which {file['per_example']:.2f} per example"))
-        lines += [("made from", facts["origin"]), ("SHA-256 of its text", file["text"])]
-    lines += [("page", facts["page"]), ("licence", facts["licence"])]
+        lines.append(("examples", f"{file['examples']:,} ({_share(facts):.1%} positive)"))
+        lines.append(("features", f"{file['features']:,} ({file['per_example']:.2f} non-zero per example)"))
+        lines += [("made from", facts["origin"]), ("SHA-256 of the text", file["text"])]
+    lines += [("web page", facts["page"]), ("licence", facts["licence"])]
     lines += [("download", remote["url"]) for remote in facts["source"] or ()]
     for name, value in lines:
         if value:
             print(f"{name + ':':<20} {value}")
     if paper:
-        sizes = f"{paper['examples']:,} examples, {paper['features']:,} features, {paper['per_example']} per example"
-        print(f"\nin the paper: {sizes}; error on a test part of 20 %")
+        sizes = f"{paper['examples']:,} examples, {paper['features']:,} features ({paper['per_example']} per example)"
+        print(f"\nin the paper: {sizes}; errors on the test part of 20 %:")
         for column, error in zip(COLUMNS, paper["errors"].values(), strict=True):
             print(f"{column:>20} {error:.4f}")

@@ -1,4 +1,4 @@
-"""``onlineboost demo``: every algorithm against its own base learner on real data, in one pass."""
+"""``onlineboost demo``: every algorithm compared with its base learner on the bundled data, in one pass."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALGORITHMS: dict[str, OnlineClassifier] = {
 
 
 class Comparison(NamedTuple):
-    """Mistakes per example of a booster less those of its base learner, on the same stream."""
+    """The error of a booster minus that of its base learner, on the same stream."""
 
     change: float
     margin: float  # two standard errors
@@ -46,7 +46,7 @@ class Comparison(NamedTuple):
 
 
 def compare(mistakes: NDArray[np.bool_], base: NDArray[np.bool_]) -> Comparison:
-    """A paired comparison: what both got right or wrong together says nothing.
+    """A paired comparison: only examples on which one of the two is wrong matter.
 
     >>> compare(np.array([0, 0, 1, 0] * 100) > 0, np.array([1, 0, 1, 0] * 100) > 0).change
     -0.25
@@ -56,10 +56,10 @@ def compare(mistakes: NDArray[np.bool_], base: NDArray[np.bool_]) -> Comparison:
 
 
 def run(console: Console | None = None) -> None:
-    """Print the table."""
+    """Train all algorithms and print a table."""
     console = console or Console()
     X, y = load_letter()
-    console.print(f"letter: {len(y):,} pictures of letters, {X.shape[1]} numbers each; A-M against N-Z, one pass")
+    console.print(f"letter: {len(y):,} images of letters, {X.shape[1]} features; A-M against N-Z, one pass")
     results: dict[str, tuple[NDArray[np.bool_], float]] = {}
     columns: tuple[Any, ...] = (
         TextColumn("{task.description}"),
@@ -69,17 +69,17 @@ def run(console: Console | None = None) -> None:
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(ALGORITHMS) + 1)
-        for name, model in {"the base learner alone": Linear(), **ALGORITHMS}.items():
+        for name, model in {"base learner alone": Linear(), **ALGORITHMS}.items():
             progress.update(task, description=name)
             model.clone().fit(X[:100], y[:100])  # compiled before the clock starts
             began = time.perf_counter()
             scores = model.clone().progressive_fit(X, y)
             results[name] = Binary.mistakes(scores, y.astype(float)), len(y) / (time.perf_counter() - began)
             progress.advance(task)
-    base, speed = results.pop("the base learner alone")
+    base, speed = results.pop("base learner alone")
     table = Table(title="Progressive 0-1 error: each example is predicted before it is learnt")
-    for column in ("N = 21", "error", "change (± 2 s.e.)", "boosting", "examples/s"):
-        table.add_column(column, justify="left" if column in ("N = 21", "boosting") else "right")
+    for column in ("21 learners", "error", "change (± 2 s.e.)", "boosting", "examples/s"):
+        table.add_column(column, justify="left" if column in ("21 learners", "boosting") else "right")
     table.add_row("Linear alone", f"{base.mean():.4f}", "", "", f"{speed:,.0f}")
     helped = []
     for name, (mistakes, speed) in results.items():

@@ -1,4 +1,4 @@
-"""``onlineboost evaluate``: how good a model is on files that it has not seen."""
+"""``onlineboost evaluate``: metrics of a model on files with labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model that was trained before.")],
+    model: Annotated[Path, typer.Argument(help="Model file.")],
     files: o.Files,
     label: o.Label = None,
     weight: o.Weight = None,
@@ -51,7 +51,7 @@ def evaluate(
 def measure(
     model: OnlineClassifier, base: OnlineClassifier | None, files: list[str], options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
-    """All figures of a model on files with labels, and the error curves of model and base learner."""
+    """Metrics of a model on files with labels, and the error curves of model and base learner."""
     from onlineboost.cli.load import check_known
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.errors import DataError
@@ -75,7 +75,7 @@ def measure(
             progress.update(stream, page.n_rows, f", error {curve.error:.4f}")
     say_skipped(stream)
     if not curve.examples:
-        raise DataError(f"{', '.join(files)}: no examples, there is nothing to test on")
+        raise DataError(f"{', '.join(files)}: no examples to test on")
     figures = {
         "examples": curve.examples,
         **{name.replace("-", "_"): value for name, value in measured.values().items()},
@@ -91,22 +91,22 @@ def measure(
 def _print(result: dict[str, Any]) -> None:
     from onlineboost.registry import METRICS
 
-    lines = [("examples", f"{result['examples']:,}"), ("error", _shown(result["error"]))]
+    lines = [("examples", f"{result['examples']:,}"), ("error", _format(result["error"]))]
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     for metric in METRICS:
         if metric.name != "error":
-            lines.append((metric.title, _shown(result[metric.name.replace("-", "_")])))
+            lines.append((metric.title, _format(result[metric.name.replace("-", "_")])))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
         print(f"{name + ':':<20} {value}")
     labels = [*map(str, result["labels"]), "-", "-"][:2]
     width = max(12, *(len(label) + 2 for label in labels))
-    print(f"\n{'label / answer':<20}" + "".join(f"{label:>{width}}" for label in labels))
+    print(f"\n{'label / predicted':<20}" + "".join(f"{label:>{width}}" for label in labels))
     for label, row in zip(labels, result["confusion"], strict=True):
         print(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
 
 
-def _shown(figure: float | None) -> str:
+def _format(figure: float | None) -> str:
     return "not defined for these examples" if figure is None else f"{figure:.4f}"

@@ -1,4 +1,4 @@
-"""``onlineboost inspect``: what is in a model file."""
+"""``onlineboost inspect``: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    model: Annotated[Path, typer.Argument(help="A model file.")],
-    top: Annotated[int, typer.Option("--top", help="How many of the strongest features to show.", min=0)] = 20,
+    model: Annotated[Path, typer.Argument(help="Model file.")],
+    top: Annotated[int, typer.Option("--top", help="Number of strongest features to show.", min=0)] = 20,
     json_output: o.Json = False,
 ) -> None:
-    """Show the algorithm, its settings, how good each learner was, and the strongest features.
+    """Show the algorithm, its settings, the edge of each weak learner, and the strongest features.
 
     Examples:
 
@@ -37,7 +37,7 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
     model, columns = loaded.model, loaded.fitted.columns
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
-        "settings": {name: _shown(value) for name, value in model.get_params(deep=False).items()},
+        "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "examples": model.n_seen_,
         "labels": model.classes_.tolist(),
         "features": {"bits": columns.schema.bits} if columns.schema else {"columns": columns.n},
@@ -56,7 +56,7 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
     return facts
 
 
-def _shown(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
 
 
@@ -67,11 +67,11 @@ def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    from onlineboost.cli.show import shown_labels
+    from onlineboost.cli.show import format_labels
 
     print(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
     lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
-    lines.append(("labels", shown_labels(facts["labels"])))
+    lines.append(("labels", format_labels(facts["labels"])))
     if "reading" in facts:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     else:
@@ -87,7 +87,7 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("stopped", f"after row {place['rows']:,} of {', '.join(place['files'])}, pass {place['pass']}"))
     for name, value in lines:
         print(f"{name + ':':<20} {value}")
-    print("\nedge of each weak learner over guessing, by the weights it was given")
+    print("\nedge of each weak learner (0: guessing, 1: always right), by its weights")
     for i, edge in enumerate(facts["edges"], 1):
         print(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
     if facts["strongest"]:

@@ -1,4 +1,4 @@
-"""A run of training over files: progress, checkpoints, interruption, the summary."""
+"""Training on files: progress, checkpoints, interruption, summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from onlineboost.compiled.jit import compile_seconds
-from onlineboost.errors import DataError, ParameterError
+from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Stopped(BaseException):
-    """A signal came while there was nothing to do but wait for data."""
+    """Raised by a signal while the job waits for data."""
 
 
 class Job:
@@ -34,7 +34,7 @@ class Job:
         self.place: dict[str, Any] | None = None  # where it stopped; None: at the end
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
-        """What can go wrong at the end is looked at before the beginning."""
+        """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
         from onlineboost.readers.files import expand, is_regular
 
         if plot is not None:
@@ -42,16 +42,16 @@ class Job:
 
             check_plot(plot)
         if self.output is not None:
-            check_target(self.output, expand(files))
+            check_target("--output", self.output, expand(files))
             folder = self.output.expanduser().resolve().parent
             if self.output.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
                 raise ParameterError("--output", str(self.output), "a file in a folder that exists and can be written")
         if self.every is not None and self.output is None:
-            raise ParameterError("--checkpoint-every", self.every, "--output MODEL, where checkpoints are kept")
+            raise ConflictError("--checkpoint-every needs --output MODEL, where checkpoints are saved.")
         if holdout:
             expand(holdout)
         if self.passes > 1 and not all(map(is_regular, expand(files))):
-            raise ParameterError("--passes", self.passes, "1 with standard input or a pipe, which can be read once")
+            raise ConflictError("--passes needs files: standard input or a pipe can be read only once.")
 
     def run(
         self,
@@ -95,7 +95,7 @@ class Job:
 
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
         done = 0
-        self.waiting = True  # a pipe may let us wait to open it
+        self.waiting = True  # opening a pipe may block
         with open_stream(names, **options) as stream, Progress(what, stream.size, self.quiet) as progress:
             while not self.interrupted:
                 self.waiting = True
@@ -113,8 +113,8 @@ class Job:
                     self.place = {"files": where, "pass": number, "rows": done + start, "passes": self.passes}
                     if self.every is not None and (done + start) % self.every == 0:
                         self._save(training)
-                    self._lines(training, progress)
-                    self._say_alarms(training, progress)
+                    self._print_progress(training, progress)
+                    self._print_alarms(training, progress)
                 done += size
                 progress.update(stream, size, f", error {training.curve.error:.4f}")
         self.waiting = False
@@ -125,10 +125,10 @@ class Job:
             self.place = None
 
     def _stop(self, *signal_and_frame: object) -> None:
-        """The first signal ends the run after the batch at hand, the second at once."""
+        """The first signal stops the run after the current batch, the second immediately."""
         if self.interrupted:
-            os.write(2, b"onlineboost: stopped at once: what was learnt since the last save is lost\n")
-            os._exit(130)  # an exception in the midst of compiled code would be one too many
+            os.write(2, b"onlineboost: stopped immediately: what was learnt since the last save is lost\n")
+            os._exit(130)  # no exception can be raised within compiled code
         self.interrupted = True
         if self.waiting:
             raise _Stopped
@@ -143,16 +143,16 @@ class Job:
         }
         training.model.save(self.output, base=training.base, notes=notes)
 
-    def _say_alarms(self, training: Training, progress: Any) -> None:
-        """A line whenever the model found that the stream had changed."""
+    def _print_alarms(self, training: Training, progress: Any) -> None:
+        """Print a line for each new alarm."""
         new, model = _n_alarms(training) - self.alarms, cast(Any, training.model)
         for example, learner in model.alarms_[-new:] if new and not self.quiet else ():
-            who = "the model starts over" if learner is None else f"learner {learner + 1} is reset"
-            progress.line(f"{example:>12,} drift, more mistakes than before: {who}")
+            action = "the model starts over" if learner is None else f"learner {learner + 1} is reset"
+            progress.line(f"{example:>12,} drift, more mistakes than before: {action}")
         self.alarms += new
 
-    def _lines(self, training: Training, progress: Any) -> None:
-        """A line whenever the number of examples has doubled."""
+    def _print_progress(self, training: Training, progress: Any) -> None:
+        """Print a line whenever the number of examples has doubled."""
         marks, base = training.curve.marks, training.base_curve.marks
         if self.quiet or len(marks) <= self.lines:
             return
@@ -200,8 +200,8 @@ def _start(unfinished: dict[str, Any] | None, names: list[str]) -> dict[str, Any
         return {"pass": 1, "rows": 0}
     where = f"row {unfinished['rows']:,}" + (f" of pass {unfinished['pass']}" if unfinished["passes"] > 1 else "")
     same = unfinished["files"] == [os.path.realpath(name) if name != "-" else name for name in names]
-    others = f"it had stopped at {where} of other files; all rows of these are learnt"
-    print(f"onlineboost: {f'going on after {where}' if same else others}", file=sys.stderr)
+    others = f"the model had stopped at {where} of other files: learning all rows of these files"
+    print(f"onlineboost: {f'continuing after {where}' if same else others}", file=sys.stderr)
     return unfinished if same else {"pass": 1, "rows": 0}
 
 
@@ -210,15 +210,15 @@ def _n_alarms(training: Training) -> int:
 
 
 def print_summary(result: dict[str, Any]) -> None:
-    from onlineboost.cli.show import shown_labels
+    from onlineboost.cli.show import format_labels
 
     if result["interrupted"]:
-        kept = f"what was learnt is kept in {result['output']}" if result["output"] else "nothing was kept: -o MODEL"
-        more = f"; go on with --resume {result['output']}" if result["output"] else ""
-        print(f"\nInterrupted after {result['examples']:,} examples: {kept}{more}\n")
+        output = result["output"]
+        saved = f"saved to {output}; continue with --resume {output}" if output else "not saved (no -o MODEL)"
+        print(f"\nInterrupted after {result['examples']:,} examples: {saved}\n")
     lines = [("examples", f"{result['examples']:,} ({result['examples'] / max(result['seconds'], 1e-9):,.0f}/s)")]
     lines.append(("features", f"{result['features']:,} ({result['features_per_example']:.1f} non-zero per example)"))
-    lines.append(("labels", shown_labels(result["labels"])))
+    lines.append(("labels", format_labels(result["labels"])))
     lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
@@ -234,7 +234,7 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("alarms", f"{result['alarms']:,}"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
     lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
-    lines.append(("model", result["output"] or "not kept: -o MODEL"))
+    lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:

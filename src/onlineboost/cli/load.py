@@ -1,4 +1,4 @@
-"""Model files for the commands that use one."""
+"""Loading of model files, for the commands that use one."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class Loaded(NamedTuple):
 
 
 def load(path: Path, streamed: bool = True) -> Loaded:
-    """The model, and what the training left beside it."""
+    """The model of a file, its base learner and the notes of its training."""
     from onlineboost.model import load_all
 
     if not path.expanduser().exists():
-        raise FileNotFoundError(f"{path}: no such model; onlineboost train FILES -o {path} makes one")
+        raise FileNotFoundError(f"{path}: no such model; to train one: onlineboost train FILES -o {path}")
     model, base, notes = load_all(path)
     if streamed and model.fitted.columns.schema is None:
-        raise DataError(f"{path}: this model was trained on arrays or dicts in Python: use it there")
+        raise DataError(f"{path}: trained on arrays or dicts in Python, so it cannot read files: use it in Python")
     return Loaded(model, model.fitted, base, notes or {})
 
 
 def check_known(model: OnlineClassifier, batch: Batch) -> None:
-    """Refuse data of which the model knows nothing, and say so if it is little."""
+    """Raise an error if the model knows no feature of the data; warn if it knows less than half of them."""
     known = set(model.fitted.columns.hashed) if model.fitted is not None else set()
     met = set(batch.indices[batch.indptr[0] : batch.indptr[-1]].tolist())
     if not known or not met:
         return
     share = len(met & known) / len(met)
     if share == 0:
-        raise DataError("the model knows none of the features of these data: are they those it was trained on?")
+        raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
         print(f"onlineboost: the model knows only {share:.0%} of the features of the first rows", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the streams that they describe."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ Categorical = Annotated[
 ]
 Positive = Annotated[
     str | None,
-    option("--positive", help="Positive label; all others are negative. (default: 1, else the second one met)"),
+    option("--positive", help="Positive label; all others are negative. (default: 1, else the second label found)"),
 ]
-Bits = Annotated[int, option("--bits", "-b", help="Bits of the hash that numbers features.", min=1, max=30)]
+Bits = Annotated[
+    int, option("--bits", "-b", help="Number of hash bits: there are 2^bits feature slots.", min=1, max=30)
+]
 OnErrorOption = Annotated[
     OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
 Json = Annotated[bool, option("--json", help="JSON output.", panel=OUTPUT)]
-Quiet = Annotated[bool, option("--quiet", "-q", help="No progress.", panel=OUTPUT)]
+Quiet = Annotated[bool, option("--quiet", "-q", help="No progress output.", panel=OUTPUT)]
 Plot = Annotated[
     Path | None,
-    option("--plot", help="Picture of error curves and the learners' edges: a .png, .svg or .html file.", panel=OUTPUT),
+    option("--plot", help="Plot of error curves and the learners' edges: a .png, .svg or .html file.", panel=OUTPUT),
 ]
 
 
 def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> dict[str, Any]:
-    """How files are to be read: their format, and the options of formats."""
+    """Arguments of ``open_stream`` for reading: the format, its options, the handling of errors."""
     known = {name: option for name, option in format_options().items() if given[name] is not None}
     options = {name: parsed(option, given[name]) for name, option in known.items()}
     return {"format": given["format"] and given["format"].value, "on_error": on_error.value, **options}
@@ -63,6 +65,6 @@ def schema_options(
     positive: str | None,
     bits: int,
 ) -> dict[str, Any]:
-    """How their columns are to be understood."""
+    """Arguments of ``open_stream`` for the schema: the roles of columns, and the number of bits."""
     names = {"drop": drop or (), "categorical": categorical or ()}
     return {"label": label, "weight": weight, "positive": positive, "bits": bits, **names}

@@ -1,4 +1,4 @@
-"""``onlineboost predict``: labels and scores for files."""
+"""``onlineboost predict``: predictions for files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from onlineboost.storage.atomic import check_target, replacing
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that was trained before.")],
+    model: Annotated[Path, typer.Argument(help="Model file.")],
     files: o.Files,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file, or - for standard output.")
+        str, typer.Option("--output", "-o", help="Output file (.csv, .jsonl or .parquet), or - for standard output.")
     ] = "-",
     label: o.Label = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Label and score every example. Binary in the files, if there are any, are not looked at.
+    """Predict the label, score and probability of every example. Labels in the files are ignored.
 
     Examples:
 
@@ -39,7 +39,7 @@ def predict(
     from onlineboost.readers import open_stream
 
     if output != "-":
-        check_target(output, [*files, str(model)])
+        check_target("--output", output, [*files, str(model)])
     loaded = load(model)
     options = o.stream_options(given) | {"label": label}
     target = loaded.fitted.target
@@ -58,7 +58,7 @@ def predict(
             examples += page.n_rows
             progress.update(stream, page.n_rows)
     if output != "-" and not quiet:
-        print(f"{examples:,} answers: {output}", file=sys.stderr)
+        print(f"{examples:,} predictions: {output}", file=sys.stderr)
 
 
 Write = Callable[[dict[str, list[Any]]], None]
@@ -66,7 +66,7 @@ Write = Callable[[dict[str, list[Any]]], None]
 
 @contextmanager
 def _writer(output: str, as_json: bool) -> Iterator[Write]:
-    """A function that writes answers. A file takes its place when all are written."""
+    """A function that writes predictions. A file appears under its name once it is complete."""
     if output == "-":
         yield _lines(sys.stdout, as_json)
         sys.stdout.flush()
@@ -110,16 +110,16 @@ def _parquet(path: Path) -> Iterator[Write]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parts: list[Any] = []  # of the writer, which needs the type of the first labels
+    writers: list[Any] = []  # one, made with the type of the first labels
 
     def write(columns: dict[str, list[Any]]) -> None:
         table = pa.table(columns)
-        if not parts:
-            parts.append(pq.ParquetWriter(path, table.schema))
-        parts[0].write_table(table)
+        if not writers:
+            writers.append(pq.ParquetWriter(path, table.schema))
+        writers[0].write_table(table)
 
     yield write
-    if parts:
-        parts[0].close()
+    if writers:
+        writers[0].close()
     else:
         pq.write_table(pa.table({"label": pa.array([], pa.string()), "score": pa.array([], pa.float64())}), path)

@@ -1,4 +1,4 @@
-"""Options of registered boosters and learners, and models made from them."""
+"""Options of registered boosters, learners and formats; models made from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMED: dict[str, Registry[Any]] = {
 
 
 def load_named(arguments: list[str]) -> None:
-    """Names that are typed and not known yet may be those of other packages: their options must be known, too."""
+    """Import other packages that have the algorithms, learners or formats named here, to know their options."""
     for place, argument in enumerate(arguments):
         flag, equals, value = argument.partition("=")
         if flag in _NAMED and (equals or place + 1 < len(arguments)):
@@ -57,7 +57,7 @@ def registered_options() -> dict[str, Option]:
 
 
 def with_registered(command: Callable[..., None], *, lists: bool = False) -> Callable[..., None]:
-    """The command with an option for each that is registered; with ``lists``, several values with commas between."""
+    """The command with the options of all boosters and learners; with ``lists``, some take comma-separated values."""
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "seed")
     parameters[at:at] = [
@@ -66,11 +66,11 @@ def with_registered(command: Callable[..., None], *, lists: bool = False) -> Cal
         _name_parameter("learner", "Weak learner.", LEARNER, LEARNERS.names(), False),
         *(_parameter(option, LEARNER, LEARNERS, lists) for option in learner_options().values()),
     ]
-    return _with(command, parameters)
+    return _with_parameters(command, parameters)
 
 
 def with_formats(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the choice of a file format, and with the options of formats."""
+    """The command with ``--format`` and the options of all formats."""
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "label") + 1
     help = "Format of the files. (default: by their name or first line)"
@@ -79,10 +79,10 @@ def with_formats(command: Callable[..., None]) -> Callable[..., None]:
         _declared("format", _choice("format", FORMATS.names()) | None, None, option),
         *(_parameter(option, DATA, FORMATS, False) for option in format_options().values()),
     ]
-    return _with(command, parameters)
+    return _with_parameters(command, parameters)
 
 
-def _with(command: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
+def _with_parameters(command: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
     """The command with these parameters, for typer; those that it does not name come in its ``**given``."""
 
     @functools.wraps(command)
@@ -99,7 +99,7 @@ def _with(command: Callable[..., None], parameters: list[inspect.Parameter]) -> 
 def _name_parameter(what: str, help: str, panel: str, names: list[str], several: bool) -> inspect.Parameter:
     kind, default = _choice(what, names), _DEFAULTS[what]
     if several:
-        kind, default, help = str, "bbm", f"{help[:-1]}s, with commas between: {', '.join(names)}."
+        kind, default, help = str, "bbm", f"{help[:-1]}s, comma-separated: {', '.join(names)}."
     short = ["-a"] if what == "algorithm" else []
     return _declared(what, kind, kind(default), typer.Option(f"--{what}", *short, help=help, rich_help_panel=panel))
 
@@ -107,7 +107,7 @@ def _name_parameter(what: str, help: str, panel: str, names: list[str], several:
 def _parameter(option: Option, panel: str, registry: Registry[Any], lists: bool) -> inspect.Parameter:
     several = lists and bool(option.tried)
     limits: Any = {"min": option.least, "max": option.most} if not several else {}
-    help = f"{option.help} {_facts(option, registry, several)}"
+    help = f"{option.help} {_notes(option, registry, several)}"
     declared = typer.Option(*option.flags, help=help, rich_help_panel=panel, show_default=False, **limits)
     kind: Any = str if several else _choice(option.parameter, option.choices) if option.choices else option.type
     return _declared(option.parameter, (list[kind] if option.repeated else kind) | None, None, declared)
@@ -123,8 +123,8 @@ def _declared(name: str, kind: Any, default: Any, option: Any) -> inspect.Parame
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _facts(option: Option, registry: Registry[Any], several: bool) -> str:
-    """Who has the option, and what it is if nothing is said."""
+def _notes(option: Option, registry: Registry[Any], several: bool) -> str:
+    """The algorithms or learners that have the option, and its default, in parentheses."""
     users = [entry for entry in registry if option in entry.options]
     others = [entry.name for entry in registry if option not in entry.options]
     facts = [f"not {', '.join(others)}" if len(others) < len(users) else ", ".join(entry.name for entry in users)]
@@ -134,9 +134,9 @@ def _facts(option: Option, registry: Registry[Any], several: bool) -> str:
     if several:
         facts.append(f"default: {','.join(map(str, option.tried))}")
     elif option.default is not None:
-        facts.append(f"default: {_shown(option.default)}")
+        facts.append(f"default: {_text(option.default)}")
     else:
-        by_name = {entry.name: _shown(_default(entry, option)) for entry in users}
+        by_name = {entry.name: _text(_default(entry, option)) for entry in users}
         ranked = Counter(value for value in by_name.values() if value).most_common()
         usual = ranked[0][0] if ranked else ""
         others = [f"{name}: {value}" for name, value in by_name.items() if value and value != usual]
@@ -149,12 +149,12 @@ def _default(entry: Any, option: Option) -> Any:
     return known.get(option.parameter)
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else "" if value is None else str(value)
 
 
 def make_learner(name: str, given: dict[str, Any]) -> OnlineClassifier:
-    """A learner by its name and the options that were typed."""
+    """The learner of this name with the options given."""
     entry = LEARNERS.find(name)
     chosen = _applying(entry, learner_options(), given, f"--learner {name}", "Learners")
     learner: OnlineClassifier = entry.make.from_options(**chosen)  # type: ignore[attr-defined]
@@ -162,7 +162,7 @@ def make_learner(name: str, given: dict[str, Any]) -> OnlineClassifier:
 
 
 def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed: int) -> OnlineClassifier:
-    """A booster over a learner by its name and the options that were typed; or the learner alone."""
+    """The booster of this name over the learner, with the options given; for "none" the learner alone."""
     if name == NONE:
         for option in booster_options().values():
             if given.get(option.parameter) is not None:
@@ -173,14 +173,14 @@ def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed
     chosen = _applying(entry, booster_options(), given, name, "Algorithms")
     for parameter, value in entry.fixed.items():
         if chosen.get(parameter, value) not in (value, "auto"):
-            raise ConflictError(f"--{parameter} {chosen[parameter]} does not apply to {name}: it means {value}.")
+            raise ConflictError(f"--{parameter} {chosen[parameter]} does not apply to {name}, which is {value}.")
     model: OnlineClassifier = entry.make(learner, **{**chosen, **entry.fixed}, random_state=seed)
     model.new_machine(1)
     return model
 
 
 def _applying(entry: Entry, known: dict[str, Option], given: dict[str, Any], name: str, kind: str) -> dict[str, Any]:
-    """The options that were typed, by parameter; an error for one that has no effect."""
+    """The options given, by parameter; an error for one that does not apply."""
     chosen = {}
     for parameter, option in known.items():
         value = given.get(parameter)
@@ -189,13 +189,13 @@ def _applying(entry: Entry, known: dict[str, Option], given: dict[str, Any], nam
         if option not in entry.options:
             registry = BOOSTERS if kind == "Algorithms" else LEARNERS
             users = ", ".join(other.name for other in registry if option in other.options)
-            raise ConflictError(f"{_flag(option)} does not apply to {name}. {kind} with it: {users}.")
+            raise ConflictError(f"{_flag(option)} does not apply to {name}. {kind} with {_flag(option)}: {users}.")
         chosen[parameter] = parsed(option, value)
     return chosen
 
 
 def parsed(option: Option, value: Any) -> Any:
-    """What was typed, as the parameter's value."""
+    """The value of the parameter, from the text of the option."""
     values = value if option.repeated else [value]
     found = [option.parse(one) if option.parse is not None else one for one in values]
     found = [one.value if isinstance(one, StrEnum) else one for one in found]
@@ -207,18 +207,18 @@ def _flag(option: Option) -> str:
 
 
 def values_of(option: Option, text: str) -> list[Any]:
-    """The values between the commas; one that is there twice is tried once."""
+    """Comma-separated values, without duplicates."""
     try:
         return list(dict.fromkeys(option.type(part.strip()) for part in text.split(",")))
     except ValueError:
         what = {int: "whole numbers", float: "numbers"}.get(option.type, "values")
-        raise ParameterError(_flag(option), text, f"{what} with commas between them") from None
+        raise ParameterError(_flag(option), text, f"comma-separated {what}") from None
 
 
 def names_of(text: str, known: Iterable[str]) -> list[str]:
-    """Names between the commas."""
+    """Comma-separated names, without duplicates."""
     names = list(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
         if name not in known:
-            raise ParameterError("--algorithm", name, f"some of {', '.join(known)}")
+            raise ParameterError("--algorithm", name, f"names from {', '.join(known)}")
     return names

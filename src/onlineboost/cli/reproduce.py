@@ -1,4 +1,4 @@
-"""``onlineboost reproduce``: the paper's experiment, from data to the report."""
+"""``onlineboost reproduce``: the paper's experiment, from data to report."""
 
 from __future__ import annotations
 
@@ -21,33 +21,35 @@ if TYPE_CHECKING:
 
 def reproduce(
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the sets. (default: the bundled set alone)")
+        Path | None, typer.Option("--data", help="Folder of the data sets. (default: only the bundled set)")
     ] = None,
     sets: Annotated[
         str | None,
-        typer.Option(
-            "--sets", help="Some of them: letter,a9a; fetched where that can be. (default: all that are there)"
-        ),
+        typer.Option("--sets", help="Names of sets, comma-separated; downloaded if possible. (default: all in --data)"),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results and report.")] = Path(
         "reproduction"
     ),
-    splits: Annotated[int, typer.Option("--splits", help="Random splits; several give standard errors.", min=1)] = 1,
-    quick: Annotated[bool, typer.Option("--quick", help="Try few settings.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of splits and everything random.", min=0)] = 0,
+    splits: Annotated[
+        int, typer.Option("--splits", help="Number of random splits; several give standard errors.", min=1)
+    ] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer configurations.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed, of the splits too.", min=0)] = 0,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-j", help="How many work at a time. (default: one per core)", min=1)
+        int | None, typer.Option("--workers", "-j", help="Number of workers. (default: one per core)", min=1)
     ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine", help="Who works.")] = EngineName.THREADS,
+    engine: Annotated[EngineName, typer.Option("--engine", help="Engine: threads of this process, or Ray.")] = (
+        EngineName.THREADS
+    ),
     address: Annotated[
-        str | None, typer.Option("--address", help="Of a Ray cluster. (default: one on this machine)")
+        str | None, typer.Option("--address", help="Address of a Ray cluster. (default: one on this machine)")
     ] = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Repeat the experiment of the paper, and more, and write a report.
+    """Repeat the paper's experiment, with more algorithms, and write a report.
 
-    Each set is split at random: on 80 % every algorithm is tuned by progressive error, on 20 % the best is tested. What
-    is found is kept in the output folder on the way; the same command goes on where it stopped.
+    Each set is split at random: every algorithm is tuned by progressive error on 80 %, and its best configuration
+    tested on 20 %. Results are saved as they come: the same command resumes an interrupted run.
 
     Examples:
 
@@ -63,7 +65,7 @@ def reproduce(
     names = _names(data, sets)
     if not quiet:
         print(f"onlineboost: {', '.join(names)}: results in {output}", file=sys.stderr)
-    output.mkdir(parents=True, exist_ok=True)  # what cannot be written is known before anything is read
+    output.mkdir(parents=True, exist_ok=True)  # an error here comes before any data are read
     loaded = {name: _load(name, data) for name in names}
     command = _command(data, sets, splits, quick, seed)
     bar = Bar(quiet)
@@ -72,14 +74,14 @@ def reproduce(
     try:
         results = experiment.run(loaded)
     except KeyboardInterrupt:
-        print(f"onlineboost: interrupted: the same command goes on with what is in {output}", file=sys.stderr)
+        print(f"onlineboost: interrupted: the same command continues with the results in {output}", file=sys.stderr)
         raise
     finally:
         bar.close()
     (output / "report.html").write_text(report.html(results), encoding="utf-8")
     (output / "report.md").write_text(report.markdown(results), encoding="utf-8")
     Console().print(report.text(results))
-    print(f"The whole report: {output / 'report.html'}")
+    print(f"full report: {output / 'report.html'}")
 
 
 def _names(data: Path | None, sets: str | None) -> list[str]:
@@ -91,14 +93,14 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
     if sets is not None:
         wanted = [name.strip() for name in sets.split(",") if name.strip()]
         if not wanted:
-            raise ParameterError("--sets", sets, "names of sets with commas between them")
+            raise ParameterError("--sets", sets, "comma-separated names of sets")
         return [get(name).name for name in wanted]
     if data is None:
         return ["letter"]
     here = {name: locate(known, data) for name, known in SETS.items() if not known.extra}
     found = [name for name, path in here.items() if path is not None and path.parent == data]
     if not found:
-        raise ParameterError("--data", str(data), "a folder with NAME.libsvm.gz: onlineboost datasets names them")
+        raise ParameterError("--data", str(data), "a folder with files NAME.libsvm.gz; for names: onlineboost datasets")
     return found
 
 
@@ -116,7 +118,7 @@ def _load(name: str, data: Path | None) -> Batch:
 
 
 def _command(data: Path | None, sets: str | None, splits: int, quick: bool, seed: int) -> str:
-    """As it must be typed to get the same results; who works does not matter."""
+    """The command that gives the same results; they do not depend on engine and workers."""
     words = ["onlineboost", "reproduce"]
     words += ["--data", str(data)] if data is not None else []
     words += ["--sets", sets] if sets is not None else []
@@ -126,7 +128,7 @@ def _command(data: Path | None, sets: str | None, splits: int, quick: bool, seed
 
 
 class Bar:
-    """All configurations of all cells on one bar; where nobody looks at it, a line for each set."""
+    """One progress bar for all configurations of all sets; without a terminal, a line for each set."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet, self.total, self.before = quiet, 0, 0

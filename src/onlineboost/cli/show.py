@@ -1,4 +1,4 @@
-"""What people see while a command runs: a progress bar and a line now and then, on standard error."""
+"""Progress bars and notices on standard error, and the formatting of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """A bar with examples, speed, error and, where the size is known, the time left. Silent unless someone looks."""
+    """A bar with examples, speed, error and, if the size is known, the time left; on a terminal only."""
 
     def __init__(self, what: str, size: int | None, quiet: bool) -> None:
         self.began = time.perf_counter()
@@ -49,11 +49,11 @@ class Progress:
         self.examples += examples
         if self.bar is not None:
             speed = self.examples / max(time.perf_counter() - self.began, 1e-9)
-            shown = f"{self.examples:,} examples, {speed:,.0f}/s{facts}"
-            self.bar.update(self.task, completed=stream.position, facts=shown)
+            text = f"{self.examples:,} examples, {speed:,.0f}/s{facts}"
+            self.bar.update(self.task, completed=stream.position, facts=text)
 
     def line(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line above the bar."""
         if self.bar is not None:
             self.bar.console.print(text, highlight=False)
         else:
@@ -61,7 +61,7 @@ class Progress:
 
 
 class RaceProgress:
-    """A bar with the configurations done and the best error so far, where someone looks for more than two seconds."""
+    """A bar with the configurations done and the best error so far, after two seconds; on a terminal only."""
 
     def __init__(self, quiet: bool) -> None:
         self.began = time.perf_counter()
@@ -90,26 +90,26 @@ class RaceProgress:
 
 
 def say_skipped(stream: Stream) -> None:
-    """Nothing is dropped without a word."""
+    """Print the first five skipped records, and how many there were."""
     if not stream.skipped:
         return
     for problem in stream.problems[:5]:
         print(f"onlineboost: skipped: {problem}", file=sys.stderr)
     if stream.skipped > 5:
-        print(f"onlineboost: skipped: ... {stream.skipped:,} records in all", file=sys.stderr)
+        print(f"onlineboost: skipped: {stream.skipped:,} records in total", file=sys.stderr)
 
 
-def shown_labels(labels: list[Any]) -> str:
-    """The positive label first.
+def format_labels(labels: list[Any]) -> str:
+    """The labels as text, the positive one first.
 
-    >>> shown_labels(["N-Z", "A-M"])
+    >>> format_labels(["N-Z", "A-M"])
     'A-M (positive), N-Z'
     """
     return f"{labels[1]} (positive), {labels[0]}" if len(labels) == 2 else ", ".join(map(str, labels))
 
 
 def peak_memory() -> int:
-    """The most memory that this process has had, in bytes."""
+    """Peak memory of this process, in bytes."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -119,7 +119,7 @@ def peak_memory() -> int:
 
 
 def print_json(result: dict[str, Any]) -> None:
-    """One JSON document, in which a figure that is none is null."""
+    """Print one JSON document; NaN and infinity become null."""
     import json
 
     def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``onlineboost train``: learn from files in one pass, and say how well it went."""
+"""``onlineboost train``: train a model on files in one pass, and report its progressive error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def train(
         bool,
         o.option(
             "--adaptive",
-            help="Drift handling: start over when the error rises, beside a fast learner.",
+            help="Drift handling: the model starts over when its error rises; a fast learner bridges the gap.",
             panel=BOOSTING,
         ),
     ] = False,
@@ -44,9 +44,7 @@ def train(
     holdout: Annotated[
         list[str] | None, o.option("--holdout", help="File to test on at the end (can be repeated).", panel=RUN)
     ] = None,
-    resume: Annotated[
-        Path | None, o.option("--resume", help="Model file to continue, from where it stopped.", panel=RUN)
-    ] = None,
+    resume: Annotated[Path | None, o.option("--resume", help="Model file to continue from.", panel=RUN)] = None,
     checkpoint_every: Annotated[
         int | None,
         o.option("--checkpoint-every", help="Number of examples after which the model is saved.", panel=RUN, min=1),
@@ -59,9 +57,9 @@ def train(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Learn from files, in one pass.
+    """Train a model on files, in one pass.
 
-    Each example is scored before it is learnt, so the error that is shown is an honest one.
+    The error printed is the progressive error: each example is scored before it is learnt.
 
     Examples:
 
@@ -100,9 +98,9 @@ def train(
         result["verdict"] = training.model.verdict()
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
-        print(f"onlineboost: only one label was met ({known}): there is nothing to tell apart", file=sys.stderr)
+        print(f"onlineboost: all examples have the label {known}: expected two labels", file=sys.stderr)
     for name in training.model.columns_not_met():
-        print(f"onlineboost: no feature of the column {name!r} was met, and nothing crossed with it", file=sys.stderr)
+        print(f"onlineboost: the files have no column {name!r}: nothing was crossed with it", file=sys.stderr)
     if holdout and not job.interrupted:
         from onlineboost.cli.evaluate import measure
 
@@ -122,16 +120,16 @@ def train(
 
 
 def chosen_options(context: typer.Context) -> set[str]:
-    """The options that were given, not left at their default."""
+    """The options given on the command line, by parameter."""
     return {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
 
 
-_OF_THE_MODEL = {"label", "weight", "drop", "categorical", "positive", "bits", "adaptive", "seed", "baseline"}
+_SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "bits", "adaptive", "seed", "baseline"}
 
 
 def _refuse_with_resume(context: typer.Context) -> None:
-    """Settings come with the model."""
-    fixed = _OF_THE_MODEL | {"algorithm", "learner"} | registered_options().keys()
+    """Raise an error for options whose values come with the model."""
+    fixed = _SAVED_IN_MODEL | {"algorithm", "learner"} | registered_options().keys()
     for parameter in context.command.params:
         if parameter.name in fixed & chosen_options(context):
             raise ConflictError(f"{parameter.opts[0]} has no effect with --resume: settings come with the model.")

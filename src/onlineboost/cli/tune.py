@@ -1,4 +1,4 @@
-"""``onlineboost tune``: many settings on the same files, and the command that trains the best of them."""
+"""``onlineboost tune``: many configurations on the same files, and the command that trains the best."""
 
 from __future__ import annotations
 
@@ -71,16 +71,17 @@ def tune(
     ] = None,
     journal: Annotated[
         Path | None,
-        o.option("--journal", help="File of results: each is added at once, and not computed again.", panel=RUN),
+        o.option(
+            "--journal", help="File of results, added as they come; those in it are not computed again.", panel=RUN
+        ),
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Try many settings, each in one pass, and say which makes the fewest mistakes.
+    """Try many configurations, each in one pass, and print the best by progressive error.
 
-    Lists have commas: every combination is tried. Each example is scored before it is learnt, so the errors are honest
-    ones; that of the best of many is a little too good.
+    Every combination of the comma-separated lists is tried. The error of the best of many is slightly optimistic.
 
     Examples:
 
@@ -133,7 +134,7 @@ class Entry(NamedTuple):
 
 
 def _entries(given: dict[str, Any], seed: int) -> Iterator[Entry]:
-    """Every combination of the lists, as far as algorithm and learner have use for them."""
+    """Every combination of the values that apply to the algorithm and the learner."""
     algorithms = names_of(given["algorithm"], [*BOOSTERS.names(), NONE])
     learner = LEARNERS.find(given["learner"].value)
     known = {name: BOOSTERS.find(name).options if name != NONE else () for name in algorithms}
@@ -144,7 +145,7 @@ def _entries(given: dict[str, Any], seed: int) -> Iterator[Entry]:
         mine = {option.parameter: option for option in (*options, *learner.options)}
         lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
         fixed = {key: given[key] for key in mine.keys() - lists.keys()}
-        # What the learner has no use for is a mistake; what other algorithms of the list have use for is none.
+        # An option that does not apply to the learner is an error; one of another algorithm in the list is not.
         fixed |= {key: given[key] for key in learner_options().keys() - mine.keys()}
         for values in itertools.product(*lists.values()):
             chosen = dict(zip(lists, values, strict=True))
@@ -179,22 +180,22 @@ def _read(files: list[str], options: dict[str, Any], quiet: bool) -> Any:
     return data
 
 
-_NOT_OF_TRAIN = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet", "algorithm"}
+_TUNE_ONLY = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet", "algorithm"}
 
 
 def _command(context: typer.Context, options: dict[str, Any]) -> str:
-    """The command that trains a model with these options, and with all else that was given here."""
+    """The command that trains a model with these options and the others given here."""
     words = ["onlineboost", "train", *context.params["files"]]
     lists = {name for name, option in registered_options().items() if option.tried}
-    others = chosen_options(context) - _NOT_OF_TRAIN - lists
+    others = chosen_options(context) - _TUNE_ONLY - lists
     values = {name: context.params[name] for name in others} | options
     for parameter in context.command.params:
         if parameter.name in values:
-            words += _typed_again(parameter, values[parameter.name])
+            words += _as_typed(parameter, values[parameter.name])
     return shlex.join([*words, "-o", "best.model"])
 
 
-def _typed_again(parameter: Any, value: Any) -> list[str]:
+def _as_typed(parameter: Any, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [(parameter.opts if value else parameter.secondary_opts)[0]]
     values = value if isinstance(value, list) else [value]
@@ -203,11 +204,11 @@ def _typed_again(parameter: Any, value: Any) -> list[str]:
 
 def _print(race: Race, examples: int, seconds: float, command: str) -> None:
     counts = {status: sum(row.status == status for row in race.rows) for status in ("done", "stopped", "failed")}
-    told = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    finished = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     print(race.table())
     print()
-    lines = [("configurations", told), ("examples", f"{examples:,}"), ("time", f"{seconds:.2f} s")]
-    lines.append(("least error", f"{race.best.error:.4f}"))
+    lines = [("configurations", finished), ("examples", f"{examples:,}"), ("time", f"{seconds:.2f} s")]
+    lines.append(("lowest error", f"{race.best.error:.4f}"))
     for name, value in lines:
         print(f"{name + ':':<20} {value}")
     print(f"\n{command}")

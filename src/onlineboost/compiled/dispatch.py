@@ -1,8 +1,8 @@
-"""Functions of compiled code that are resolved by the class of their first argument, when the caller is compiled.
+"""Multiple dispatch in compiled code: functions chosen by the class of their first argument, at compile time.
 
 The engine calls ``predict(committee, ...)``, ``round(booster, ...)`` and so on by these generic names. A learner or a
-booster registers its own compiled function for its own state class. That is how every booster meets every committee
-at native speed without either knowing the other.
+booster registers its own compiled function for its own state class. So every booster works with every committee at
+native speed, and neither knows the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from onlineboost.compiled.jit import njit
 
-_OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": True}  # the call costs nothing, whatever the kernel
+_OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": True}  # always inlined: the call costs nothing
 
 
 def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,19 +38,19 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def register(function: Callable[..., Any], state: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """From now on ``function(state, ...)`` is ``kernel(state, ...)`` for states of this class. Returns it compiled."""
-    ours = "_nrt" in getattr(kernel, "targetoptions", {})  # else it is plain Python, or compiled by other options
+    """Make ``kernel`` the method of ``function`` for states of this class. Returns the compiled kernel."""
+    ours = "_nrt" in getattr(kernel, "targetoptions", {})  # else plain Python, or compiled with other options
     compiled = kernel if ours else njit(getattr(kernel, "py_func", kernel))
     known = function.kernels.setdefault(state, compiled)  # type: ignore[attr-defined]
     if known.py_func is not compiled.py_func:  # type: ignore[attr-defined]
         name = function.__name__
-        raise TypeError(f"{state.__name__} has another {name} already: give your class a state class of its own")
+        raise TypeError(f"{state.__name__} already has another {name}: give your class its own state class")
     return compiled
 
 
 @generic
 def workspace(committee: Any, *arguments: Any) -> Any:
-    """``workspace(committee, longest_row)``: scratch memory for one run; a committee is never its own scratch."""
+    """``workspace(committee, longest_row)``: scratch memory for one run, separate from the committee."""
 
 
 @generic
@@ -62,19 +62,19 @@ def predict(committee: Any, *arguments: Any) -> None:
 def learn(committee: Any, *arguments: Any) -> None:
     """``learn(committee, work, batch, r, h, y, p)``: phase 3. Learner i learns row r with label y and weight p[i].
 
-    ``work`` and ``h`` are as ``predict`` left them for the same row. The rows that follow may be looked at, to have
-    their weights fetched from memory in time, but not used.
+    ``work`` and ``h`` are as ``predict`` left them for the same row. Of the rows that follow, only the indices may be
+    read, to prefetch their weights.
     """
 
 
 @generic
 def forget(committee: Any, *arguments: Any) -> None:
-    """``forget(committee, i)``: learner i has learnt nothing."""
+    """``forget(committee, i)``: reset learner i to its initial state."""
 
 
 @generic
 def watch(watch: Any, *arguments: Any) -> None:
-    """``watch(watch, committee, votes, answer, y, example)``: look at votes and answer; learners may have to forget."""
+    """``watch(watch, committee, votes, answer, y, example)``: test votes and answer for drift, and reset learners."""
 
 
 @generic
@@ -89,17 +89,17 @@ def round(booster: Any, *arguments: Any) -> None:
 
 @generic
 def answer(head: Any, *arguments: Any) -> Any:
-    """``answer(head, score, h)``: what is answered, if ``vote`` says ``score`` and the learners' real votes are h."""
+    """``answer(head, score, h)``: the final score, from the score of ``vote`` and the learners' real votes h."""
 
 
 @generic
 def correct(head: Any, *arguments: Any) -> None:
-    """``correct(head, answer, h, y, weight)``: the head learns how its answer should have been."""
+    """``correct(head, answer, h, y, weight)``: the head learns from the label y."""
 
 
 @generic
 def first(booster: Any, *arguments: Any) -> Any:
-    """``first(booster, n)``: the state that a booster of the first n learners alone would have, in the same memory.
+    """``first(booster, n)``: the state of a booster of the first n learners, in the same memory.
 
-    Only for algorithms in which a learner's weight depends on those before it alone.
+    Only for algorithms in which a learner's weight depends only on the learners before it.
     """

@@ -1,6 +1,6 @@
-"""Random numbers by counting: a draw is a function of (seed, example number, stream), and of nothing else.
+"""Counter-based random numbers: a draw is a function of (seed, example number, stream) only.
 
-So it depends neither on how the examples were batched nor on what was drawn before, and needs no state to be saved.
+So it depends neither on batches nor on earlier draws, and there is no generator state to save.
 """
 
 from __future__ import annotations

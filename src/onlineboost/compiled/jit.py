@@ -1,7 +1,7 @@
-"""The one place that sets compiler options and decides where compiled code is kept.
+"""Compiler options, and the disk cache of compiled code.
 
-Compiled code is cached on disk. Numba notices a change in a function's own file only, not in the files it calls
-into, so the cache directory is named after a digest of all our sources: another version never meets old code.
+Numba notices a change in a function's own file only, not in the files it calls into, so the cache directory is named
+after a digest of all our sources: every version has its own.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def _digest(package: Path) -> str:
 
 @functools.cache
 def source_digest() -> str:
-    """Another one for any change of this package."""
+    """A digest of all sources of this package."""
     return _digest(Path(__file__).parent.parent)
 
 
 def _cache_directory() -> str:
-    """Where compiled code is kept, or "" where that place cannot be written: then every process compiles anew."""
+    """The cache directory, or "" if it is not writable: then every process compiles again."""
     root = os.environ.get("NUMBA_CACHE_DIR")
     if root is None:
         from platformdirs import user_cache_path
@@ -60,7 +60,7 @@ def _cache_directory() -> str:
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as problem:
-        _say(f"compiled code cannot be kept in {root} ({problem.strerror}); set NUMBA_CACHE_DIR to a writable place")
+        _say(f"compiled code cannot be cached in {root} ({problem.strerror}): set NUMBA_CACHE_DIR to a writable folder")
         return ""
     return str(directory)
 
@@ -76,7 +76,7 @@ _DIRECTORY = _cache_directory()
 
 
 def cache_directory() -> str:
-    """Where compiled code is kept."""
+    """The directory of compiled code, or "" if there is none."""
     return _DIRECTORY
 
 
@@ -87,7 +87,7 @@ def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lea
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
     try:
         options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not (hot or lean), "forceinline": hot}
-        if hot or lean:  # called by compiled code only: no time is spent on being called from Python
+        if hot or lean:  # called by compiled code only: no wrapper for Python
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         compiled: Callable[P, R] = numba.njit(**options)(function)
     finally:
@@ -96,25 +96,25 @@ def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lea
 
 
 def hot(function: Callable[P, R]) -> Callable[P, R]:
-    """``njit`` for what runs several times a round: always inlined, counts no references, must not make arrays.
+    """``njit`` for code that runs several times a round: always inlined, no reference counting, must not make arrays.
 
     Passing the arrays of two states by value is a hundred words on the stack, and counting references is two atomic
-    additions for each of them: together as long as the arithmetic of a round.
+    additions for each of them: together this takes as long as the arithmetic of a round.
     """
     return njit(function, hot=True)
 
 
 def part_of_loop(function: Callable[P, R]) -> Callable[P, R]:
-    """``hot``, in the disk cache as part of the engine's loop only.
+    """``hot``, but cached on disk only as part of the engine's loop.
 
-    By itself it would name the classes of boosters and learners from outside this package, which other processes may
-    not have.
+    Cached separately, it could refer to boosters and learners from outside this package, which other processes may not
+    have.
     """
     return njit(function, hot=True, cache=False)
 
 
 def lean(function: Callable[P, R]) -> Callable[P, R]:
-    """``njit`` for what is called from ``hot`` code now and then: counts no references either."""
+    """``njit`` for code called from ``hot`` code now and then: not inlined, no reference counting."""
     return njit(function, lean=True)
 
 
@@ -122,12 +122,12 @@ _SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "readers", "transforms"
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]
-    """Says that compilation began, and how long it took: only where there was nothing in the cache."""
+    """Prints that compilation began and how long it took; silent if the code is in the cache."""
 
     def __init__(self) -> None:
         self.depth = 0
         self.began = 0.0
-        self.said = False
+        self.notified = False
         self.total = 0.0
 
     def on_start(self, event: Any) -> None:
@@ -136,9 +136,9 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth += 1
         if self.depth == 1:
             self.began = time.perf_counter()
-            if not self.said and not os.environ.get("ONLINEBOOST_QUIET"):
-                _say("compiling for this machine: once for each kind of model and of file, some ten seconds each ...")
-            self.said = True
+            if not self.notified and not os.environ.get("ONLINEBOOST_QUIET"):
+                _say("compiling, once for each kind of model and file: about ten seconds each ...")
+            self.notified = True
 
     def on_end(self, event: Any) -> None:
         if self.depth == 0:
@@ -160,5 +160,5 @@ event.register("numba:compile", _notice)
 
 
 def compile_seconds() -> float:
-    """How long this process has been compiling."""
+    """Seconds that this process has spent compiling."""
     return _notice.total

@@ -1,9 +1,8 @@
-"""A vector of lanes as a value of compiled code: ``load``, ``store``, ``splat``, ``sqrt`` and arithmetic.
+"""Vectors (lanes) as values of compiled code: ``load``, ``store``, ``splat``, ``sqrt`` and arithmetic.
 
-The compiler cannot be relied on to keep a block of accumulators in registers across a loop; with this type it has
-no choice. Each lane is computed by IEEE rules on its own, so the result does not depend on the machine's vector
-width. The width is part of the type and is taken from the length of a tuple (``zeros``), so that one kernel serves
-every width.
+The compiler does not always keep a block of accumulators in registers across a loop; with this type it must. Each lane
+is computed by IEEE rules on its own, so the result does not depend on the machine's vector width. The width is part of
+the type and is taken from the length of a tuple (``zeros``), so that one kernel serves every width.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _KINDS = {32: (ir.FloatType(), types.float32), 64: (ir.DoubleType(), types.float
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The type of ``width`` numbers of so many bits side by side."""
+    """The type of a vector of ``width`` numbers, of ``bits`` bits each."""
 
     def __init__(self, width: int, bits: int = 32) -> None:
         self.width = width
@@ -138,7 +137,7 @@ def larger(typing: Any, first: Any, second: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def within(typing: Any, lanes: Any, limit: Any) -> Any:
-    """The lanes, none farther from zero than ``limit`` has them."""
+    """The lanes clipped to +-``limit``."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         x, most = args
@@ -197,7 +196,7 @@ def count_ones(typing: Any, number: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typing: Any, array: Any, offset: Any) -> Any:
-    """Ask for the cache line at ``offset`` numbers into the array's memory, as far as the second level of cache."""
+    """Prefetch the cache line at ``offset`` numbers into the array's memory, to the second-level cache."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         byte = ir.IntType(8).as_pointer()

@@ -22,7 +22,7 @@ class Dense:
     def __init__(self, X: Any) -> None:
         self.names = _headings(X)
         if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-            raise DataError("X is an array with masked values: fill them in first, X.filled(...)")
+            raise DataError("X has masked values: fill them first, X.filled(...)")
         try:
             self.table = np.asarray(X)
             if self.table.dtype.kind in "OUS":
@@ -33,7 +33,9 @@ class Dense:
             raise DataError(f"X is an array of {self.table.dtype}: expected numbers")
         if self.table.ndim != 2:
             shape = self.table.shape
-            raise DataError(f"X has shape {shape}: expected two dimensions (rows, features). One row: X.reshape(1, -1)")
+            raise DataError(
+                f"X has shape {shape}: expected two dimensions (rows, features); for one row use X.reshape(1, -1)"
+            )
         self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
         for start in range(0, self.n_rows, self.step):
@@ -48,7 +50,7 @@ class Dense:
 
     @property
     def longest(self) -> int:
-        """The most features that a row has."""
+        """Largest number of non-zero features in a row."""
         counts = (np.count_nonzero(self._float32(start), axis=1) for start in range(0, self.n_rows, self.step))
         return max((int(count.max()) for count in counts), default=0)
 
@@ -69,7 +71,7 @@ class Sparse:
         self.n_rows, self.n_features = csr.shape
         n = csr.indptr[-1]
         if csr.indptr[0] != 0 or min(csr.indices.size, csr.data.size) < n or (np.diff(csr.indptr) < 0).any():
-            raise DataError("X is not a valid sparse matrix: X.check_format() says why")
+            raise DataError("X is not a valid sparse matrix: see X.check_format()")
         values = _float32(csr.data[:n])
         columns = min(self.n_features, _MOST_COLUMNS)
         outside, unsorted, bad, zeros = survey(_own(csr.indptr, np.int64), _own(csr.indices[:n]), values, columns)
@@ -94,17 +96,17 @@ class Sparse:
 
     @property
     def longest(self) -> int:
-        """The most features that a row has."""
+        """Largest number of non-zero features in a row."""
         return int(np.diff(self.indptr).max(initial=0))
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
-        for start in range(0, self.n_rows, _ROWS):  # so that an interrupt is heard
+        for start in range(0, self.n_rows, _ROWS):  # so that an interrupt takes effect
             rows = slice(start, start + _ROWS)
             yield Batch(self.indptr[start : start + _ROWS + 1], self.indices, self.values, y[rows], weight[rows])
 
 
 def check_features(X: Any) -> Dense | Sparse:
-    """X as a source of batches, or an error that names the row and the column at fault."""
+    """X as a source of batches; an error names the row and the column that are wrong."""
     if hasattr(X, "tocsr"):
         return Sparse(X)
     if isinstance(X, Mapping):
@@ -147,7 +149,7 @@ def _drop_zeros(dense: Floats32, indptr: Ints, indices: Ints32, values: Floats32
 
 
 def _own(array: Any, dtype: Any = None) -> Any:
-    """The array in this type, contiguous and writable: one kind of array is one compilation."""
+    """The array in this type, contiguous and writable: the same kind of array for all, compiled once."""
     return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
 
 

@@ -15,7 +15,7 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
-LARGEST = 1e18  # of a feature or a weight: what is computed from squares must stay within float32
+LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
 
 class Batch(NamedTuple):
@@ -24,36 +24,38 @@ class Batch(NamedTuple):
     indptr: Ints
     indices: Ints32
     values: Floats32
-    y: Floats  # -1 or +1; NaN where nobody knows
+    y: Floats  # -1 or +1; NaN if unknown
     weight: Floats
 
 
 def check_batch(batch: Batch, columns: int, learning: bool) -> None:
-    """Refuse a batch that would make compiled code read or learn what it must not."""
+    """Raise an error for a batch that is not valid: compiled code does not check."""
     indptr, rows = batch.indptr, batch.y.size
     whole = indptr.shape == (rows + 1,) and batch.weight.shape == (rows,) and batch.indices.size == batch.values.size
     if not whole or indptr[0] < 0 or indptr[-1] > batch.indices.size or (np.diff(indptr) < 0).any():
-        raise DataError("the batch is not one: its arrays do not fit together")
+        raise DataError("the batch is not valid: the sizes of its arrays do not match")
     first, last = int(indptr[0]), int(indptr[-1])
     outside, _, bad, _ = survey(indptr - first, batch.indices[first:last], batch.values[first:last], columns)
     if outside:
-        raise DataError(f"the batch has a feature beyond the {columns} of the model: open_stream(..., bits=...)")
+        raise DataError(
+            f"the batch has a feature number beyond the {columns} of the model: use open_stream(..., like=model)"
+        )
     if bad:
-        raise DataError(f"the batch has a value that is no number of magnitude at most {LARGEST:g}")
+        raise DataError(f"the batch has a value that is NaN or larger than {LARGEST:g}: expected finite numbers")
     if learning and not ((batch.weight >= 0) & (batch.weight <= LARGEST)).all():
-        raise DataError(f"the batch has a weight that is no number from 0 to {LARGEST:g}")
+        raise DataError(f"the batch has a wrong weight: expected numbers from 0 to {LARGEST:g}")
     if learning and not (np.abs(batch.y) == 1).all():
         row = int(np.argmin(np.abs(batch.y) == 1))
-        raise DataError(f"row {row} of the batch has no label: there is nothing to learn from it", row=row)
+        raise DataError(f"row {row} of the batch has no label: expected -1 or +1 to learn from it", row=row)
 
 
 def longest_row(batch: Batch) -> int:
-    """The most features that a row has."""
+    """Largest number of features in a row."""
     return int(np.diff(batch.indptr).max(initial=0))
 
 
 def shuffled(rows: Batch, seed: int) -> Batch:
-    """The rows in another order."""
+    """The rows in random order."""
     order = np.random.default_rng(seed).permutation(rows.y.size)
     sizes = np.diff(rows.indptr)[order]
     indptr = np.concatenate([[0], np.cumsum(sizes)])
@@ -62,7 +64,7 @@ def shuffled(rows: Batch, seed: int) -> Batch:
 
 
 def joined(batches: list[Batch]) -> Batch:
-    """The rows of all, one after the other."""
+    """The rows of all batches, one after the other."""
     if not batches:
         return Batch(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), np.empty(0))
     alone = [without_rest(batch) for batch in batches]
@@ -73,7 +75,7 @@ def joined(batches: list[Batch]) -> Batch:
 
 
 def without_rest(batch: Batch) -> Batch:
-    """The rows without what lies before and behind them in their arrays."""
+    """The rows as arrays of their own, without unused parts before and after them."""
     first, last = batch.indptr[0], batch.indptr[-1]
     return batch._replace(
         indptr=batch.indptr - first, indices=batch.indices[first:last], values=batch.values[first:last]
@@ -99,7 +101,7 @@ def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: flo
 
 @njit
 def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool]:
-    """Whether an index is outside, two are not increasing, a value is too large or no number, and one is zero."""
+    """Whether an index is out of range, indices of a row are not increasing, a value is too large or NaN, one is 0."""
     outside = bad = zeros = falls = 0  # counted without branches, which the compiler turns into vector code
     for k in range(indices.size):
         outside += (indices[k] < 0) | (indices[k] >= columns)

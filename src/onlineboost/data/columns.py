@@ -1,4 +1,4 @@
-"""Columns: which column of the table a feature's name stands for."""
+"""Columns: the column number of each feature name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onlineboost.data.batch import LARGEST, Batch, one_row
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
 
-MOST_NAMES = 1 << 18  # of hashed features that are remembered
+MAX_NAMES = 1 << 18  # names of hashed features that are kept
 
 
 class Located(NamedTuple):
@@ -29,11 +29,11 @@ class Located(NamedTuple):
 
 
 class Columns:
-    """Which column a feature's name stands for.
+    """The column number of each feature name.
 
-    A model that began with arrays has ``n`` columns and the names are their numbers. A model that began with dicts
-    gives each new name the next column. A model that began with a stream has a ``schema``: names are hashed. A string
-    value is an indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
+    A model trained on arrays has ``n`` columns and the names are their numbers. A model trained on dicts gives each new
+    name the next column. A model trained on a stream has a ``schema``: names are hashed. A string value is an
+    indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
 
     >>> columns = Columns()
     >>> found = columns.locate({"b": 2.0, "a": 0.5}, learning=True)
@@ -56,12 +56,12 @@ class Columns:
         return len(self.names) if self.fixed is None else self.fixed
 
     def locate(self, x: Mapping[Any, Any], *, learning: bool) -> Located:
-        """The columns of the features. Unknown names get the next columns when learning, else they are left out."""
+        """The columns of the features. With ``learning``, new names get the next columns, else they are left out."""
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
         numbers = [_number(name, value) for name, value in x.items()]
         if len({name for name, _ in numbers}) < len(numbers):
-            raise DataError("x has the same feature twice: a name and a category of the same spelling, such as 'a=b'")
+            raise DataError("x has the same feature twice: once by name, once as a category, such as 'a=b'")
         new: dict[Any, int] = {}
         pairs = []
         for name, value in numbers:
@@ -77,26 +77,28 @@ class Columns:
         if self.fixed is None:
             return self.names.get(name)
         if not isinstance(name, int | np.integer) or not 0 <= name < self.fixed:
-            expected = f"a column number from 0 to {self.fixed - 1}, since this model began with arrays"
+            expected = f"a column number from 0 to {self.fixed - 1}, since this model was trained on arrays"
             raise DataError(f"x has the feature {name!r}: expected {expected}", column=name)
         return int(name)
 
     def add(self, new: dict[Any, int]) -> None:
-        """Take in names that ``locate`` has found."""
+        """Add the new names of ``locate``."""
         self.names.update(new)
 
     def add_hashed(self, names: list[tuple[int, str]]) -> dict[int, str]:
-        """Take in names of hashed features, as long as there is room; of two with one number the first is kept."""
-        new = dict(names[: max(MOST_NAMES - len(self.hashed), 0)])
+        """Add names of hashed features, up to ``MAX_NAMES``; the first name of a slot is kept."""
+        new = dict(names[: max(MAX_NAMES - len(self.hashed), 0)])
         self.hashed = new | self.hashed
         return new
 
     def check(self, source: Dense | Sparse) -> None:
-        """Refuse a table whose columns are not those of the training."""
+        """Raise an error if the columns of a table are not those of the training data."""
         if self.fixed is None:
-            raise DataError("this model began with dicts: use learn_one and predict_one, or call fit() to start over")
+            raise DataError(
+                "this model was trained on dicts: use learn_one and predict_one, or call fit() to start over"
+            )
         if source.n_features != self.fixed:
-            raise DataError(f"X has {source.n_features} features, but this model was trained on {self.fixed}")
+            raise DataError(f"X has {source.n_features} features: expected {self.fixed}, as in training")
         if source.names and self.headings and source.names != self.headings:
             wrong = next(j for j, name in enumerate(source.names) if name != self.headings[j])
             expected = f"{self.headings[wrong]!r}, as in training"
@@ -119,7 +121,7 @@ class Columns:
         """As JSON, for a model file."""
         for name in self.names:
             if not isinstance(name, str | int | float):
-                raise DataError(f"the feature {name!r} cannot be kept in a model file: expected a string or a number")
+                raise DataError(f"the feature {name!r} cannot be saved in a model file: expected a string or a number")
         return {
             "fixed": None if self.schema else self.fixed,
             "names": list(self.names),
@@ -146,6 +148,6 @@ def _number(name: Any, value: Any) -> tuple[Any, float]:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= LARGEST:
-        expected = f"expected a number of magnitude at most {LARGEST:g}, or a string; leave out what is missing"
+        expected = f"expected a number of magnitude at most {LARGEST:g}, or a string; leave out missing values"
         raise DataError(f"x has {value!r} for the feature {name!r}: {expected}", column=name)
     return name, number

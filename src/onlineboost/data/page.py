@@ -1,4 +1,4 @@
-"""Pages: a batch with the names, labels and schema that became known with it."""
+"""Pages: a batch with the names, labels and schema known once it was read."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from onlineboost.data.target import Binary
 
 
 class Page(NamedTuple):
-    """What a stream yields and a model learns: ``for page in stream: model.learn(page)``."""
+    """The unit that a stream yields and a model learns: ``for page in stream: model.learn(page)``."""
 
     batch: Batch
-    names: list[tuple[int, str]]  # of features met for the first time
-    target: Binary  # the labels met so far
+    names: list[tuple[int, str]]  # of features that appear for the first time
+    target: Binary  # the labels seen so far
     schema: Schema
     position: int = 0  # bytes read of all files so far
-    skipped: int = 0  # records since the last page
-    problems: tuple[str, ...] = ()  # of the first of them
+    skipped: int = 0  # records skipped since the last page
+    problems: tuple[str, ...] = ()  # error messages of the first of them
 
     @property
     def n_rows(self) -> int:

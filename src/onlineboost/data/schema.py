@@ -1,4 +1,4 @@
-"""How the columns and labels of a source are understood."""
+"""Schemas: how the columns and labels of a source are read."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, NamedTuple, Self
 
 from onlineboost.errors import ParameterError
 
-MOST_BITS = 30
+MAX_BITS = 30
 
 
 class Schema(NamedTuple):
-    """How the columns and labels of a stream are to be understood; the same for training and for prediction."""
+    """How the columns and labels of a stream are read; the same for training and prediction."""
 
     bits: int = 18
     label: str | int | None = None
@@ -18,15 +18,15 @@ class Schema(NamedTuple):
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     positive: Any = None
-    width: int | None = None  # columns of a table without names, the label among them
+    width: int | None = None  # number of columns of a table without names, with that of the label
 
     @property
     def mask(self) -> int:
         return (1 << self.bits) - 1
 
     def check(self) -> None:
-        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MOST_BITS:
-            raise ParameterError("bits", self.bits, f"a whole number from 1 to {MOST_BITS}")
+        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MAX_BITS:
+            raise ParameterError("bits", self.bits, f"a whole number from 1 to {MAX_BITS}")
         label = "label" if self.label is None else str(self.label)
         if self.weight is not None and str(self.weight) == label:
             raise ParameterError("weight", self.weight, "another column than the label")

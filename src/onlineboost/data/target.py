@@ -1,4 +1,4 @@
-"""Targets: what a score means. How labels are encoded for the learners, and scores decoded to labels."""
+"""Targets: the encoding of labels for the learners, and the decoding of scores to labels."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NONE = object()
 
 @hot
 def mistaken(score: float, y: float) -> bool:
-    """Whether a score is on the wrong side, for compiled code; 0 counts as positive."""
+    """Whether the sign of a score is wrong, for compiled code; 0 counts as positive."""
     return (score >= 0) != (y > 0)
 
 
 class Target(ABC):
-    """What is to be predicted, and what a score says about it."""
+    """The kind of label to predict: its encoding, and the meaning of a score."""
 
-    width: int  # numbers of a score
+    width: int  # number of values in a score
 
     @staticmethod
     @abstractmethod
@@ -35,15 +35,15 @@ class Target(ABC):
     @property
     @abstractmethod
     def classes(self) -> NDArray[Any]:
-        """The labels met so far, in the order of probabilities."""
+        """The labels seen so far, in the order of probabilities."""
 
     @abstractmethod
     def encode(self, y: Any) -> Floats:
-        """Labels as the numbers that learners are taught."""
+        """Labels as numbers for the learners."""
 
     @abstractmethod
     def decode(self, scores: Floats) -> NDArray[Any]:
-        """The label that each score stands for."""
+        """The label predicted by each score."""
 
     @abstractmethod
     def describe(self) -> Any:
@@ -53,8 +53,8 @@ class Target(ABC):
 class Binary(Target):
     """Two labels of any kind as -1 and +1; the sign of a score is the answer, and 0 counts as +1.
 
-    Declared or seen together, two labels are sorted: the larger is +1. Met one by one, the label 1 (or True) is +1
-    and any other first label is -1; the second label takes the place that is left.
+    Two labels given together are sorted: the larger is +1. Given one by one, the label 1 (or True) is +1 and any other
+    first label is -1; the second label gets the other sign.
 
     >>> target = Binary()
     >>> target.declare(["spam", "ham"])
@@ -72,7 +72,7 @@ class Binary(Target):
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
-        """Whether each score is on the wrong side; a score of 0 counts as positive."""
+        """Whether the sign of each score is wrong; a score of 0 counts as positive."""
         wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
         return wrong
 
@@ -85,7 +85,7 @@ class Binary(Target):
         return self.negative is not _NONE
 
     def by_label(self, probability: float) -> dict[Any, float]:
-        """The probability of each label that was met, given that of the positive one."""
+        """The probability of each label seen so far, given that of the positive one."""
         pairs = ((self.negative, 1 - probability), (self.positive, probability))
         return {label: number for label, number in pairs if label is not _NONE}
 
@@ -101,7 +101,7 @@ class Binary(Target):
     def describe(self) -> list[list[Any]]:
         for label in self.known:
             if not isinstance(label, str | int | float):
-                raise DataError(f"the label {label!r} cannot be kept in a model file: expected a string or a number")
+                raise DataError(f"the label {label!r} cannot be saved in a model file: expected a string or a number")
         return self.__getstate__()
 
     @classmethod
@@ -117,17 +117,17 @@ class Binary(Target):
         self.negative, self.positive = (place[0] if place else _NONE for place in state)
 
     def merged(self, other: Binary) -> Binary:
-        """Both together; an error if a label has different signs."""
+        """The labels of both; an error if a label would have two signs."""
         both = Binary()
         pairs = list(zip(self.__getstate__(), other.__getstate__(), strict=True))
         both.__setstate__([mine or theirs for mine, theirs in pairs])
         agree = all(a == b or not a or not b for a, b in pairs)
         if not agree or (len(both.known) == 2 and both.negative == both.positive):
-            raise DataError(f"the labels are {_some(other.known)}, but this model knows {_some(self.known)}")
+            raise DataError(f"the labels are {_some(other.known)}: expected {_some(self.known)}, as in training")
         return both
 
     def with_label(self, label: Any) -> Binary:
-        """This target if it knows the label, else a copy that has taken it in."""
+        """This target if it knows the label, else a copy with the label added."""
         if isinstance(label, str | int | float) and label in self.known:
             return self
         larger = copy.copy(self)
@@ -135,17 +135,19 @@ class Binary(Target):
         return larger
 
     def declare(self, classes: Any) -> None:
-        """These two are the labels. To declare them again is allowed, to change them is not."""
+        """Set the two labels. They may be declared again, but not changed."""
         try:
             found = [_plain(label) for label in np.unique(np.asarray(classes))]
         except TypeError:
-            raise DataError("labels of different types, or missing ones: expected two values of one type") from None
+            raise DataError(
+                "y has labels of different types, or missing ones: expected two values of one type"
+            ) from None
         if len(found) != 2:
-            hint = "; if another comes later, partial_fit takes classes= with both" if len(found) < 2 else ""
+            hint = "; if the other comes later, name both: partial_fit(..., classes=...)" if len(found) < 2 else ""
             raise DataError(f"{len(found)} different labels ({_some(found)}): expected two{hint}")
         if not set(self.known) <= set(found):
             raise DataError(
-                f"classes are {_some(found)}, but this model knows {_some(self.known)}; call fit() to start over"
+                f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
             )
         for label in found:
             if label not in self.known:
@@ -168,7 +170,7 @@ class Binary(Target):
         return np.where(positive, 1.0, -1.0)
 
     def encode_one(self, label: Any) -> float:
-        """One label as -1 or +1; a label not met before takes the free place."""
+        """One label as -1 or +1; a new label gets the sign that is free."""
         label = _plain(label)
         if isinstance(label, list | dict | set | np.ndarray):
             raise DataError(f"the label is a {type(label).__name__}: expected one value")
@@ -191,7 +193,7 @@ class Binary(Target):
         return answers
 
     def decode_one(self, score: float) -> Any:
-        """The label for one score; the other one as long as that was not met, None if none was."""
+        """The label for one score; the other label if this one is unknown so far, None if both are."""
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
         return wanted if wanted is not _NONE else other if other is not _NONE else None
 

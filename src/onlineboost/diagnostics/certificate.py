@@ -1,4 +1,4 @@
-"""The certificate of Online BBM: an identity, on any stream whatever, between mistakes and edges."""
+"""The certificate of Online BBM: an identity between mistakes and edges that holds on any stream."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Certificate:
     """
 
     n_examples: float
-    potential: float  # Phi_0(0), the error rate if every learner has just its edge
-    deficits: Floats  # the mistakes that each learner adds, by missing its edge; negative: that it saves
+    potential: float  # Phi_0(0), the error rate if every learner has exactly its edge
+    deficits: Floats  # mistakes added by each learner that misses its edge; negative: mistakes saved
     mistakes: float
 
     @property
@@ -34,9 +34,9 @@ class Certificate:
     def __str__(self) -> str:
         parts = {
             f"mistakes on {self.n_examples:,.1f} examples": f"{self.mistakes:,.1f}",
-            f"if every learner had just its edge: {self.potential:.2%}": f"{self.n_examples * self.potential:,.1f}",
-            "by learners below their edge": f"{self.deficits[self.deficits > 0].sum():+,.1f}",
-            "by learners above it": f"{self.deficits[self.deficits < 0].sum():+,.1f}",
+            f"if every learner had exactly its edge: {self.potential:.2%}": f"{self.n_examples * self.potential:,.1f}",
+            "added by learners below their edge": f"{self.deficits[self.deficits > 0].sum():+,.1f}",
+            "saved by learners above it": f"{self.deficits[self.deficits < 0].sum():+,.1f}",
         }
         lines = [f"{number:>14}  {meaning}" for meaning, number in parts.items()]
         if self.deficits.max() > 0:

@@ -1,4 +1,4 @@
-"""What each learner of a booster contributed: as a table, as a picture."""
+"""The contribution of each learner of a booster: as a table, as a plot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLUE, _RED = "#2166ac", "#b2182b"
 
 @dataclass(frozen=True)
 class Report:
-    """``print`` shows a table, ``plot`` draws it."""
+    """``print`` it for a table; ``plot`` draws it."""
 
     booster: str
     n_examples: int
@@ -27,7 +27,7 @@ class Report:
     verdict: str  # whether boosting paid
 
     def columns(self) -> dict[str, tuple[Floats | Ints, str]]:
-        """What there is to tell about each learner, and how it is written."""
+        """The columns of the table by name: a number for each learner, and its format."""
         found: dict[str, tuple[Floats | Ints, str]] = {
             "weight": (self.weights / max(self.n_examples, 1), "10.4f"),
             "edge": (self.edges, "+10.4f"),
@@ -54,7 +54,7 @@ class Report:
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> None:
-        """Draw every column against the learners, to a .png or .svg file."""
+        """Draw every column against the learners, to a .png, .svg or .pdf file."""
         if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ParameterError("path", path, "a file that ends in .png, .svg or .pdf")
         target = Path(path).expanduser()
@@ -78,7 +78,7 @@ class Report:
 
 
 def _cell(value: float, form: str) -> str:
-    """A number in its column: with fewer digits, if it would not fit."""
+    """A number in its column, with fewer digits if it would not fit."""
     text = format(value, form)
     width = int(form.strip("+").split(".")[0].split(",")[0])
     return text if len(text) < width + 1 and text[0] == " " else f"{value:{width}.4g}"

@@ -1,4 +1,4 @@
-"""Did boosting pay? A paired test on the stream itself, in one or two sentences."""
+"""The verdict: whether boosting paid, by a paired test on the stream, in one or two sentences."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from onlineboost.engine.record import Record
 
-_LEAST_EDGE = 0.02  # learners below add next to nothing
+_MIN_EDGE = 0.02  # learners below add almost nothing
 _WIDTH = 1.96  # standard errors of a 95 % interval
 
 
 def verdict(record: Record, booster: Any, learner: Any) -> str:
     """Whether the answers were better than those of the first learner.
 
-    Of most boosters that is the base learner alone; others give it part of each example's weight only.
+    In most boosters the first learner is the base learner; in others it gets only part of each example's weight.
 
     >>> from onlineboost import OnlineBBM
     >>> edges, weights = np.array([500.0, 90]), np.array([1000.0, 300])
@@ -28,13 +28,13 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
     if not total:
         return ""
     if record.edges.size == 1:
-        return "There was one learner: nothing to compare with."
+        return "Only one learner: nothing to compare."
     gain = 100 * (better - worse) / total
-    unit = squares / (better + worse) if better + worse else 0.0  # the typical weight of those that differ
+    unit = squares / (better + worse) if better + worse else 0.0  # typical weight of examples where the two differ
     error = 100 * math.sqrt(max(squares - unit * (better - worse) ** 2 / total, 0)) / total
     interval = f"(95 %: {gain - _WIDTH * error:+.1f} to {gain + _WIDTH * error:+.1f} points)"
     whole = record.weights[0] > 0.999 * total
-    other = "its base learner" if whole else "its first learner, which is given part of each example's weight,"
+    other = "its base learner" if whole else "its first learner, which gets part of each example's weight,"
     advice = "trees, or bins and crosses" if getattr(learner, "linear", False) else booster.advice
     if gain > _WIDTH * error:
         sentences = [f"Boosting gained {gain:.1f} points over {other} {interval}."]
@@ -42,9 +42,8 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
         lost = f"lost {-gain:.1f} points against" if gain < -_WIDTH * error else "made no difference to"
         sentences = [f"Boosting {lost} {other} {interval}: try {advice}."]
     edges = np.divide(record.edges, record.weights, out=np.zeros(record.edges.size), where=record.weights > 0)
-    useful = np.flatnonzero(np.abs(edges) >= _LEAST_EDGE)
+    useful = np.flatnonzero(np.abs(edges) >= _MIN_EDGE)
     enough = int(useful[-1]) + 1 if useful.size else 1
     if enough < edges.size and not booster.grouped:
-        told = f"The first {enough} of {edges.size} learners would have been enough"
-        sentences.append(f"{told}: the others have no edge.")
+        sentences.append(f"The first {enough} of {edges.size} learners would be enough: the others have no edge.")
     return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""ADWIN (Bifet and Gavaldà, 2007): whether there are more mistakes of late than there were before.
+"""ADWIN (Bifet and Gavaldà, 2007): a test for a rising error in a stream of mistakes.
 
 Mistakes are counted in blocks of 32 examples. A window of blocks is kept in buckets of 1, 2, 4, ... of them, at most
 five of each size. While there is a cut where the older and the newer part differ by more than chance allows,
@@ -6,7 +6,7 @@ five of each size. While there is a cut where the older and the newer part diffe
     difference of means > sqrt(2 v d / m) + 2 d / (3 m),    1 / m = 1 / n_older + 1 / n_newer,
     v = mean (1 - mean) of the whole window of n examples,  d = log(2 log(n) / delta),
 
-its oldest bucket is dropped. An alarm is when the newer part had more mistakes; fewer are no reason to worry.
+its oldest bucket is dropped. There is an alarm if the newer part had more mistakes, none if it had fewer.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.target import mistaken
 
 BLOCK = 32  # examples
-LOG = 256  # alarms that are remembered at least
-COINCIDENCE_WINDOW = 1024  # examples within which two things happen together
-UNREAD_ALARMS = 32  # of each window, that nobody has asked for yet
+LOG = 256  # minimum number of alarms kept
+COINCIDENCE_WINDOW = 1024  # examples within which two rises of the error count as one event
+UNREAD_ALARMS = 32  # alarms kept for each window, until they are read
 _BUCKETS, _SIZES = 5, 48
 
 _forget = dispatch.forget
@@ -32,11 +32,11 @@ _forget = dispatch.forget
 
 class Windows(NamedTuple):
     sums: Floats  # [windows, sizes, buckets + 1] mistakes in each bucket, the newest first
-    filled: Ints  # [windows, sizes] how many buckets there are
+    filled: Ints  # [windows, sizes] number of buckets
     totals: Floats  # [windows, 2] examples and mistakes in the window
-    block: Floats  # [windows] mistakes in the block at hand
+    block: Floats  # [windows] mistakes in the current block
     log: Ints  # [at least LOG, 2] the last alarms: the number of the example, and the window
-    counts: Ints  # [2] alarms; examples in the block at hand
+    counts: Ints  # [2] alarms; examples in the current block
 
 
 def new_windows(n: int) -> Windows:
@@ -51,14 +51,14 @@ def new_windows(n: int) -> Windows:
 
 
 def alarms(windows: Windows, since: int = 0) -> list[tuple[int, int]]:
-    """The example and the window of each alarm from number ``since`` on, as far as they are remembered."""
+    """The example and the window of each alarm from number ``since`` on, as far as they are kept."""
     count, most = int(windows.counts[0]), len(windows.log)
     return [(int(t), int(k)) for t, k in (windows.log[n % most] for n in range(max(since, count - most), count))]
 
 
 @lean
 def closed_block(windows: Windows, k: int, delta: float) -> bool:
-    """Put the block at hand into a window; whether there are more mistakes than before."""
+    """Add the current block to a window; returns whether the error has risen."""
     sums, filled, totals = windows.sums, windows.filled, windows.totals
     totals[k, 0] += BLOCK
     totals[k, 1] += windows.block[k]
@@ -85,7 +85,7 @@ def closed_block(windows: Windows, k: int, delta: float) -> bool:
 
 @lean
 def _cut(windows: Windows, k: int, delta: float) -> int:
-    """What the first cut there is shows: 1, more mistakes after it; -1, fewer. 0: there is none."""
+    """The first significant cut: 1 if there are more mistakes after it, -1 if fewer, 0 if there is none."""
     n, mistakes = windows.totals[k, 0], windows.totals[k, 1]
     mean = mistakes / n
     doubt = math.log(2 * math.log(n) / delta)
@@ -116,7 +116,7 @@ def _drop_oldest(windows: Windows, k: int) -> None:
 
 @lean
 def start_over(windows: Windows, k: int, example: int) -> None:
-    """Note an alarm, and empty the window."""
+    """Log an alarm, and empty the window."""
     for size in range(_SIZES):
         windows.filled[k, size] = 0
     windows.totals[k, 0] = windows.totals[k, 1] = 0.0
@@ -127,9 +127,9 @@ def start_over(windows: Windows, k: int, example: int) -> None:
 
 @njit
 def until_alarm(windows: Windows, scores: Floats, y: Floats, weight: Floats, delta: float, example: int) -> int:
-    """Watch answers, beginning with those after so many examples. How many rows there are up to the first alarm.
+    """The number of rows up to the first alarm, or -1; ``example`` is the number of examples before these rows.
 
-    Rows of weight 0 do not count. Without an alarm, -1.
+    Rows of weight 0 do not count.
     """
     for r in range(y.size):
         if weight[r] > 0:
@@ -151,19 +151,19 @@ class NoWatch(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """A window for each learner, and one for the answers of all.
+    """A window for each learner, and one for the answers of the committee.
 
-    A learner whose mistakes become more has to forget if those of the answers did so too, a little before or after.
-    By itself it means nothing: boosting gives learners harder examples as those before them become better.
+    A learner is reset if its error rises at about the same time as that of the answers. Its own error alone proves
+    nothing: boosting gives learners harder examples as those before them improve.
     """
 
-    sums: Floats  # these as in ``Windows``
+    sums: Floats  # this and the next five: as in ``Windows``
     filled: Ints
     totals: Floats
     block: Floats
     log: Ints
     counts: Ints
-    rose: Ints  # [windows] the last example at which mistakes became more; 0: never, or it was dealt with
+    rose: Ints  # [windows] the last example at which the error rose; 0: never, or the learner was reset
     delta: float
 
 
@@ -172,7 +172,7 @@ def new_watch(n_learners: int, delta: float) -> Watch:
     return Watch(*new_windows(n), np.zeros(n, np.int64), delta / n)
 
 
-NOTHING = NoWatch(0)
+NO_WATCH = NoWatch(0)
 
 
 @part_of_loop

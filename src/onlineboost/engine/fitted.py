@@ -23,13 +23,13 @@ from onlineboost.storage.model_file import Part, fill
 
 @dataclass
 class Fitted:
-    """What a model has learnt, and the parameters it was made by.
+    """All that a model has learnt, and the parameters it was made with.
 
-    A model holds one and replaces it as a whole. One thread may learn while others ask: each answer is that of a state
-    between two updates.
+    A model has one, and replaces it as a whole. One thread may learn while others predict: each prediction is made by
+    a state between two updates.
     """
 
-    spec: Any  # a model with the parameters that this was made by; those that are set later do not matter
+    spec: Any  # a model with the parameters that this was made with; parameters set later have no effect
     columns: Columns
     target: Binary
     machine: Machine
@@ -38,24 +38,28 @@ class Fitted:
     # ---- learning
 
     def learn_table(self, source: Dense | Sparse, y: Floats, weight: Floats) -> Floats:
-        """Learn the rows of a table; the score of each before its label was used."""
+        """Learn the rows of a table; returns the score of each before its label was used."""
         return self._learn(self.machine.of_table(source, y, weight, self.target))
 
     def check_page(self, page: Page) -> Binary:
-        """Refuse a page that cannot be learnt, before anything changes; the labels known with it."""
+        """Raise an error for a page that cannot be learnt, before anything changes; returns the target for it."""
         if self.columns.schema is None:
-            raise DataError("this model began with arrays or dicts: go on with them, or call fit() to start over")
+            raise DataError(
+                "this model was trained on arrays or dicts: continue with them, or call fit() to start over"
+            )
         if page.schema.mask + 1 != self.columns.n:
-            raise DataError(f"the stream has {page.schema.bits} bits, the model others: open_stream(..., like=model)")
+            raise DataError(
+                f"the stream has {page.schema.bits} bits, unlike the model: use open_stream(..., like=model)"
+            )
         check_batch(page.batch, self.columns.n, learning=True)
         self.check_rows(lambda: longest_row(page.batch))
         try:
             return self.target.merged(page.target)
         except DataError as problem:
-            raise DataError(f"{problem}: open_stream(..., like=model)") from None
+            raise DataError(f"{problem}; use open_stream(..., like=model)") from None
 
     def learn_page(self, page: Page, target: Binary) -> Floats:
-        """Learn the rows of a page that was checked."""
+        """Learn the rows of a checked page; returns the score of each before its label was used."""
         with self.lock.write():
             self.machine.name_features(self.columns.add_hashed(page.names))
             self.target = target
@@ -113,25 +117,27 @@ class Fitted:
     # ---- checks
 
     def check_rows(self, longest: Callable[[], int]) -> None:
-        """Refuse rows that are too long for the learner, before anything changes."""
+        """Raise an error for rows that are too long for the learner, before anything changes."""
         most = self.spec.max_row_features()
         if most is not None and longest() > most:
-            advice = "name pairs of columns, crosses=[(a, b), ...]"
-            raise DataError(f"a row has {longest():,} features, too many to make a feature of each pair: {advice}")
+            advice = "name pairs, crosses=[(a, b), ...]"
+            raise DataError(
+                f"a row has {longest():,} features, too many to cross all pairs (at most {most:,}): {advice}"
+            )
 
     def check_met(self) -> None:
-        """Arrays have all their columns from the start: those that parameters name must be among them."""
+        """Raise an error if parameters name a column that the array does not have."""
         for name in self.machine.columns_not_met():
-            raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
+            raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
 
     # ---- model files
 
     def contents(self) -> Part:
-        """What a model file must hold to go on exactly from here."""
+        """The contents of a model file, from which learning continues exactly."""
         with self.lock.read():
             arrays = self.machine.arrays()
             if arrays is None:
-                expected = "a compiled learner such as Linear; pickle saves the others"
+                expected = "a compiled learner such as Linear; save other models with pickle"
                 raise ParameterError("estimator", self.spec.estimator, expected)
             facts = {
                 **self.spec.describe(),
@@ -143,7 +149,7 @@ class Fitted:
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
-        """What a file holds, for a model that was built from its parameters."""
+        """The contents of a file, for a model built with its parameters."""
         try:
             columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
             machine = model.new_machine(columns.fixed or 0, int(part.facts["seed"]))

@@ -2,11 +2,11 @@
 
 | head | score | probability of the positive label |
 | --- | --- | --- |
-| "vote" | the algorithm's own | Platt's: logistic(a score + c), with a and c learnt on the way by Newton's steps |
-| "stack" | sum of w_i h_i + c, learnt on the way by AdaGrad on the logistic loss; calibrated | logistic(score) |
+| "vote" | the algorithm's own | Platt scaling: logistic(a score + c), with a and c learnt online by Newton steps |
+| "stack" | sum of w_i h_i + c, learnt online by AdaGrad on the logistic loss, then calibrated | logistic(score) |
 
-The stack sees the learners' real votes, and begins with equal weights: with the majority. It is calibrated by bins of
-the probability: what came true in a bin shifts the log odds there.
+The stack sees the learners' real votes, and starts with equal weights, which is the majority vote. Its calibration is
+by bins of the probability: the share of positives in a bin shifts the log odds there.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from onlineboost.data.batch import Floats, Floats32
 HeadName = Literal["vote", "stack"]
 HEADS: tuple[HeadName, ...] = ("vote", "stack")
 RATE, LARGEST_VOTE = 0.05, 8.0
-_TINY = 1e-300  # where no gradient was yet there is nothing to divide by
+_TINY = 1e-300  # avoids a division by zero where there was no gradient yet
 BINS = 16
 PRIOR_WEIGHT = 20.0  # of the stack's own probability in a bin, in examples
-MAX_BIN_WEIGHT = 1e5  # beyond it a bin forgets half
+MAX_BIN_WEIGHT = 1e5  # beyond it the counts of a bin are halved
 
-_BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for what is left over
+_BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for the remainder
 
 
 class VoteHead(NamedTuple):
@@ -40,8 +40,8 @@ class VoteHead(NamedTuple):
 class StackHead(NamedTuple):
     weights: Floats  # [n_learners + 1] the last is the offset
     squares: Floats  # of their gradients
-    bins: Floats  # [BINS, 3] of the probabilities given: weight, sum of probabilities, weight of what came true
-    curve: Floats  # [BINS, 2] mean probability, and how far the log odds move there; follows from the bins
+    bins: Floats  # [BINS, 3] weight, sum of the predicted probabilities, weight of the positives
+    curve: Floats  # [BINS, 2] mean probability, and the shift of the log odds there; computed from the bins
 
 
 Head: TypeAlias = VoteHead | StackHead
@@ -66,7 +66,7 @@ def logistic(s: float) -> float:
 
 @hot
 def with_sign(log_odds: float, said: float) -> float:
-    """The log odds, if the answer has their sign, else next to nothing."""
+    """The log odds if the answer ``said`` has their sign, else almost 0 with the sign of the answer."""
     if said * log_odds > 0:
         return log_odds
     return 1e-6 if said >= 0 else -1e-6
@@ -104,7 +104,7 @@ def stack_correct(head: StackHead, score: float, h: Floats32, y: float, weight: 
 
 @hot
 def learn_stack(head: StackHead, p: float, h: Floats32, y: float, weight: float) -> None:
-    """The stack learns what came true, and its calibrator too, where it had said p."""
+    """Update the stack and its calibration by a label, for which it had predicted the probability p."""
     n = head.weights.size - 1
     true = 1.0 if y > 0 else 0.0
     k = int(p * BINS)
@@ -114,7 +114,7 @@ def learn_stack(head: StackHead, p: float, h: Floats32, y: float, weight: float)
     head.bins[k, 0] += weight
     head.bins[k, 1] += weight * p
     head.bins[k, 2] += weight * true
-    _bend(head.bins, head.curve, k)
+    _update_curve(head.bins, head.curve, k)
     slope = weight * (true - p)
     whole = n // len(_HALF) * len(_HALF)
     _step(head, slope, h, 0, whole, _HALF)
@@ -137,15 +137,15 @@ def _step(head: StackHead, slope: float, h: Floats32, first: int, last: int, blo
 
 @hot
 def log_odds(head: StackHead, h: Floats32) -> float:
-    """The stack's own opinion."""
+    """The log odds of the stack before calibration."""
     n = head.weights.size - 1
     whole = n // len(_BLOCK) * len(_BLOCK)
-    by_blocks = _weighed(head.weights, h, 0, whole, _BLOCK)
-    return float(head.weights[n] + (by_blocks + _weighed(head.weights, h, whole, n, _ALONE)))
+    by_blocks = _weighted_sum(head.weights, h, 0, whole, _BLOCK)
+    return float(head.weights[n] + (by_blocks + _weighted_sum(head.weights, h, whole, n, _ALONE)))
 
 
 @hot
-def _weighed(weights: Floats, h: Floats32, first: int, last: int, block: Any) -> float:
+def _weighted_sum(weights: Floats, h: Floats32, first: int, last: int, block: Any) -> float:
     sums = widen(zeros(block))
     for i in range(first, last, len(block)):
         sums += load(weights, i, sums) * _votes(h, i, zeros(block))
@@ -162,13 +162,13 @@ def _votes(h: Floats32, i: int, zero: Any) -> Any:
 def chance(log_odds: float) -> float:
     """The probability, away from 0 and 1."""
     p = logistic(log_odds)
-    p = p if p > 1e-9 else 1e-9  # also where there is no number: p chooses a bin
+    p = p if p > 1e-9 else 1e-9  # also for NaN: p chooses a bin
     return p if p < 1 - 1e-9 else 1 - 1e-9
 
 
 @hot
 def shift(head: StackHead, p: float) -> float:
-    """How far the log odds are to be moved: what the bins on both sides of p say, by how near they are."""
+    """The shift of the log odds at p: interpolated between the bins on both sides."""
     low = int(p * BINS)
     low -= 1 if head.curve[low, 0] > p else 0
     high = low + 1
@@ -185,8 +185,8 @@ def shift(head: StackHead, p: float) -> float:
 
 
 @hot
-def _bend(bins: Floats, curve: Floats, k: int) -> None:
-    """The point of the curve that bin k gives."""
+def _update_curve(bins: Floats, curve: Floats, k: int) -> None:
+    """Compute the point of the curve for bin k."""
     weight, true = bins[k, 0], bins[k, 2]
     p = bins[k, 1] / weight
     curve[k, 0] = p
@@ -200,7 +200,7 @@ dispatch.register(dispatch.correct, StackHead, stack_correct)
 
 
 def probabilities(head: Head, scores: Floats) -> Floats:
-    """Of the positive label."""
+    """Probabilities of the positive label."""
     return chances(head.platt[0] * scores + head.platt[1] if isinstance(head, VoteHead) else scores)
 
 

@@ -1,4 +1,4 @@
-"""One learns, many predict: a lock that readers share and a writer has alone."""
+"""A readers-writer lock: one thread learns, many predict."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class SharedLock:
-    """Any number of threads may read at the same time, one may write, and neither keeps the others waiting for ever.
+    """Any number of threads may read at the same time, or one may write; neither starves the other.
 
-    Whoever writes may read in the meantime: its callbacks can ask the model.
+    The writing thread may read in the meantime, so that its callbacks can use the model.
     """
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ VECTOR = 8  # the memory of h and p has room for the learners padded to a multip
 
 @part_of_loop
 def compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
-    """Count the answer beside that of the first learner (``Record.totals``)."""
+    """Add an example to ``Record.totals``: the answer compared with that of the first learner."""
     totals[0] += weight
     totals[1] += weight if y * score <= 0 else 0.0
     wrong, first_wrong = mistaken(answer, y), mistaken(first, y)
@@ -107,7 +107,7 @@ def _rounds(
             _watch(watch, committee, votes, scores[r], y, record.clock[0])
 
 
-# A booster or learner from outside this package may change without our sources changing: it is compiled afresh.
+# A booster or learner from outside this package may change while our sources do not: it is compiled in each process.
 _run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
 
 
@@ -121,7 +121,7 @@ def run_compiled(
     record: Record,
     learning: bool,
 ) -> Floats:
-    """``run``, from the disk cache if all that it is made of is this package's own."""
+    """``run``, from the disk cache if booster and learner belong to this package."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     try:
         return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)

@@ -1,4 +1,4 @@
-"""Machines: the states of a fitted model and what runs them."""
+"""Machines: the states of a fitted model, with the code that scores and learns batches."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from onlineboost.transforms.chain import Transforms, output_names, transformed
 
 
 class Machine(ABC):
-    """All states that affect the next update, behind one interface whatever the learners are made of.
+    """All states that affect the next update, behind one interface for compiled learners and Python objects.
 
-    ``examples`` are in the form that the machine itself made of a table, a batch or a dict.
+    ``examples`` are in the machine's own form, made by ``of_table``, ``of_batch`` or ``of_dict``.
     """
 
     settings: Settings
@@ -32,7 +32,7 @@ class Machine(ABC):
 
     @abstractmethod
     def run(self, examples: Any, learning: bool) -> Floats:
-        """Score every example before its label is used; learn from it if asked."""
+        """Score every example before its label is used; with ``learning``, learn from it."""
 
     @abstractmethod
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Any]:
@@ -46,7 +46,7 @@ class Machine(ABC):
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
     ) -> Any:
-        """One dict as an example. With ``learning``, names not met before get columns, and room."""
+        """One dict as an example. With ``learning``, new names get columns, and room is made for them."""
 
     @abstractmethod
     def grow(self, n_features: int) -> None:
@@ -54,31 +54,31 @@ class Machine(ABC):
 
     @abstractmethod
     def probabilities(self, scores: Floats) -> Floats:
-        """Of the positive label."""
+        """Probabilities of the positive label."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]] | None:
-        """Every array that cannot be worked out from the parameters, by name; None if there are others than arrays."""
+        """Every array that does not follow from the parameters, by name; None if the state is not made of arrays."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Compiled code takes arrays of memory that can be written: those of a memory map are copied."""
+        """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
         self.__dict__.update({name: _writable(value) for name, value in state.items()})
 
     @property
     def needs_names(self) -> bool:
-        """Whether it matters what features are called."""
+        """Whether the machine needs the names of features."""
         return False
 
-    def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines have no use for names
-        """What features are called, as soon as that is known."""
+    def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines do not need names
+        """Take in the names of features."""
 
     def columns_not_met(self) -> list[str]:
-        """Columns that parameters name and of which no feature is known."""
+        """Columns that the parameters name and that no feature seen so far belongs to."""
         return []
 
     @property
     def n_features_seen(self) -> int | None:
-        """How many features have been met; None if the learners do not count them."""
+        """Number of different features seen so far; None if the learners do not count them."""
         return None
 
 
@@ -97,7 +97,7 @@ class BatchMachine(Machine):
     ) -> Batch:
         found = columns.locate(x, learning=learning)
         if found.new:
-            self.grow(columns.n + len(found.new))  # room first, then the names that lead there
+            self.grow(columns.n + len(found.new))  # first, in case of an error
             if self.needs_names:
                 self.name_features({column: str(name) for name, column in found.new.items()})
             columns.add(found.new)
@@ -109,14 +109,14 @@ class CompiledMachine(BatchMachine):
     """A committee of compiled learners and its booster."""
 
     settings: Settings
-    learner: Any  # that the committee is made of
+    learner: Any  # the weak learner of the committee
     committee: Any
     booster: Any
     head: Head
     record: Record
-    derived: tuple[str, ...] = ()  # fields of the booster's state that follow from the parameters
+    derived: tuple[str, ...] = ()  # fields of the booster's state that are computed from the parameters
     transforms: Transforms = ()
-    watch: NoWatch | Watch = adwin.NOTHING  # resets learners whose mistakes become more, if it is asked for
+    watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
 
     def run(self, examples: Batch, learning: bool) -> Floats:
         scores = []

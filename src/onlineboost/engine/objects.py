@@ -1,4 +1,4 @@
-"""The machine of learners that are Python objects: those of River, of scikit-learn, or copies of ours."""
+"""The machine for learners that are Python objects: those of River, of scikit-learn, or copies of ours."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from onlineboost.engine.record import Record, Settings
 _answer, _correct = dispatch.answer, dispatch.correct
 _compared = njit(compare.py_func)  # type: ignore[attr-defined]
 
-_ROWS = 64  # run at a time: nobody waits long for a prediction
+_ROWS = 64  # rows learnt at a time, so that predictions do not wait long
 
 
 class ObjectRows(NamedTuple):
-    """Rows as the objects want them, each with its encoded label and weight."""
+    """Rows in the form that the objects take, each with its encoded label and weight."""
 
     rows: list[tuple[Any, float, float]]
     target: Binary

@@ -10,7 +10,7 @@ from onlineboost.data.batch import Floats, Ints
 
 
 class Settings(NamedTuple):
-    """How a booster meets its committee."""
+    """Fixed settings of a booster and its committee."""
 
     n_learners: int
     hard: bool  # votes are rounded to -1 or +1, and 0 counts as +1
@@ -19,15 +19,13 @@ class Settings(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What a run leaves behind beside what was learnt."""
+    """Running statistics for diagnostics."""
 
     clock: Ints  # [1] examples learnt so far
-    edges: Floats  # [n_learners] sum of weight, label and vote: how much better than guessing each learner was
+    edges: Floats  # [n_learners] sum of weight * label * vote: how much better than guessing each learner was
     weights: Floats  # [n_learners] sum of weights
-    totals: (
-        Floats  # [5] weights of examples: all; margin at or below zero; right, the first learner wrong; the reverse;
-    )
-    # and the squares of those of the last two
+    totals: Floats  # [5] weights of examples, as below
+    # all; margin at most 0; only the first learner wrong; only the answer wrong; squared weights of these two
 
 
 def new_record(n_learners: int) -> Record:

@@ -65,7 +65,7 @@ def _figure(picture: Picture) -> Any:
         left.legend(frameon=False)
     right.bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
     right.axhline(0, color="black", linewidth=0.8)
-    right.set(xlabel="weak learner", ylabel="edge over guessing, by the weights it was given")
+    right.set(xlabel="weak learner", ylabel="edge over guessing, by its weights")
     if picture.reliability:
         given, true, weight = zip(*picture.reliability, strict=True)
         third[0].plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)

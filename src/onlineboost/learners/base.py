@@ -1,4 +1,4 @@
-"""Weak learners: each is a classifier by itself, and makes committees of N of its kind."""
+"""The base class of weak learners: each is a classifier by itself, and makes committees of N copies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onlineboost.transforms.chain import Transforms
 
 
 class AloneState(NamedTuple):
-    """No booster at all: one learner that sees every example with its own weight."""
+    """The state of no booster: one learner that gets every example with its own weight."""
 
     n: int
 
@@ -47,13 +47,13 @@ class Learner(OnlineClassifier):
     """
 
     prefers: ClassVar[Literal["weight", "sample"]]
-    """How the learner would rather be told how much an example matters."""
+    """Preferred delivery: importance weights or sampling."""
 
     linear: ClassVar[bool] = False
-    """Whether it weighs features one by one: it gains little from boosting, and a feature's number is an address."""
+    """Whether the model is linear in the features: it then gains little from boosting."""
 
     strength: ClassVar[str] = "mean weight times largest magnitude"
-    """What the numbers of ``strengths`` are."""
+    """What ``strengths`` measures, for the reader."""
 
     def __init_subclass__(
         cls,
@@ -78,42 +78,42 @@ class Learner(OnlineClassifier):
 
     @classmethod
     def from_options(cls, **given: Any) -> Self:
-        """A learner by the options that were typed on the command line."""
+        """A learner from options of the command line."""
         return cls(**given)
 
     @abstractmethod
     def committee(self, n_learners: int, n_features: int) -> Any:
-        """The state of ``n_learners`` copies side by side that have learnt nothing. Checks the parameters."""
+        """The initial state of ``n_learners`` copies side by side. Raises an error for wrong parameters."""
 
     @abstractmethod
     def grow(self, committee: Any, n_features: int) -> Any:
-        """The same committee with room for ``n_features``; the size must depend on ``n_features`` alone."""
+        """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
 
     def strengths(self, committee: Any, n_learners: int) -> Floats | None:
-        """How far each feature can move the answer, with its sign; None for learners of which that cannot be said."""
+        """The influence of each feature on the answer, with its sign; None if the learner has no such measure."""
         return None
 
     def n_seen(self, committee: Any) -> int | None:
-        """How many features the learners have met; None if they do not know."""
+        """Number of different features seen so far; None if the learner does not count them."""
         return None
 
     def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
-        """What features are called, as soon as that is known, for transforms that need it."""
+        """Give the names of features to the transforms that need them."""
 
     def unmet_columns(self, transforms: Transforms) -> list[str]:
-        """Columns that parameters name and of which no feature is known so far."""
+        """Columns that the parameters name and that no feature seen so far belongs to."""
         return []
 
     def max_row_features(self) -> int | None:
-        """How many features a row may have; None for any number."""
+        """Maximum number of features in a row; None: no limit."""
         return None
 
     def separate(self, n_learners: int, n_features: int) -> bool:
-        """Whether the first learners of a committee are as if the others were not there, to the last bit."""
+        """Whether learners of a committee do not affect each other: the first n are a committee of n, bit for bit."""
         return False
 
     def transforms(self, n_features: int) -> Transforms:
-        """The states of the transforms that rows pass before the committee sees them."""
+        """The initial states of the transforms applied to rows before the committee."""
         return ()
 
     def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:

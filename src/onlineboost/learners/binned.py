@@ -1,4 +1,4 @@
-"""What learners over binned features share: the view of the rows, and sizes that do not depend on the features."""
+"""The base of learners over binned features: the bins as their transform, and a state of fixed size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onlineboost.transforms.bins import BinsState, check_bins, new_bins
 
 
 class Binned:
-    """Features are told apart by slots, values by bins: a learner's state never grows."""
+    """Features are numbered by slots, values by bins: a learner's state never grows."""
 
     bins: int
     max_slots: int

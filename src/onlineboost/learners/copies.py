@@ -23,8 +23,8 @@ from onlineboost.parameters import Parameters
 class Copies(Parameters):
     """N separate copies of any online classifier, as the committee of a booster.
 
-    Boosters wrap River's and scikit-learn's classifiers in this by themselves. Name it to have separate copies of a
-    compiled learner too, where they would share what they can: ``OnlineBBM(Copies(Linear()))``.
+    Boosters wrap classifiers of River and scikit-learn in it automatically. With a compiled learner,
+    ``OnlineBBM(Copies(Linear()))`` has separate copies, where ``OnlineBBM(Linear())`` shares feature scales.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ class Copies(Parameters):
 
     @property
     def prefers(self) -> Literal["weight", "sample"]:
-        """Weights where the learner takes them."""
+        """ "weight" if the learner takes weights, else "sample"."""
         return "weight" if _kind(self.estimator).takes_weights(self.estimator) else "sample"
 
     def committee(self, n_learners: int, n_features: int, hard: bool, sample: bool) -> Committee:
         kind = _kind(self.estimator)
         if not sample and not kind.takes_weights(self.estimator):
-            expected = f"'sample' or 'auto', since {type(self.estimator).__name__} takes no weights when it learns"
+            expected = f"'sample' or 'auto', since {type(self.estimator).__name__} takes no weights"
             raise ParameterError("delivery", "weight", expected)
         if not hard and not kind.gives_scores(self.estimator):
             raise ParameterError("votes", "real", f"'hard', since {type(self.estimator).__name__} gives labels only")
@@ -61,7 +61,7 @@ class Copies(Parameters):
 
 
 class Committee:
-    """The copies at work."""
+    """The copies, as one committee."""
 
     def __init__(self, kind: Kind, members: list[Any], sample: bool, weighted: bool) -> None:
         self.kind = kind
@@ -71,25 +71,25 @@ class Committee:
         self.started = [False] * len(members)
 
     def rows(self, source: Dense | Sparse) -> Iterator[Any]:
-        """The rows of a table as the members want them."""
+        """The rows of a table in the form that the members take."""
         return (self.kind.from_array(source.table[r : r + 1]) for r in range(source.n_rows))
 
     def row(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
-        """A dict of features as the members want it."""
+        """A dict of features in the form that the members take."""
         return self.kind.from_dict(x, columns, learning, self.members)
 
     def predict(self, x: Any, hard: bool, target: Binary) -> Floats:
-        """Every member's vote; one that cannot tell yet votes 0, and 0 counts as +1."""
+        """Every member's vote; 0 before it can predict, which counts as +1."""
         votes = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
-            if self.started[i] or self.kind.votes_untaught:
+            if self.started[i] or self.kind.predicts_unfitted:
                 votes[i] = self.kind.sign(member, x, target) if hard else self.kind.score(member, x, target)
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
     def learn(self, x: Any, y: float, p: Floats, target: Binary) -> None:
         label = target.decode_one(y)
         for i, member in enumerate(self.members):
-            # A sampled example is shown without a weight, or several times over: at once, if the learner can.
+            # A sampled example has no weight but a count: learnt once with that weight, if the learner takes weights.
             once = self.weighted and (p[i] > 1 or not self.sample)
             times, weight = (int(p[i] > 0), float(p[i])) if once else (int(p[i]), None)
             for _ in range(times):
@@ -98,9 +98,9 @@ class Committee:
 
 
 class Kind(Protocol):
-    """How the classifiers of one library are spoken to."""
+    """The interface to the classifiers of one library."""
 
-    votes_untaught: bool  # whether it can be asked before it was taught
+    predicts_unfitted: bool  # whether it can predict before it has learnt
 
     def new_member(self, estimator: Any, n_features: int) -> Any: ...
 
@@ -122,7 +122,7 @@ class Kind(Protocol):
 class _River:
     """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts."""
 
-    votes_untaught = True
+    predicts_unfitted = True
 
     def new_member(self, estimator: Any, n_features: int) -> Any:
         return _clone(estimator)
@@ -159,10 +159,10 @@ class _River:
 class _ScikitLearn:
     """``partial_fit(X, y, classes, sample_weight)``, ``predict(X)``, ``decision_function(X)`` on tables of one row."""
 
-    votes_untaught = False
+    predicts_unfitted = False
 
     def __init__(self) -> None:
-        self.dtype: Any = np.float64  # of the rows so far: a classifier wants all of one kind
+        self.dtype: Any = np.float64  # of the rows so far: classifiers need the same type in every call
 
     def new_member(self, estimator: Any, n_features: int) -> Any:
         return _clone(estimator)
@@ -180,7 +180,7 @@ class _ScikitLearn:
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any:
         if columns.fixed is None:
             raise DataError(
-                "scikit-learn's classifiers need a fixed number of columns: begin with partial_fit on an array"
+                "scikit-learn's classifiers need a fixed number of columns: start with partial_fit on an array"
             )
         row = np.zeros((1, columns.fixed), self.dtype)
         for column, value in columns.locate(x, learning=False).pairs:
@@ -197,15 +197,15 @@ class _ScikitLearn:
         extra: dict[str, Any] = {} if weight is None else {"sample_weight": np.array([weight])}
         if first and "classes" in inspect.signature(member.partial_fit).parameters:
             if len(target.known) < 2:
-                raise DataError("scikit-learn's learners must know both labels at the start: partial_fit(classes=...)")
+                raise DataError("scikit-learn's learners need both labels at the start: partial_fit(..., classes=...)")
             extra["classes"] = np.unique(target.classes)
         member.partial_fit(x, np.array([label]), **extra)
 
 
 class _Ours:
-    """Our own classifiers, as machines: the rows were checked before."""
+    """Classifiers of onlineboost, as machines; the rows are already checked."""
 
-    votes_untaught = True
+    predicts_unfitted = True
 
     def new_member(self, estimator: OnlineClassifier, n_features: int) -> Machine:
         return estimator.clone().new_machine(n_features)
@@ -223,7 +223,7 @@ class _Ours:
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Batch:
         found = columns.locate(x, learning=learning)
         if found.new:
-            for member in members:  # room first, then the names that lead there
+            for member in members:  # make room before the names are known, as in ``BatchMachine``
                 member.grow(columns.n + len(found.new))
             columns.add(found.new)
         return found.row()
@@ -245,7 +245,7 @@ def _sign(label: Any, target: Binary) -> float:
 
 def _kind(estimator: Any) -> Kind:
     if isinstance(estimator, type):
-        raise ParameterError("estimator", estimator, f"an object, not a class: {estimator.__name__}()")
+        raise ParameterError("estimator", estimator, f"an object, not a class: {estimator.__name__}(...)")
     if any(kind.__name__ in ("Regressor", "RegressorMixin") for kind in type(estimator).__mro__):
         raise ParameterError("estimator", estimator, "a classifier, not a regressor")
     if isinstance(estimator, OnlineClassifier):
@@ -261,7 +261,7 @@ def _kind(estimator: Any) -> Kind:
 
 
 def _clone(estimator: Any) -> Any:
-    """A fresh copy by the ecosystem's own rule, else a deep copy."""
+    """An unfitted copy by the library's own ``clone``, else a deep copy."""
     if hasattr(estimator, "clone"):
         return estimator.clone()
     if hasattr(estimator, "get_params") and "sklearn" in sys.modules:

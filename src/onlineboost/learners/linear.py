@@ -24,21 +24,21 @@ from onlineboost.transforms.bins import BINS
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.crosses import (
     CROSSES,
-    MOST_CROSSED,
+    MAX_CROSSED,
     CrossesState,
+    all_pairs,
     check_crosses,
     columns_not_met,
-    every_pair,
+    n_output_features,
     n_products,
-    n_shown,
     name_columns,
     new_crosses,
 )
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 _OPTIONS = (
-    Option("loss", "Loss that a step reduces.", choices=("squared", "logistic")),
-    Option("learning_rate", "Size of a step.", float, tried=(0.1, 0.5, 2.0)),
+    Option("loss", "Loss function.", choices=("squared", "logistic")),
+    Option("learning_rate", "Learning rate.", float, tried=(0.1, 0.5, 2.0)),
 )
 
 
@@ -53,18 +53,18 @@ class Linear(
     learn=learn,
     forget=forget,
 ):
-    """A linear classifier, the default weak learner: Vowpal Wabbit's, to the last digit.
+    """Linear classifier, the default weak learner: the same as Vowpal Wabbit's, to the last digit.
 
     Parameters
     ----------
     loss : "squared" (scores are clipped to [-1, 1]) or "logistic" (to [-50, 50])
-    learning_rate : the size of a step
-    power_t : the exponent by which a feature's steps shrink with its squared gradients
-    standardize : whether features are centred and bounded on the way (``transforms/standardize.py`` has the rule)
-    bins : each value as one of so many indicators, a power of two; 0 is the value itself. For features that are dense
-        (``transforms/crosses.py`` has the rule); instead of ``standardize``
-    crosses : features that are products of two: True for all pairs, or pairs of columns, by name or by number
-    bits : products are numbered by a hash of this many bits
+    learning_rate : step size
+    power_t : exponent by which a feature's steps shrink with the sum of its squared gradients
+    standardize : whether to centre and bound features, incrementally (rule: ``transforms/standardize.py``)
+    bins : number of bins of a feature, a power of two; each dense feature becomes one indicator per bin (rule:
+        ``transforms/crosses.py``). 0: features as they are. Cannot be combined with ``standardize``
+    crosses : products of two features as new features: True for all pairs, or pairs of columns, by name or number
+    bits : number of hash bits of the products
 
     Examples
     --------
@@ -92,10 +92,10 @@ class Linear(
 
     @classmethod
     def from_options(cls, **given: Any) -> Self:
-        """Unless said otherwise, features are standardised, except where bins make scales meaningless."""
+        """A learner from options of the command line; without bins, features are standardised by default."""
         pairs = given.pop("cross", None)
         if pairs and given.get("crosses"):
-            raise ConflictError("--cross has no effect with --crosses, which takes all pairs.")
+            raise ConflictError("--cross has no effect with --crosses, which multiplies all pairs.")
         if pairs:
             given["crosses"] = pairs
         return cls(**{"standardize": not given.get("bins"), **given})
@@ -109,10 +109,10 @@ class Linear(
             raise ParameterError("standardize", self.standardize, "True or False")
         check_crosses(self.bins, self.crosses, self.bits)
         if self.bins and self.standardize:
-            raise ParameterError("standardize", self.standardize, "False with bins, which need no scale")
+            raise ParameterError("standardize", self.standardize, "False with bins, for which scales do not matter")
         block = BLOCK if n_learners > 1 else ALONE
         lanes = -(-n_learners // len(block)) * len(block)
-        n_features = self._shown(n_features)
+        n_features = self._n_output(n_features)
         return LinearState(
             weights=_aligned_zeros((1 + n_features, 2, lanes)),
             scale=np.zeros(1 + n_features, np.float32),
@@ -125,7 +125,7 @@ class Linear(
         )
 
     def strengths(self, committee: LinearState, n_learners: int) -> Floats | None:
-        """The learners' mean weight times the largest magnitude that the feature had."""
+        """The learners' mean weight times the largest magnitude of the feature."""
         mean: Floats = committee.weights[1:, 0, :n_learners].mean(axis=1, dtype=np.float64)
         return mean * committee.scale[1:].astype(np.float64)
 
@@ -148,14 +148,14 @@ class Linear(
         return [name for names in found for name in names]
 
     def max_row_features(self) -> int | None:
-        return MOST_CROSSED if every_pair(self.crosses) else None
+        return MAX_CROSSED if all_pairs(self.crosses) else None
 
-    def _shown(self, n_features: int) -> int:
-        """How many features the committee sees."""
-        return n_shown(n_features, bins=int(self.bins), products=n_products(self.crosses, int(self.bits)))
+    def _n_output(self, n_features: int) -> int:
+        """Number of features after the transforms."""
+        return n_output_features(n_features, bins=int(self.bins), products=n_products(self.crosses, int(self.bits)))
 
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
-        n_features = self._shown(n_features)
+        n_features = self._n_output(n_features)
         if n_features < len(committee.scale):
             return committee
         more = (1 << n_features.bit_length()) - len(committee.scale)
@@ -166,7 +166,7 @@ class Linear(
 
 
 def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
-    """Zeros that begin at a cache line, so that a row of weights touches no more lines than it must."""
+    """Zeros aligned to a cache line, so that a row of weights takes as few lines as possible."""
     size = math.prod(shape)
     memory = np.zeros(size + 16, np.float32)
     start = -(memory.ctypes.data // 4) % 16

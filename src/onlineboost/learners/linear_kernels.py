@@ -1,11 +1,11 @@
-"""The compiled functions of ``Linear``: predict and learn, for N learners in adjacent lanes.
+"""Compiled functions of ``Linear``: predict and learn, for N learners in adjacent lanes.
 
 | symbol | here | meaning |
 | --- | --- | --- |
 | w, G | ``weights[j, 0]``, ``weights[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
 | n | ``scale[j]`` | largest magnitude seen of feature j - 1, shared by all learners |
 | S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalised squared lengths, and of their weights |
-| r, q | ``rates``, ``gain`` | a feature's step size; by how much a unit step changes the score |
+| r, q | ``rates``, ``gain`` | a feature's step size; change of the score by a unit step |
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from onlineboost.learners.losses import squared_gradient, step
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # smaller magnitudes count as this
 _TINY2 = _TINY * _TINY
-_LEAST_SCALE = f32(1e-16)  # keeps step sizes within float32
-_LARGEST_RATE = f32(1e18)
+_MIN_SCALE = f32(1e-16)  # keeps step sizes within float32
+_MAX_RATE = f32(1e18)
 BLOCK, ALONE = (0,) * VECTOR, (0,)
 
 
@@ -58,7 +58,7 @@ class LinearWork(NamedTuple):
     inverse: Floats32  # 1 / scale
     length2: Floats32  # (x / scale)^2
     rates: Floats32  # [features + 1, width] of one block of lanes; the constant comes last
-    importance: Floats32  # [lanes] zero where there is nothing to learn, like the next
+    importance: Floats32  # [lanes] this and the next are zero for learners with nothing to learn
     squared: Floats32  # [lanes] squared gradient
     gain: Floats32  # [lanes]
     multiplier: Floats32  # [lanes]
@@ -140,7 +140,7 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
 
 @lean
 def forget(state: LinearState, i: int) -> None:
-    """All but the scales of the features, which the learners share."""
+    """Reset all but the scales of the features, which the learners share."""
     for j in range(state.weights.shape[0]):
         if state.scale[j] > 0:
             state.weights[j, 0, i] = state.weights[j, 1, i] = f32(0)
@@ -167,14 +167,14 @@ def _gradients(
 
 @hot
 def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32) -> None:
-    """Meet magnitudes larger than before, and work out what depends on the features' scales alone."""
+    """Update the scales of the features, and compute what depends on them only."""
     state.scale[0] = f32(1)  # the constant
     for k in range(indices.size):
         j = np.int64(indices[k]) + 1
         x = abs(values[k])
         x = x if x > _TINY else _TINY
         if x > state.scale[j]:
-            _meet(state, j, x)
+            _raise_scale(state, j, x)
         work.inverse[k] = state.scale[j]
     whole = indices.size // VECTOR * VECTOR
     for k in range(0, whole, VECTOR):
@@ -184,8 +184,8 @@ def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floa
 
 
 @njit
-def _meet(state: LinearState, j: np.int64, x: np.float32) -> None:
-    """A feature is larger than ever: shrink its weights, as if its scale had been this from the start."""
+def _raise_scale(state: LinearState, j: np.int64, x: np.float32) -> None:
+    """Raise the scale of a feature, and shrink its weights as if the scale had been this from the start."""
     known = state.scale[j]
     if known > 0:
         power = state.power_t
@@ -202,17 +202,17 @@ def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
     x2 = larger(x * x, splat(_TINY2, zero))
     store(work.x2, k, x2)
     store(work.length2, k, x2 / (scale * scale))
-    store(work.inverse, k, splat(f32(1), zero) / larger(scale, splat(_LEAST_SCALE, zero)))
+    store(work.inverse, k, splat(f32(1), zero) / larger(scale, splat(_MIN_SCALE, zero)))
 
 
 @hot
 def _rates(
     state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any, ahead: Ints32, reach: int, line: int
 ) -> np.float32:
-    """Add the squared gradient to every feature's sum; work out the step sizes and the gain of a unit step.
+    """Add the squared gradient to every feature's sum; compute the step sizes and the gain of a unit step.
 
-    Returns the example's squared length, each feature in units of its scale. The loop waits for roots and divisions,
-    which is the time to ask for weights of the next example, two cache lines of a feature's row in each pass.
+    Returns the example's squared length, each feature in units of its scale. While the loop waits for roots and
+    divisions, it prefetches weights of the next example: two cache lines of a feature's row in each pass.
     """
     width = len(state.block)
     lanes = state.weights.shape[2]
@@ -256,7 +256,7 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
         for i in range(width):
             state.weights[j, 1, lane + i] += work.squared[lane + i] * x2
             total = state.weights[j, 1, lane + i]
-            rate = min(f32(total ** (-power)) * by_scale, _LARGEST_RATE / max(x2, f32(1))) if total > 0 else f32(0)
+            rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)
             work.rates[k * width + i] = rate
             work.gain[lane + i] += x2 * rate
         length2 += f32(1) if constant else work.length2[k]
@@ -280,7 +280,7 @@ def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats3
 def _steps(
     state: LinearState, work: LinearWork, lane: int, length2: np.float32, h: Floats32, y: np.float32, zero: Any
 ) -> None:
-    """How far each learner of a block moves along its rates: as if by infinitely many infinitely small steps."""
+    """The step of each learner of a block along its rates: the limit of ever smaller steps (``losses.py``)."""
     importance = load(work.importance, lane, zero)
     norm_sum = load(state.norm_sum, lane, zero) + widen(importance) * widen(splat(length2, zero))
     weight_sum = load(state.weight_sum, lane, zero) + widen(importance)

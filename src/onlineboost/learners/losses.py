@@ -1,4 +1,4 @@
-"""Squared and logistic loss: how much there is to learn, and how far an importance-invariant step goes."""
+"""Squared and logistic loss: gradients and importance-invariant steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def squared_gradient(score: np.float32, y: np.float32) -> np.float32:
 
 @hot
 def step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32, y: np.float32) -> np.float32:
-    """Where infinitely many infinitely small steps of total size ``rate`` lead; a unit step moves the score by gain."""
+    """The limit of ever smaller steps of total size ``rate``; a unit step moves the score by ``gain``."""
     if not logistic:
         if rate * gain < f32(1e-6):
             return f32(2) * (y - score) * rate
@@ -36,7 +36,7 @@ def step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32, 
 
 @hot
 def _implicit(x: Any) -> Any:
-    """W(e^x) - x to about six digits, W being Lambert's function: one step of Halley's rule from a good start."""
+    """W(e^x) - x to about six digits (W: Lambert's function): one step of Halley's method from an approximation."""
     if x >= 1:
         a = 0.86 * x + 0.01
         c = x - math.log(a) - a

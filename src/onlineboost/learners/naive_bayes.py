@@ -1,4 +1,4 @@
-"""NaiveBayes: counts of binned values for each label, for any number of learners at once."""
+"""NaiveBayes: counts of binned values for each label, for N learners side by side."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from onlineboost.learners.splits import read_codes, remember
 from onlineboost.parameters import check_between
 from onlineboost.transforms.bins import BINS, check_bins
 
-_AT_ONCE = 8  # so many ratios are multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
+_RATIOS_PER_LOG = 8  # ratios multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
 
 
 class NaiveBayesState(NamedTuple):
-    counts: Floats  # [slots * bins, 2, learners] weights by label of the codes (modulo bins) other than zero
-    present: Floats  # [slots, 2, learners] their sums: what is missing to the totals had zero
-    totals: Floats  # [2, learners] weights of all examples since there are bins, by label
-    low: Ints32  # [slots] the lowest code met, at most 0
-    met: Ints  # [1] slots met so far
+    counts: Floats  # [slots * bins, 2, learners] weights by non-zero code (modulo bins) and label
+    present: Floats  # [slots, 2, learners] their sums over codes; the rest of the totals has code zero
+    totals: Floats  # [2, learners] weights of all examples since the bins were made, by label
+    low: Ints32  # [slots] the lowest code so far, at most 0
+    met: Ints  # [1] number of slots seen so far
     smoothing: float
 
 
@@ -45,7 +45,7 @@ def workspace(state: NaiveBayesState, longest: int) -> NaiveBayesWork:
 
 @hot
 def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32) -> None:
-    """The probability of the positive label less that of the negative one, as if features were independent."""
+    """The probability of the positive label minus that of the negative one, as if features were independent."""
     read_codes(batch, r, work.slots, work.codes, work.found)
     s = state.smoothing
     slots = state.low.size
@@ -66,7 +66,7 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
                 b = max(positive - state.present[slot, 1, i], 0.0)
             ratio = (b + s) * (negative + s * bins) / ((a + s) * (positive + s * bins))
             work.ratio[i] *= ratio if state.present[slot, 0, i] + state.present[slot, 1, i] > 0 else 1.0
-        if slot % _AT_ONCE == _AT_ONCE - 1:
+        if slot % _RATIOS_PER_LOG == _RATIOS_PER_LOG - 1:
             for i in range(n):
                 work.score[i] += math.log(work.ratio[i])
                 work.ratio[i] = 1.0
@@ -77,7 +77,7 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
 @hot
 def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
     remember(work.slots, work.codes, work.found, state.low, state.met)
-    if state.met[0] == 0:  # the first examples show nothing: there are no bins yet
+    if state.met[0] == 0:  # the first examples have no codes: there are no bins yet
         return
     c = 1 if y > 0 else 0
     bins = state.counts.shape[0] // state.low.size
@@ -113,13 +113,13 @@ class NaiveBayes(
     learn=learn,
     forget=forget,
 ):
-    """How often each label came with each value, multiplied as if features were independent.
+    """Naive Bayes classifier over binned features.
 
     Parameters
     ----------
-    bins : values that a feature is told apart by, a power of two; made from the first 128 rows
-    smoothing : what each count begins with
-    max_slots : features that are told apart; more of them share slots by a hash
+    bins : number of bins of a feature, a power of two; made from the first 128 rows
+    smoothing : initial value of each count
+    max_slots : maximum number of feature slots; further features share slots by a hash
 
     Examples
     --------

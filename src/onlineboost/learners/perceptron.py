@@ -1,4 +1,4 @@
-"""Perceptron: Rosenblatt's, for any number of learners at once."""
+"""Perceptron: Rosenblatt's algorithm, for N learners side by side."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PerceptronWork(NamedTuple):
     total: Floats  # [learners]
 
 
-MOST = 1e37  # of a weight: a sum of float32 must not become infinite
+MAX_WEIGHT = 1e37  # a sum of float32 must not become infinite
 
 
 @njit
@@ -65,9 +65,9 @@ def forget(state: PerceptronState, i: int) -> None:
 
 @hot
 def _within(x: float) -> np.float32:
-    """The nearest float32 that is not too large."""
-    x = MOST if x > MOST else x
-    return f32(-MOST if x < -MOST else x)  # type: ignore[no-any-return]
+    """x clipped to the range of weights, as a float32."""
+    x = MAX_WEIGHT if x > MAX_WEIGHT else x
+    return f32(-MAX_WEIGHT if x < -MAX_WEIGHT else x)  # type: ignore[no-any-return]
 
 
 @dataclass(eq=False, repr=False)
@@ -81,13 +81,13 @@ class Perceptron(
     learn=learn,
     forget=forget,
 ):
-    """A linear classifier that moves by the example if it was wrong: nothing to tune, and the cheapest there is.
+    """Perceptron, a linear classifier updated by its mistakes only: the cheapest learner, with nothing to tune.
 
-    It does not feel the scale of weights: under Online BBM and AdaBoost.OL copies differ by what they are given to see.
+    It is invariant to the scale of weights: with importance weights all copies would be the same, so boosters sample.
 
     Parameters
     ----------
-    standardize : whether features are centred and bounded on the way
+    standardize : whether to centre and bound features, incrementally (rule: ``transforms/standardize.py``)
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Perceptron(
     0.336
     """
 
-    prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # by weights alone, copies would never differ
+    prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # with weights, copies would never differ
     linear: ClassVar[bool] = True
 
     _: KW_ONLY

@@ -1,4 +1,4 @@
-"""What stumps and trees share: the codes of a row, and the best split of a histogram."""
+"""Shared by stumps and trees: the codes of a row, and the best split of a histogram."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _LN2 = math.log(2)
 
 @hot
 def read_codes(batch: Batch, r: int, slots: Ints32, codes: Ints32, found: Ints) -> None:
-    """Slots of a row and codes by slot, 0 where the row has nothing; those of the row before are taken back."""
+    """Write the slots of a row, and the codes by slot (0: absent); the codes of the row before are cleared."""
     for k in range(found[0]):
         codes[slots[k]] = 0
     m = 0
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
         slot = batch.indices[j]
         slots[m] = slot
-        m += codes[slot] == 0  # of features that share a slot the last counts
+        m += codes[slot] == 0  # if features share a slot, the last one counts
         codes[slot] = i64(batch.values[j])
     found[0] = m
 
 
 @hot
 def remember(slots: Ints32, codes: Ints32, found: Ints, low: Ints32, met: Ints) -> None:
-    """The lowest code of each slot, and how many slots have been met."""
+    """Update the lowest code of each slot, and the number of slots seen."""
     for k in range(found[0]):
         slot = slots[k]
         low[slot] = min(low[slot], codes[slot])
@@ -50,10 +50,10 @@ def best_split(
     a: float,
     b: float,
 ) -> tuple[float, float, int, int, float, float]:
-    """Gain of the best split and of the best by another slot; slot and highest code of its left side, and its weights.
+    """Gain of the best split, and of the best by another slot; slot, highest code of the left side, and its weights.
 
-    ``histograms[base + slot, code modulo bins]`` holds weights of non-zero codes, a and b those of all examples: what
-    is missing is zero. Learner i looks at the slots that it is allowed. The slot is -1 if nothing can be gained.
+    ``histograms[base + slot, code modulo bins]`` holds weights of non-zero codes, a and b those of all examples: the
+    rest has code zero. Learner i may use the slots that it is allowed. The slot is -1 if no split has a gain.
     """
     n = a + b
     bins = histograms.shape[1]
@@ -96,10 +96,10 @@ def _entropy(a: float, b: float) -> float:
 
 
 def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
-    """Zeros for so many rows of histograms, of which memory is used as it is written to.
+    """Zeros for ``rows`` rows of histograms, which take memory only where they are written to.
 
-    NumPy asks for huge pages, which are fast. But where there are many slots, of which perhaps only the first will be
-    in use, each row would take two megabytes: those get small pages.
+    NumPy asks for huge pages, which are fast. But if there are many slots, of which perhaps only the first are used,
+    each row would take two megabytes: such histograms get small pages.
     """
     shape, size = (rows * slots, bins, 2), rows * slots * bins * 8
     if slots * bins * 8 <= 1 << 15 or not hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -110,7 +110,7 @@ def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
 
 
 def some_slots(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:
-    """Which slots each learner may split by: at random, by the numbers of both alone, each with the same chance."""
+    """The slots each learner may split by: a random share, which depends on the numbers of learner and slot only."""
     return np.ones((n_learners, slots), np.bool_) if share == 1 else _some(n_learners, slots, float(share))
 
 

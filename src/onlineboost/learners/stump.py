@@ -1,4 +1,4 @@
-"""Stump: the best single split so far, for any number of stumps at once."""
+"""Stump: the best single split so far, for N stumps side by side."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from onlineboost.transforms.bins import BINS, check_bins
 class StumpState(NamedTuple):
     choice: Ints32  # [stumps, 2] the slot it splits by (-1: none yet), the highest code that goes left
     sides: Floats  # [stumps, 2, 2] weights on the left and on the right, of negative and positive examples
-    totals: Floats  # [stumps, 3] weights of both in the histograms, examples since the last look
-    low: Ints32  # [slots] the lowest code met, at most 0
-    met: Ints  # [1] slots met so far
+    totals: Floats  # [stumps, 3] weights of both in the histograms; examples since the last choice
+    low: Ints32  # [slots] the lowest code so far, at most 0
+    met: Ints  # [1] number of slots seen so far
     allowed: NDArray[np.bool_]  # [stumps, slots] whether the stump may split by the slot
-    histograms: Floats  # [stumps * slots, bins, 2]; of all examples, more than a float32 can count
+    histograms: Floats  # [stumps * slots, bins, 2] over all examples: more than a float32 can count
     grace: int
 
 
@@ -32,7 +32,7 @@ class StumpWork(NamedTuple):
     slots: Ints32
     codes: Ints32
     found: Ints
-    side: Ints  # [stumps] of the row at hand
+    side: Ints  # [stumps] of the current row
 
 
 @njit
@@ -64,7 +64,7 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
         if w <= 0:
             continue
         state.sides[i, work.side[i], c] += w
-        if state.met[0] == 0:  # the first examples show nothing: there are no bins yet
+        if state.met[0] == 0:  # the first examples have no codes: there are no bins yet
             continue
         state.totals[i, c] += w
         state.totals[i, 2] += 1
@@ -93,7 +93,7 @@ def forget(state: StumpState, i: int) -> None:
 
 @hot
 def _choose(state: StumpState, i: int) -> None:
-    """The best split of all that was seen; its sides vote by what they would have seen."""
+    """Choose the best split of all examples so far; its sides vote by the examples that fall into them."""
     a, b = state.totals[i, 0], state.totals[i, 1]
     found = best_split(state.histograms, i * state.low.size, state.low, state.allowed, i, state.met[0], a, b)
     if found[2] >= 0:
@@ -114,14 +114,14 @@ class Stump(
     learn=learn,
     forget=forget,
 ):
-    """One split, by the feature and the threshold that are best so far; looked for again every few examples.
+    """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 
     Parameters
     ----------
-    bins : values that a feature is told apart by, a power of two; made from the first 128 rows
-    grace : examples between two looks for a better split
-    features : share of the slots that each stump may split by, chosen at random, whatever the seed
-    max_slots : features that are told apart; more of them share slots by a hash
+    bins : number of bins of a feature, a power of two; made from the first 128 rows
+    grace : number of examples between two choices of the split
+    features : share of the feature slots that each stump may split by; random, but independent of the seed
+    max_slots : maximum number of feature slots; further features share slots by a hash
 
     Examples
     --------

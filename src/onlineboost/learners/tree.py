@@ -1,4 +1,4 @@
-"""Tree: a histogram Hoeffding tree, for any number of trees at once."""
+"""Tree: a Hoeffding tree over histograms, for N trees side by side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onlineboost.parameters import check_between, check_count, check_one_of, che
 from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, check_bins
 
-_MOST_NODES = (1 << 16) - 1
+_MAX_NODES = (1 << 16) - 1
 
 
 MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
@@ -37,22 +37,24 @@ class Tree(
     learn=learn,
     forget=forget,
 ):
-    """A decision tree that splits as soon as the stream justifies it: the weak learner that gains most from boosting.
+    """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 
     Parameters
     ----------
-    max_depth : 1 is a single split. Shallow trees gain most from boosting, deep ones do best on long streams
-    bins : values that a feature is told apart by, a power of two; made from the first 128 rows
-    leaves : "adaptive" leaves vote by naive Bayes where that has made fewer mistakes than their majority
-    grace : examples of a leaf between two looks at its splits
-    evidence : bits by which the best split must explain labels better than none, over all examples of the leaf. With 0
-        the Hoeffding bound decides instead:
-    delta, tie : the best split must be better than the second by the Hoeffding bound of this risk; or the bound be
-        smaller than the tie. Sample sizes are effective ones, (sum w)^2 / sum w^2: weights of any scale will do
-    max_slots : features that are told apart; more of them share slots by a hash
-    features : share of the slots that each tree may split by, chosen at random, whatever the seed
-    max_nodes : of a tree; 0 is as many as its depth allows, 65,535 at most
-    max_mb : megabytes of histograms of all trees; if there are more leaves, some have to wait before they can split
+    max_depth : maximum depth; 1 is a single split. Shallow trees gain most from boosting, deep ones are best on long
+        streams
+    bins : number of bins of a feature, a power of two; made from the first 128 rows
+    leaves : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
+    grace : number of examples of a leaf between two attempts to split it
+    evidence : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tie``
+        decide instead
+    delta, tie : a leaf is split if the best split beats the second by the Hoeffding bound with probability of error
+        ``delta``, or if the bound is below ``tie``. Sample sizes are effective ones, (sum w)^2 / sum w^2: the scale of
+        weights does not matter
+    max_slots : maximum number of feature slots; further features share slots by a hash
+    features : share of the feature slots that each tree may split by; random, but independent of the seed
+    max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
+    max_mb : memory for the histograms of all trees, in megabytes; if it is short, some leaves wait before they split
 
     Examples
     --------
@@ -68,7 +70,7 @@ class Tree(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
 
-    strength: ClassVar[str] = "share of what all splits gained"
+    strength: ClassVar[str] = "share of the gain of all splits"
 
     max_depth: int = 5
     _: KW_ONLY
@@ -85,12 +87,12 @@ class Tree(
 
     def committee(self, n_learners: int, n_features: int) -> TreeState:
         self._check()
-        nodes = min((2 << self.max_depth) - 1, self.max_nodes or _MOST_NODES)
+        nodes = min((2 << self.max_depth) - 1, self.max_nodes or _MAX_NODES)
         slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
         least = n_learners * slots * int(self.bins) * 8
         fitting = (int(self.max_mb) << 20) // least
         if not fitting:
-            expected = f"at least {-(-least >> 20)}, or fewer trees, bins or max_slots: each needs a histogram of each"
+            expected = f"at least {-(-least >> 20)}, one histogram per tree and slot; or fewer trees, bins, max_slots"
             raise ParameterError("max_mb", self.max_mb, expected)
         adaptive = self.leaves == "adaptive"
         deepest = self.max_depth if adaptive else self.max_depth - 1  # of leaves that have histograms
@@ -140,6 +142,6 @@ class Tree(
         return not self.committee(n_learners, n_features).scarce  # fewer trees would have more histograms each
 
     def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
-        """The share of all that was gained by splits."""
+        """Each slot's share of the total gain of all splits."""
         shares: Floats = committee.gains / max(committee.gains.sum(), 1e-300)
         return shares

@@ -1,13 +1,13 @@
-"""The compiled functions of ``Tree``: Hoeffding trees over binned features, for N trees side by side.
+"""Compiled functions of ``Tree``: Hoeffding trees over binned features, for N trees side by side.
 
 | symbol | here | meaning |
 | --- | --- | --- |
-| n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: how many examples its weights are worth, whatever their scale |
+| n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: the effective sample size, whatever the scale of weights |
 | G(a), G(b) | ``best``, ``second`` | gain of the best split, and of the best one by another feature, in bits |
 | epsilon | ``bound`` | the Hoeffding bound sqrt(ln(1/delta) / (2 n_eff)) on the gain, which is at most 1 |
 
-A leaf splits by evidence if n_eff G(a) is large: 5 bits are a likelihood ratio of 32. Or, by Domingos and Hulten (2000)
-with the effective sample size, if G(a) - G(b) > epsilon, or epsilon < tie.
+A leaf splits by evidence if n_eff G(a) is large: 5 bits are a likelihood ratio of 32. Or, as in Domingos and Hulten
+(2000) with the effective sample size, if G(a) - G(b) > epsilon, or epsilon < tie.
 
 An adaptive leaf (Holmes, Kirkby and Pfahringer, 2005) votes by majority, or by naive Bayes over its histograms,
 whichever made fewer mistakes in it so far.
@@ -25,40 +25,40 @@ from onlineboost.compiled.jit import f32, hot, i64, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.splits import best_split, read_codes, remember
 
-_COUNT, _TINY = 0.1, 1e-100  # what each count of naive Bayes begins with; probabilities below are scaled up
-_UNKNOWN = 2.0
-MOST = 1 << 23  # examples of a leaf, by their effective number; adding 1 to 2^24 changes nothing
-SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # of a node; a row of histograms is -1 where none is kept
+_SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
+_NOT_COMPUTED = 2.0
+MAX_EXAMPLES = 1 << 23  # effective number of examples of a leaf; in float32, adding 1 to 2^24 has no effect
+SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # fields of a node; ROW is its row of histograms, or -1
 
 
 class TreeState(NamedTuple):
-    nodes: Ints32  # [trees, nodes, 5] the slot that it splits by (-1: a leaf), the highest code that goes left, ...
+    nodes: Ints32  # [trees, nodes, 5] the slot it splits by (-1: a leaf), the highest code that goes left, ...
     weight: Floats  # [trees, nodes, 2] of negative and positive examples: the vote
-    wrong: Floats  # [trees, nodes, 2] weights of the mistakes of the leaf's majority and of its naive Bayes
-    since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last look
-    used: Ints  # [trees, 2] nodes and rows of histograms
-    free: Ints32  # [trees, rows] the rows that are not used, at the beginning
-    gains: Floats  # [slots] what splits by this slot have gained, in bits times weight
+    wrong: Floats  # [trees, nodes, 2] weights of the mistakes by majority and by naive Bayes
+    since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last try
+    used: Ints  # [trees, 2] nodes and rows of histograms in use
+    free: Ints32  # [trees, rows] stack of the free rows of histograms
+    gains: Floats  # [slots] total gain of splits by this slot, in bits times weight
     allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
-    low: Ints32  # [slots] the lowest code met, at most 0
-    met: Ints  # [1] slots met so far
+    low: Ints32  # [slots] the lowest code so far, at most 0
+    met: Ints  # [1] number of slots seen so far
     histograms: Floats32  # [trees * rows * slots, bins, 2] weights by code (modulo bins) of non-zero codes, and label
     rows: int  # rows of histograms of a tree
-    scarce: bool  # whether they are fewer than there may be leaves
+    scarce: bool  # whether there may be more leaves than rows of histograms
     adaptive: bool  # whether leaves may vote by naive Bayes
     grace: int
-    evidence: float  # bits that a split must show; 0: the Hoeffding bound decides
+    evidence: float  # minimum gain of a split in bits; 0: the Hoeffding bound decides
     log_delta: float
     tie: float
     max_depth: int
 
 
 class TreeWork(NamedTuple):
-    slots: Ints32  # of the row at hand
-    codes: Ints32  # [slots] by slot; 0 where the row has nothing
-    found: Ints  # [1] how many it has
-    leaf: Ints  # [trees] where it falls
-    bayes: Floats  # [trees] the vote of naive Bayes there, 2 where it was not asked for
+    slots: Ints32  # of the current row
+    codes: Ints32  # [slots] by slot; 0 where the row has none
+    found: Ints  # [1] number of slots in the row
+    leaf: Ints  # [trees] the leaf that the row falls into
+    bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
 
 
 @njit
@@ -81,7 +81,7 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
             right = work.codes[state.nodes[i, node, SLOT]] > state.nodes[i, node, CODE]
             node = i64(state.nodes[i, node, CHILD]) + right
         work.leaf[i] = node
-        work.bayes[i] = _UNKNOWN
+        work.bayes[i] = _NOT_COMPUTED
         a, b = state.weight[i, node, 0], state.weight[i, node, 1]
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
         if state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] >= 0:
@@ -96,13 +96,13 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     bins = state.histograms.shape[1]
     base = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.low.size
     negative, positive = a + 1, b + 1
-    by_a, by_b = 1 / (a + 2 * _COUNT), 1 / (b + 2 * _COUNT)
+    by_a, by_b = 1 / (a + 2 * _SMOOTHING), 1 / (b + 2 * _SMOOTHING)
     for k in range(work.found[0]):
         slot = work.slots[k]
         if state.allowed[i, slot]:
             code = work.codes[slot] & (bins - 1)
-            negative *= (state.histograms[base + slot, code, 0] + _COUNT) * by_a
-            positive *= (state.histograms[base + slot, code, 1] + _COUNT) * by_b
+            negative *= (state.histograms[base + slot, code, 0] + _SMOOTHING) * by_a
+            positive *= (state.histograms[base + slot, code, 1] + _SMOOTHING) * by_b
             if negative + positive < _TINY:
                 negative /= _TINY
                 positive /= _TINY
@@ -119,7 +119,7 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
 
 @lean
 def forget(state: TreeState, i: int) -> None:
-    """Back to one leaf. What splits have gained before stays."""
+    """Reset the tree to one leaf; the gains of its splits stay."""
     for node in range(state.used[i, 0]):
         if state.nodes[i, node, ROW] >= 0:
             _release(state, i, node)
@@ -137,7 +137,7 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
     if state.adaptive and state.nodes[i, node, ROW] >= 0:
         _compare(state, work, i, node, c, w)
     state.weight[i, node, c] += w
-    if state.met[0] == 0:  # the first examples show nothing: there are no bins yet
+    if state.met[0] == 0:  # the first examples have no codes: there are no bins yet
         return
     splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.nodes.shape[1]
     row = _row(state, i, node) if splits or (state.adaptive and not state.scarce) else -1
@@ -156,14 +156,14 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
         state.since[i, node, 3] = 0
         _fade(state, i, node, row)
         if splits:
-            _look(state, i, node, row)
+            _try_split(state, i, node, row)
 
 
 @hot
 def _compare(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float) -> None:
-    """Count the mistakes of the leaf's two ways to vote, before it learns."""
+    """Count the mistakes by majority and by naive Bayes, before the leaf learns."""
     if state.since[i, node, 0] > 0 and state.since[i, node, 1] > 0:
-        bayes = work.bayes[i] if work.bayes[i] != _UNKNOWN else _bayes(state, work, i, node)
+        bayes = work.bayes[i] if work.bayes[i] != _NOT_COMPUTED else _bayes(state, work, i, node)
         majority = 1 if state.weight[i, node, 1] >= state.weight[i, node, 0] else 0
         state.wrong[i, node, 0] += w if majority != c else 0.0
         state.wrong[i, node, 1] += w if (bayes >= 0) != (c == 1) else 0.0
@@ -171,7 +171,7 @@ def _compare(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: flo
 
 @hot
 def _row(state: TreeState, i: int, node: int) -> int:
-    """The row of histograms of a leaf; it takes a free one if it has none, and is -1 if there is none."""
+    """The row of histograms of a leaf, a free one if it has none; -1 if no row is free."""
     row = i64(state.nodes[i, node, ROW])
     left = state.free.shape[1] - state.used[i, 1]
     if row < 0 and left > 0:
@@ -183,7 +183,7 @@ def _row(state: TreeState, i: int, node: int) -> int:
 
 @lean
 def _release(state: TreeState, i: int, node: int) -> None:
-    """Clear the histograms of a leaf, for others to take."""
+    """Clear the histograms of a leaf and free their row."""
     row = i64(state.nodes[i, node, ROW])
     base = (i * state.rows + row) * state.low.size
     for s in range(state.met[0]):
@@ -196,9 +196,9 @@ def _release(state: TreeState, i: int, node: int) -> None:
 
 @lean
 def _fade(state: TreeState, i: int, node: int, row: int) -> None:
-    """A leaf that has seen very many examples forgets half of them: float32 cannot count any further."""
+    """Halve the counts of a leaf with very many examples: float32 cannot count any further."""
     n = state.since[i, node, 0] + state.since[i, node, 1]
-    if n * n > MOST * state.since[i, node, 2]:
+    if n * n > MAX_EXAMPLES * state.since[i, node, 2]:
         base = (i * state.rows + row) * state.low.size
         for s in range(state.met[0]):
             for k in range(state.histograms.shape[1]):
@@ -209,8 +209,8 @@ def _fade(state: TreeState, i: int, node: int, row: int) -> None:
 
 
 @lean
-def _look(state: TreeState, i: int, node: int, row: int) -> None:
-    """Whether the leaf shall be split, and by what."""
+def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
+    """Split the leaf if its best split is good enough."""
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
     n = a + b
     if a > 0 and b > 0:
@@ -228,13 +228,13 @@ def _look(state: TreeState, i: int, node: int, row: int) -> None:
             _split(state, i, node, slot, code, left_a, left_b)
             return
     if state.scarce and state.used[i, 1] == state.rows and n * n >= 4 * state.grace * squares:
-        _release(state, i, node)  # others wait for histograms
+        _release(state, i, node)  # other leaves wait for histograms
         state.since[i, node, 0] = state.since[i, node, 1] = state.since[i, node, 2] = 0.0
 
 
 @lean
 def _split(state: TreeState, i: int, node: int, slot: int, code: int, left_a: float, left_b: float) -> None:
-    """Two leaves in the place of one; they begin with its votes since it began."""
+    """Replace a leaf by two, which begin with the weights of its examples on each side."""
     _release(state, i, node)
     left = state.used[i, 0]
     state.used[i, 0] = left + 2

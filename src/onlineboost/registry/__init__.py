@@ -1,4 +1,4 @@
-"""What can be named: boosters, learners, transforms, file formats, metrics. Each registers itself in its own file."""
+"""Registries by name: boosters, learners, transforms, file formats, metrics. Each registers itself in its own file."""
 
 from __future__ import annotations
 

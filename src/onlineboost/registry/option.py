@@ -1,4 +1,4 @@
-"""Options of the command line, declared where the parameter is."""
+"""Options of the command line, declared beside the parameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onlineboost.errors import ParameterError
 
 @dataclass(frozen=True)
 class Option:
-    """A parameter that the command line offers, under the same name with dashes unless ``flag`` is given.
+    """A parameter as an option of the command line, under its own name with dashes unless ``flag`` is given.
 
     >>> Option("max_depth", "Maximum tree depth.", int).flags
     ('--max-depth',)
@@ -26,9 +26,9 @@ class Option:
     least: float | None = None
     most: float | None = None
     repeated: bool = False  # can be given several times
-    tried: tuple[Any, ...] = ()  # what ``onlineboost tune`` tries if nothing is said
-    parse: Callable[[Any], Any] | None = None  # from what was typed to the parameter's value
-    default: Any = None  # of the command line, where it is not the constructor's
+    tried: tuple[Any, ...] = ()  # values that ``onlineboost tune`` tries by default
+    parse: Callable[[Any], Any] | None = None  # from text to the parameter's value
+    default: Any = None  # on the command line, if not that of the constructor
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -39,10 +39,10 @@ class Option:
 
 
 def merged(groups: Iterable[tuple[Option, ...]]) -> dict[str, Option]:
-    """The options of all, by parameter; several may share one, but not use its flag for something else."""
+    """The options of all groups, by parameter; groups may share an option, but not use its flag for another."""
     found: dict[str, Option] = {}
     for option in (option for options in groups for option in options):
         known = found.setdefault(option.parameter, option)
         if known != option:
-            raise ParameterError("options", option.flags[0], f"one meaning: another class has {known}")
+            raise ParameterError("options", option.flags[0], f"the same option as another class has: {known}")
     return found

@@ -1,4 +1,4 @@
-"""Registries: what there is of a kind, by the name that the command line knows it by."""
+"""Registries: all entries of a kind, by their name on the command line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Entry:
     """A booster, a learner or a transform under its name on the command line."""
 
     name: str
-    make: Callable[..., Any]  # the class, or what makes its state
+    make: Callable[..., Any]  # the class, or the function that makes the initial state
     title: str  # as papers write it
     options: tuple[Option, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters that the name implies
@@ -36,8 +36,8 @@ class Entry:
 class Registry(Generic[T]):
     """Entries of one kind, by name.
 
-    Those of this package are in the modules of one room. Other packages announce theirs as entry points of the group
-    ``onlineboost.learners`` (or ``boosters``, ...), ``name = "module"``; these are read only when a name is unknown.
+    Entries of this package are in the modules of one subpackage. Other packages declare theirs as entry points of the
+    group ``onlineboost.learners`` (or ``boosters``, ...), ``name = "module"``, read only when a name is unknown.
 
     >>> from onlineboost.registry import LEARNERS
     >>> LEARNERS.names()[:2], LEARNERS.find("tree").title
@@ -49,9 +49,9 @@ class Registry(Generic[T]):
         self._entries: dict[str, T] = {}
 
     def add(self, entry: T) -> T:
-        """Register an entry; a name can be taken once."""
+        """Register an entry under a name that is not taken."""
         if self._entries.setdefault(entry.name, entry) != entry:
-            raise ParameterError("name", entry.name, f"another: there is a {self.kind} of this name already")
+            raise ParameterError("name", entry.name, f"another name: there is already a {self.kind} with this one")
         return entry
 
     def names(self) -> list[str]:
@@ -73,14 +73,14 @@ class Registry(Generic[T]):
         return self._entries[name]
 
     def load_entry_points(self, *names: str) -> None:
-        """Import what other packages announce under these names, or under any."""
+        """Import the entry points of other packages with these names, or all of them."""
         for point in entry_points(group=f"onlineboost.{self.kind}s"):
             if not names or point.name in names:
                 point.load()
 
 
 def import_modules(package: str, path: Iterable[str]) -> None:
-    """Import every module of a room, so that what is in it registers itself."""
+    """Import every module of a subpackage, so that their contents register themselves."""
     for module in pkgutil.iter_modules(path):
         if not module.ispkg:
             importlib.import_module(f"{package}.{module.name}")

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are complete or absent, never half-written."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from pathlib import Path
 from onlineboost.errors import ParameterError
 
 
-def check_target(target: str | Path, sources: list[str]) -> None:
-    """Refuse to write over what is read, or over what is no file."""
+def check_target(name: str, target: str | Path, sources: list[str]) -> None:
+    """Raise an error if writing would overwrite a source, or something that is not a file; ``name`` is the option."""
     path = Path(target).expanduser()
     if str(target) == "-" or (path.exists() and not path.is_file()):
-        raise ParameterError("--output", str(target), "the name of a file")
+        raise ParameterError(name, str(target), "the name of a file")
     for source in sources:
         if source != "-" and path.exists() and os.path.exists(source) and os.path.samefile(path, source):
-            raise ParameterError("--output", str(target), "another file than the one that is read")
+            raise ParameterError(name, str(target), "another file than the input")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A place beside the target to write to; when all is written, it takes the target's place.
+    """A temporary file beside the target to write to; it replaces the target at the end.
 
-    The place has always the same name: what a killed process left there is overwritten by the next.
+    Its name is always the same, so that the remains of a killed process are overwritten by the next.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it")
     if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no ordinary file: it is not replaced")
+        raise OSError(f"{path} is not a regular file: it is not replaced")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first")
+        raise FileNotFoundError(f"the folder {path.parent} does not exist: create it first")
     temporary = path.with_name(f".{path.name}.partial")
     try:
         yield temporary

@@ -1,6 +1,6 @@
 """Model files: arrays and JSON in one safetensors file, with a format number and checksums; never code.
 
-A file has parts, such as a model and its base learner: each is a dict of arrays and a dict of facts, which are JSON.
+A file has parts, such as a model and its base learner: each is a dict of arrays and a dict of facts, as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 def write(path: Path, parts: dict[str, Part], notes: Any = None) -> None:
-    """Write beside the target, then rename: the target is never half-written. The same parts are the same bytes."""
+    """Write to a temporary file, then rename: the target is never half-written. The same parts give the same bytes."""
     from safetensors.numpy import save as to_bytes
 
     arrays: Arrays = {}
@@ -65,11 +65,11 @@ def read(path: str | Path) -> tuple[dict[str, Part], Any]:
             parts[part] = Part({short: arrays[name] for short, name in names.items()}, mine)
         return parts, facts.get("notes")
     except (KeyError, AttributeError, TypeError) as problem:
-        raise ModelFileError(path, "description", f"not that of a model ({problem!r})") from problem
+        raise ModelFileError(path, "description", f"not the description of a model ({problem!r})") from problem
 
 
 def fill(path: Path, name: str, array: NDArray[Any], arrays: Arrays) -> None:
-    """Copy what was saved under a name into an array of zeros."""
+    """Copy the array saved under this name into an array of zeros."""
     if name not in arrays:
         raise ModelFileError(path, name, "missing")
     saved, rows = arrays[name], arrays.get(name + _ROWS)
@@ -86,7 +86,7 @@ def fill(path: Path, name: str, array: NDArray[Any], arrays: Arrays) -> None:
 
 
 def _contents(path: Path) -> tuple[Arrays, Facts]:
-    """Arrays and description, checked by their checksums."""
+    """Arrays and description, verified by their checksums."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -96,7 +96,7 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise ModelFileError(path, "container", f"not a whole model file ({problem})") from problem
+        raise ModelFileError(path, "container", f"not a complete model file ({problem})") from problem
     if "onlineboost" not in metadata:
         raise ModelFileError(path, "description", "missing: this safetensors file was not written by onlineboost")
     checksum, text = metadata["onlineboost"][:8], metadata["onlineboost"][8:]
@@ -105,7 +105,7 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
     facts = json.loads(text)
     format = facts.get("format") if isinstance(facts, dict) else None
     if not isinstance(format, int) or not 1 <= format <= upgrades.FORMAT:
-        expected = f"expected a number from 1 to {upgrades.FORMAT}: a newer onlineboost may read it"
+        expected = f"expected a number from 1 to {upgrades.FORMAT}: try a newer onlineboost"
         raise ModelFileError(path, "format", f"is {format!r}, {expected}")
     for name, expected_sum in facts["arrays"].items():
         if name not in arrays:
@@ -120,7 +120,7 @@ def _checksum(array: NDArray[Any]) -> int:
 
 
 def _used_rows(array: NDArray[Any]) -> NDArray[np.int64] | None:
-    """The rows that are not all zero, if they are so few that it pays to keep them alone."""
+    """The rows that are not all zero, if they are less than half; else None."""
     if array.shape[0] < 4096:
         return None
     flat = array.reshape(array.shape[0], -1)

@@ -1,7 +1,7 @@
 """Upgrades of model files: one function for each step from a format to the next.
 
-A change of the format raises ``FORMAT`` and adds the function that brings a file of the format before up to it:
-``UPGRADES[1]`` takes the arrays and facts of format 1 and returns those of format 2. Nothing else knows old formats.
+A change of the format increments ``FORMAT`` and adds a function from the format before to the new one: ``UPGRADES[1]``
+takes the arrays and facts of format 1 and returns those of format 2. Nothing else knows old formats.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {}
 
 
 def upgraded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """The contents of a file of any format as those of today's."""
+    """The contents of a file of any format, in the current one."""
     for format in range(facts["format"], FORMAT):
         arrays, facts = UPGRADES[format](arrays, facts)
     return arrays, facts

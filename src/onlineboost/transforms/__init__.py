@@ -1,4 +1,4 @@
-"""Transforms of features, one file each: what rows pass before the committee sees them."""
+"""Feature transforms applied to rows before the committee, one file each."""
 
 from onlineboost.registry import import_modules
 

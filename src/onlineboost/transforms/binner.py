@@ -1,4 +1,4 @@
-"""Binner: indicators of quantile bins, for the linear learners of any library."""
+"""Binner: quantile bins as indicator features, for linear learners of any library."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from onlineboost.transforms.crosses import (
     CrossesState,
     check_crosses,
     columns_not_met,
+    n_output_features,
     n_products,
-    n_shown,
     name_columns,
     new_crosses,
 )
@@ -25,15 +25,15 @@ from onlineboost.transforms.crosses import (
 
 @dataclass(eq=False, repr=False)
 class Binner(Parameters):
-    """Turns each dense feature into indicators of its quantile bins, made from the first 128 rows; online.
+    """Turns each dense feature into indicators of its quantile bins, made from the first 128 rows.
 
-    ``Linear(bins=16)`` has it inside; this is for learners from elsewhere, in a scikit-learn pipeline for example.
+    ``Linear(bins=16)`` does the same; this is for other learners, in a scikit-learn pipeline for example.
 
     Parameters
     ----------
-    bins : indicators of a feature, a power of two; 0 leaves features as they are
-    crosses : features that are products of two: True for all pairs, or pairs of columns, by name or by number
-    bits : products are numbered by a hash of this many bits
+    bins : number of bins of a feature, a power of two; 0 leaves features as they are
+    crosses : products of two features as new features: True for all pairs, or pairs of columns, by name or number
+    bits : number of hash bits of the products
 
     Examples
     --------
@@ -59,40 +59,40 @@ class Binner(Parameters):
     _names: list[str] = field(default_factory=list, init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then make bins from the first 128 rows."""
+        """Start over, and make bins from the first 128 rows."""
         check_crosses(self.bins, self.crosses, self.bits)
         source = check_features(X)
         bins, bits = int(self.bins), int(self.bits)
-        n_shown(source.n_features, bins, n_products(self.crosses, bits))
+        n_output_features(source.n_features, bins, n_products(self.crosses, bits))
         state = new_crosses(source.n_features, bins, self.crosses, bits)
         names = source.names or [str(j) for j in range(source.n_features)]
         name_columns(state, self.crosses, dict(enumerate(names)))
         for name in columns_not_met(state, self.crosses):
-            raise ParameterError("crosses", name, "columns of X, by name or by number from 0 on")
+            raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
         self._state, self._names = state, names
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go on; once there are bins, there is nothing more to learn."""
+        """Continue; after the first 128 rows nothing more is learnt."""
         if self._state is None:
             return self.fit(X)
-        self._show(X, learning=True)
+        self._transform(X, learning=True)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows as a SciPy sparse matrix; empty as long as fewer than 128 rows were learnt."""
+        """The transformed rows as a SciPy sparse matrix; without entries until 128 rows were learnt."""
         from scipy.sparse import csr_matrix
 
         if self._state is None:
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
-        batch = self._show(X, learning=False)
+        batch = self._transform(X, learning=False)
         return csr_matrix((batch.values, batch.indices, batch.indptr), (batch.y.size, self._width()))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         return self.fit(X).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """What each column of the matrix stands for; numbers that nothing has are "unused"."""
+        """The name of each output column; columns without a feature are "unused"."""
         if self._state is None:
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
         known = self._state.output_names(dict(enumerate(self._names)))
@@ -101,13 +101,13 @@ class Binner(Parameters):
     def _width(self) -> int:
         assert self._state is not None
         bins = self._state.edges.shape[1] + 1 if self._state.zero.size else 0
-        return n_shown(len(self._names), bins, self._state.products)
+        return n_output_features(len(self._names), bins, self._state.products)
 
-    def _show(self, X: Any, learning: bool) -> Any:
+    def _transform(self, X: Any, learning: bool) -> Any:
         assert self._state is not None
         source = check_features(X)
         if source.n_features != len(self._names):
-            raise DataError(f"X has {source.n_features} features, but this Binner was made for {len(self._names)}")
+            raise DataError(f"X has {source.n_features} features: expected {len(self._names)}, as in fit")
         if source.names and source.names != self._names:
             wrong = next(j for j, name in enumerate(source.names) if name != self._names[j])
             raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {self._names[wrong]!r}")

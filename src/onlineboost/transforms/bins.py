@@ -1,11 +1,11 @@
-"""Values of features as small whole numbers, for learners that split: a view, like the standardiser.
+"""The transform of feature values into bin numbers (codes), for stumps, trees and naive Bayes.
 
 The bins of a feature are made from its values in the first 128 rows, zeros included: one for each value if they are
-few, else between quantiles. Later values beyond the outermost edges belong to the outermost bins. A feature that comes
-later has three bins: negative, zero, positive. What a row shows is the number of the bin counted from that of zero:
-zero, like an absent feature, is 0 and is left out.
+few, else between quantiles. Later values beyond the outermost edges belong to the outermost bins. A feature that first
+appears later has three bins: negative, zero, positive. The code of a value is the number of its bin counted from that
+of zero: the code of zero is 0, and is left out like an absent feature.
 
-Features get slots in the order in which they are met; when all are taken, the others share them by a hash.
+Features get slots in the order in which they appear; when all slots are taken, further features share them by a hash.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count
 from onlineboost.registry import TRANSFORMS, Entry, Option
 
-WARM = 128
+WARM_UP = 128  # rows from which bins are made
 
 
 class BinsState(NamedTuple):
     place: Ints32  # [features] 1 + the slot of a feature, or 0
-    samples: Floats32  # [slots, WARM] non-zero values of the first rows
+    samples: Floats32  # [slots, WARM_UP] non-zero values of the first rows
     edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
     zero: Ints32  # [slots] the bin of zero
-    counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM; slots in use
+    counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM_UP; slots in use
 
     @property
     def expands(self) -> bool:
         return False
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows by the bins that those before them made; in the first rows there are none, and all is left out."""
+        """The codes of the rows; the first rows have none, because there are no bins yet."""
         return Batch(*_bin(self, batch, learning), batch.y, batch.weight)
 
     def grown(self, n_features: int) -> BinsState:
-        """The same with room for more features."""
+        """The same state with room for more features."""
         return self if n_features <= len(self.place) else self._replace(place=with_room(self.place, n_features))
 
     def continued(self, old: BinsState) -> BinsState:
@@ -51,7 +51,7 @@ class BinsState(NamedTuple):
         return batch.y.size
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
-        """The features of each slot; those that share one are named together."""
+        """The name of each slot: its feature, or all features that share it."""
         found: dict[int, str] = {}
         for f in np.flatnonzero(self.place).tolist():
             slot, name = int(self.place[f]) - 1, names.get(f, str(f))
@@ -60,15 +60,15 @@ class BinsState(NamedTuple):
 
 
 def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: int) -> int:
-    """The number of slots, if the parameters make sense and so many histograms of all slots can be kept."""
+    """The number of slots; raises an error for wrong parameters, or if the histograms would need too much memory."""
     check_power("bins", n_bins)
     check_count("max_slots", max_slots)
     assert isinstance(n_bins, numbers.Integral) and isinstance(max_slots, numbers.Integral)
     most = int(max_slots)
-    slots = min(n_features or most, most)  # 0: dicts, of which nobody knows how many features they have
+    slots = min(n_features or most, most)  # 0: dicts, whose number of features is unknown
     size = histograms * slots * int(n_bins) * 8
     if size > 1 << 36:
-        raise ParameterError("max_slots", max_slots, f"fewer, or fewer bins: they could take {size >> 30} GiB")
+        raise ParameterError("max_slots", max_slots, f"fewer, or fewer bins: histograms could take {size >> 30} GiB")
     return slots
 
 
@@ -78,10 +78,10 @@ def check_power(name: str, n_bins: object) -> None:
 
 
 def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
-    """``n_bins`` is a power of two, of at least 4."""
+    """The initial state; ``n_bins`` is a power of two, at least 4."""
     return BinsState(
         np.zeros(n_features, np.int32),
-        np.zeros((n_slots, WARM), np.float32),
+        np.zeros((n_slots, WARM_UP), np.float32),
         np.full((n_slots, n_bins - 1), np.inf, np.float32),
         np.zeros(n_slots, np.int32),
         np.zeros(n_slots + 2, np.int64),
@@ -89,7 +89,7 @@ def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
 
 
 def with_room(array: Ints32, n: int) -> Ints32:
-    """The array with zeros behind it, to the next power of two: seldom copied, and its size depends on n alone."""
+    """The array padded with zeros to the next power of two: seldom copied, and its size depends on n only."""
     return np.pad(array, (0, (1 << (n - 1).bit_length()) - len(array)))
 
 
@@ -103,7 +103,7 @@ def _bin(state: BinsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, 
     k = 0
     for r in range(rows):
         first, last = batch.indptr[r], batch.indptr[r + 1]
-        if state.counts[n_slots] == WARM:
+        if state.counts[n_slots] == WARM_UP:
             for j in range(first, last):
                 slot = state.place[batch.indices[j]] - 1
                 if slot >= 0:
@@ -118,7 +118,7 @@ def _bin(state: BinsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, 
 
 @hot
 def code(edges: Floats32, slot: int, x: float) -> int:
-    """The bin of a value, found by halving without a branch."""
+    """The bin of a value, by a binary search without branches."""
     low = 0
     step = (edges.shape[1] + 1) // 2
     while step > 0:
@@ -129,9 +129,9 @@ def code(edges: Floats32, slot: int, x: float) -> int:
 
 @njit
 def _learn(state: BinsState, batch: Batch, first: int, last: int) -> None:
-    """Give new features a slot; keep the values of the first rows; after the last of these, make the bins."""
+    """Give new features a slot; keep the values of the first rows, and make the bins after the last of them."""
     n_slots = state.zero.size
-    warm = state.counts[n_slots] < WARM
+    warm = state.counts[n_slots] < WARM_UP
     for j in range(first, last):
         f = batch.indices[j]
         if state.place[f] == 0:
@@ -146,15 +146,15 @@ def _learn(state: BinsState, batch: Batch, first: int, last: int) -> None:
             keep_sample(state, state.place[f] - 1, batch.values[j])
     if warm:
         state.counts[n_slots] += 1
-        if state.counts[n_slots] == WARM:
+        if state.counts[n_slots] == WARM_UP:
             make_bins(state)
 
 
 @hot
 def keep_sample(state: Any, slot: int, x: float) -> None:
-    """A value of one of the first rows; of features that share a slot there may be too many."""
+    """Keep a value of one of the first rows; features that share a slot may have more values than fit."""
     n = state.counts[slot]
-    if n < WARM:
+    if n < WARM_UP:
         state.samples[slot, n] = x
         state.counts[slot] = n + 1
 
@@ -164,19 +164,19 @@ def make_bins(state: Any) -> None:
     """The edges of all slots in use, from the samples."""
     n_slots, n_edges = state.zero.size, state.edges.shape[1]
     for slot in range(state.counts[n_slots + 1]):
-        values = np.zeros(WARM, np.float32)
+        values = np.zeros(WARM_UP, np.float32)
         values[: state.counts[slot]] = state.samples[slot, : state.counts[slot]]
         values.sort()
         distinct = 1
-        for i in range(1, WARM):
+        for i in range(1, WARM_UP):
             distinct += values[i] != values[i - 1]
         k = 0
-        for q in range(1, WARM):
+        for q in range(1, WARM_UP):
             # An edge lies halfway between two different neighbours: all of them, or the first from each quantile on.
-            i = q if distinct <= n_edges + 1 else q * WARM // (n_edges + 1)
-            while i < WARM and values[i] == values[i - 1]:
+            i = q if distinct <= n_edges + 1 else q * WARM_UP // (n_edges + 1)
+            while i < WARM_UP and values[i] == values[i - 1]:
                 i += 1
-            if i < WARM:
+            if i < WARM_UP:
                 edge = f32((values[i] + values[i - 1]) / f32(2))
                 if k == 0 or edge > state.edges[slot, k - 1]:
                     state.edges[slot, k] = edge
@@ -184,5 +184,5 @@ def make_bins(state: Any) -> None:
         state.zero[slot] = code(state.edges, slot, f32(0))
 
 
-BINS = Option("bins", "Bins per feature, a power of two.", int)
+BINS = Option("bins", "Number of bins per feature, a power of two.", int)
 TRANSFORMS.add(Entry("bins", new_bins, "Bins", (BINS,)))

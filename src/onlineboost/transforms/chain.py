@@ -1,4 +1,4 @@
-"""A chain of transforms: what rows pass before the committee sees them."""
+"""Chains of feature transforms, applied to rows before the committee."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ class Transform(Protocol):
 
     @property
     def expands(self) -> bool:
-        """Whether rows become so long that they should not all be kept."""
+        """Whether transformed rows are so long that they should not all be kept in memory."""
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows by what those before them taught; with ``learning``, rows of positive weight teach the next."""
+        """The transformed rows; with ``learning``, rows of positive weight update the state for the next row."""
 
     def grown(self, n_features: int) -> Self:
-        """The same with room for more features."""
+        """The same state with room for more features."""
 
     def continued(self, old: Any) -> Self:
-        """A new state in the place of an old one: keeps what that was told about names, nothing that it learnt."""
+        """This new state with the feature names of an old one, but nothing that it learnt."""
 
     def rows_at_once(self, batch: Batch) -> int:
         """How many rows of the batch can be transformed at a time."""
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
-        """The names of the features that come out, given the names of those that go in."""
+        """The names of the output features, given those of the input features."""
 
 
 Transforms = tuple[Transform, ...]
@@ -45,7 +45,7 @@ def transformed(batch: Batch, transforms: Transforms, learning: bool) -> Iterato
 
 
 def output_names(transforms: Transforms, names: Mapping[int, str]) -> Mapping[int, str]:
-    """What the features stand for that the committee sees, given the names of those of the stream."""
+    """The names of the features after all transforms, given those of the stream."""
     for transform in transforms:
         names = transform.output_names(names)
     return names

@@ -1,11 +1,11 @@
-"""More features for linear learners: one for each bin of a value, and one for each pair of features.
+"""More features for linear learners: one for each bin of a feature, and one for each pair of features.
 
-1. A feature that is non-zero in at least an eighth of the first 128 rows is shown as an indicator of its bin; the bin
-   of zero is shown by nothing. In those rows themselves there are no bins yet, and only what cannot have any is shown.
-2. Any other feature is shown as it is.
-3. A pair of what is shown is shown as the product of the two, numbered by a hash.
+1. A feature that is non-zero in at least an eighth of the first 128 rows becomes an indicator of its bin; the bin of
+   zero has none. In those first rows there are no bins yet, and features that may get bins are left out.
+2. Any other feature is kept as it is.
+3. Each pair of the features of 1 and 2 that is to be crossed gives their product, numbered by a hash.
 
-A row is shown under the numbers [slots * bins | products | features]: only the last part grows.
+Output features have the numbers [slots * bins | products | features]: only the last part grows.
 """
 
 from __future__ import annotations
@@ -21,54 +21,54 @@ from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
 from onlineboost.errors import ParameterError
 from onlineboost.registry import TRANSFORMS, Entry, Option
-from onlineboost.transforms.bins import WARM, check_power, code, keep_sample, make_bins, with_room
+from onlineboost.transforms.bins import WARM_UP, check_power, code, keep_sample, make_bins, with_room
 
-SLOTS = 4096  # features that can have bins
-DENSE = WARM // 8  # non-zero values that a feature with bins has among the first rows
-MOST_CROSSED = 4096  # features of a row of which all pairs are made
+SLOTS = 4096  # maximum number of features with bins
+DENSE = WARM_UP // 8  # minimum number of non-zero values in the first rows for a feature to have bins
+MAX_CROSSED = 4096  # maximum number of features in a row if all pairs are crossed
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 class CrossesState(NamedTuple):
     place: Ints32  # [features] 1 + the slot of a feature, or 0
-    samples: Floats32  # [slots, WARM], edges, zero and counts: as those of ``BinsState``
+    samples: Floats32  # [slots, WARM_UP], edges, zero and counts: as those of ``BinsState``
     edges: Floats32
     zero: Ints32
     counts: Ints
-    column: Ints32  # [features] which of the columns that are crossed it belongs to, counted from 1, or 0
+    column: Ints32  # [features] the crossed column that it belongs to, counted from 1, or 0
     crossed: NDArray[np.bool_]  # [columns + 1, columns + 1] whether features of the two are multiplied
-    products: int  # numbers that products have, a power of two; 0 if there are none
+    products: int  # number of slots of products, a power of two; 0: no products
 
     @property
     def expands(self) -> bool:
-        """Whether rows become so long that they should not all be kept."""
+        """Whether transformed rows are so long that they should not all be kept in memory."""
         return self.products > 0
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows by the bins that those before them made."""
-        return Batch(*_show(self, batch, learning, longest_row(batch)), batch.y, batch.weight)
+        """The rows with indicators of bins, and products."""
+        return Batch(*_transform(self, batch, learning, longest_row(batch)), batch.y, batch.weight)
 
     def grown(self, n_features: int) -> CrossesState:
-        """The same with room for more features."""
+        """The same state with room for more features."""
         if n_features <= len(self.place):
             return self
         return self._replace(place=with_room(self.place, n_features), column=with_room(self.column, n_features))
 
     def continued(self, old: CrossesState) -> CrossesState:
-        """The same, with what the old one was told about the columns of features."""
+        """This new state with the columns of features of an old one."""
         self.column[:] = old.column
         return self
 
     def rows_at_once(self, batch: Batch) -> int:
-        """How many rows can be transformed at a time in some tens of megabytes."""
+        """Number of rows that can be transformed at a time within some tens of megabytes."""
         longest = longest_row(batch)
         return max(1, (1 << 22) // (1 + longest * longest // 2)) if self.products else batch.y.size
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
-        """What the numbers of transformed features stand for, as far as they were met."""
+        """The names of output features, as far as known."""
         slots, bins = self.zero.size, self.edges.shape[1] + 1
         found = {}
-        for f in np.flatnonzero(self.place).tolist() if self.counts[slots] == WARM else ():
+        for f in np.flatnonzero(self.place).tolist() if self.counts[slots] == WARM_UP else ():
             slot = int(self.place[f]) - 1
             edges = [-np.inf, *self.edges[slot][np.isfinite(self.edges[slot])].tolist(), np.inf]
             for b in range(len(edges) - 1):
@@ -79,7 +79,7 @@ class CrossesState(NamedTuple):
 
 
 def check_crosses(bins: object, crosses: Any, bits: object) -> None:
-    """Refuse parameters that make no sense."""
+    """Raise an error for wrong parameters."""
     if bins != 0 or isinstance(bins, bool):
         check_power("bins", bins)
     if not isinstance(bits, numbers.Integral) or isinstance(bits, bool) or not 1 <= int(bits) <= 30:
@@ -97,31 +97,36 @@ def _is_pair(pair: Any) -> bool:
 
 def crossed_columns(crosses: Any) -> list[str]:
     """The columns that are named in pairs, each once."""
-    every = isinstance(crosses, bool | np.bool_)
-    return [] if every else list(dict.fromkeys(str(name) for pair in crosses for name in pair))
+    return (
+        []
+        if isinstance(crosses, bool | np.bool_)
+        else list(dict.fromkeys(str(name) for pair in crosses for name in pair))
+    )
 
 
 def n_products(crosses: Any, bits: int) -> int:
-    return 1 << int(bits) if every_pair(crosses) or crossed_columns(crosses) else 0
+    """Number of slots of products."""
+    return 1 << int(bits) if all_pairs(crosses) or crossed_columns(crosses) else 0
 
 
-def every_pair(crosses: Any) -> bool:
+def all_pairs(crosses: Any) -> bool:
     """Whether all pairs are crossed."""
     return isinstance(crosses, bool | np.bool_) and bool(crosses)
 
 
-def n_shown(n_features: int, bins: int, products: int) -> int:
-    """How many numbers the features have that are shown."""
+def n_output_features(n_features: int, bins: int, products: int) -> int:
+    """Number of feature slots of transformed rows."""
     n = SLOTS * bins + products + n_features
     if n > np.iinfo(np.int32).max:
-        raise ParameterError("bits", int(products).bit_length() - 1, "fewer: more than 2^31 numbers would be needed")
+        raise ParameterError("bits", int(products).bit_length() - 1, "fewer: there would be more than 2^31 features")
     return n
 
 
 def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:
+    """The initial state; 0 bins and no crosses leave features as they are."""
     slots = SLOTS if bins else 0
     columns = crossed_columns(crosses)
-    crossed = np.full((len(columns) + 1, len(columns) + 1), every_pair(crosses))
+    crossed = np.full((len(columns) + 1, len(columns) + 1), all_pairs(crosses))
     for a, b in () if not columns else crosses:
         i, j = columns.index(str(a)) + 1, columns.index(str(b)) + 1
         crossed[i, j] = crossed[j, i] = True
@@ -131,7 +136,7 @@ def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesS
             column[int(name)] = number
     return CrossesState(
         place=np.zeros(n_features, np.int32),
-        samples=np.zeros((slots, WARM), np.float32),
+        samples=np.zeros((slots, WARM_UP), np.float32),
         edges=np.full((slots, max(bins - 1, 0)), np.inf, np.float32),
         zero=np.zeros(slots, np.int32),
         counts=np.zeros(slots + 2, np.int64),
@@ -142,7 +147,7 @@ def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesS
 
 
 def name_columns(state: CrossesState, crosses: Any, names: Mapping[int, str]) -> None:
-    """Features of these names belong to columns: "city" to that of this name, as do "city=Rome" and "city^Rome"."""
+    """Assign features to crossed columns by their names: "city", "city=Rome" and "city^Rome" belong to "city"."""
     columns = [(name, number) for number, name in enumerate(crossed_columns(crosses), 1)]
     for feature, name in names.items() if columns else ():
         for column, number in columns:
@@ -152,13 +157,13 @@ def name_columns(state: CrossesState, crosses: Any, names: Mapping[int, str]) ->
 
 
 def columns_not_met(state: CrossesState, crosses: Any) -> list[str]:
-    """Columns that are to be crossed and of which no feature is known."""
-    met = set(np.unique(state.column).tolist())
-    return [name for number, name in enumerate(crossed_columns(crosses), 1) if number not in met]
+    """Columns to be crossed that no known feature belongs to."""
+    known = set(np.unique(state.column).tolist())
+    return [name for number, name in enumerate(crossed_columns(crosses), 1) if number not in known]
 
 
 @njit
-def _show(state: CrossesState, batch: Batch, learning: bool, longest: int) -> tuple[Ints, Ints32, Floats32]:
+def _transform(state: CrossesState, batch: Batch, learning: bool, longest: int) -> tuple[Ints, Ints32, Floats32]:
     rows = batch.y.size
     slots = state.zero.size
     room = batch.indptr[rows] - batch.indptr[0] + 1024
@@ -175,14 +180,14 @@ def _show(state: CrossesState, batch: Batch, learning: bool, longest: int) -> tu
             indices, values = _larger(indices, room), _larger(values, room)
         k = _row(state, batch, first, last, columns, indices, values, k)
         indptr[r + 1] = k
-        if learning and batch.weight[r] > 0 and state.counts[slots] < WARM:
+        if learning and batch.weight[r] > 0 and state.counts[slots] < WARM_UP:
             _learn(state, batch, first, last)
     return indptr, indices[:k].copy(), values[:k].copy()
 
 
 @hot
 def _pairs(state: CrossesState, batch: Batch, first: int, last: int) -> int:
-    """How many products a row may have."""
+    """Maximum number of products of a row."""
     if state.products == 0:
         return 0
     n = 0
@@ -209,11 +214,11 @@ def _row(
     values: Floats32,
     start: int,
 ) -> int:
-    """Write what a row shows from ``start`` on; returns where it ends."""
+    """Write the output features of a row from ``start`` on; returns where they end."""
     slots, bins = state.zero.size, state.edges.shape[1] + 1
     products = slots * bins
     plain = products + state.products
-    known = state.counts[slots] == WARM
+    known = state.counts[slots] == WARM_UP
     k = start
     for j in range(first, last):
         f = batch.indices[j]
@@ -243,14 +248,14 @@ def _row(
 
 @hot
 def _pair(a: int, b: int, products: int) -> int:
-    """A number for two features, whatever their order."""
+    """The slot of the product of two features, by a hash that does not depend on their order."""
     key = (u64(min(a, b)) * _STEP + u64(max(a, b))) * _MIX
     return int(i64((key >> u64(33)) & u64(products - 1)))
 
 
 @njit
 def _learn(state: CrossesState, batch: Batch, first: int, last: int) -> None:
-    """Keep the values of the first rows; after the last of these, make the bins of those that are dense."""
+    """Keep the values of the first rows; after the last of them, make the bins of dense features."""
     slots = state.zero.size
     for j in range(first, last):
         f = batch.indices[j]
@@ -260,7 +265,7 @@ def _learn(state: CrossesState, batch: Batch, first: int, last: int) -> None:
         if state.place[f] > 0:
             keep_sample(state, state.place[f] - 1, batch.values[j])
     state.counts[slots] += 1
-    if state.counts[slots] == WARM:
+    if state.counts[slots] == WARM_UP:
         make_bins(state)
         for f in range(state.place.size):
             if state.place[f] > 0 and state.counts[state.place[f] - 1] < DENSE:
@@ -268,19 +273,19 @@ def _learn(state: CrossesState, batch: Batch, first: int, last: int) -> None:
 
 
 def _product_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
-    """The pair of features that a product can be; of several the first. Too many features: none are named."""
-    if len(names) > MOST_CROSSED or state.products > 1 << 24:
+    """The name of each product: the first pair with this hash. Empty if there are too many features."""
+    if len(names) > MAX_CROSSED or state.products > 1 << 24:
         return {}
     known = np.sort(np.fromiter(names, np.int64))
     first = state.zero.size * (state.edges.shape[1] + 1)
-    products, at, other = _products(state, known, _columns_shown(state, known))
-    shown = [names[number] for number in known.tolist()]
+    products, at, other = _products(state, known, _output_columns(state, known))
+    titles = [names[number] for number in known.tolist()]
     pairs = zip(products.tolist(), at.tolist(), other.tolist(), strict=True)
-    return {first + product: f"{shown[a]} and {shown[b]}" for product, a, b in pairs}
+    return {first + product: f"{titles[a]} and {titles[b]}" for product, a, b in pairs}
 
 
-def _columns_shown(state: CrossesState, known: Ints) -> Ints32:
-    """The columns of what is shown under these numbers."""
+def _output_columns(state: CrossesState, known: Ints) -> Ints32:
+    """The crossed columns that output features of these numbers belong to."""
     slots, bins = state.zero.size, state.edges.shape[1] + 1
     first = slots * bins + state.products
     of_slot = np.zeros(slots + 1, np.int32)
@@ -315,10 +320,10 @@ def _pair_of_columns(text: str) -> tuple[str, str]:
 
 
 CROSSES = (
-    Option("crosses", "Products of all pairs of features.", bool, flag="--crosses"),
+    Option("crosses", "Products of all pairs of features, as new features.", bool, flag="--crosses"),
     Option(
         "cross",
-        "Products of the features of two columns, A,B.",
+        "Pair of columns A,B whose features are multiplied.",
         repeated=True,
         parse=_pair_of_columns,
     ),

@@ -1,4 +1,4 @@
-"""Features centred and bounded as the stream goes by; sparse data stay sparse.
+"""The transform that centres and bounds features, incrementally; sparse data stay sparse.
 
 1. A feature that is non-zero in at least 3/4 of the rows learnt so far (until that falls below 1/2) becomes x - m, kept
    within +-3 s: m and s are its mean and standard deviation over the rows before this one, its zeros included.
@@ -22,12 +22,13 @@ from onlineboost.compiled.jit import f32, hot, i64, njit, u32
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.registry import TRANSFORMS, Entry, Option
 
-JOIN, LEAVE, BOUND, WINDOW = 0.75, 0.5, 3.0, 1000.0
+JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which, a feature is centred
+BOUND, WINDOW = 3.0, 1000.0  # in standard deviations; in non-zero values
 _COUNT, _MEAN, _VARIANCE, _PLACE = 0, 1, 2, 3
 
 
 class StandardizeState(NamedTuple):
-    """What is known of the features. All rows follow from the non-zero values: the zeros are known without looking."""
+    """Statistics of the features. Those of all rows follow from the non-zero values and the number of rows."""
 
     features: Floats  # [n, 4]: rows with a non-zero value; their mean and variance; 1 + place among the centred, or 0
     centred: Ints32  # [n]: the features that are centred ...
@@ -38,11 +39,11 @@ class StandardizeState(NamedTuple):
         return False
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows by what those before them taught; with ``learning``, rows of positive weight teach the next."""
+        """The transformed rows; with ``learning``, rows of positive weight update the state for the next row."""
         return Batch(*_standardize(self, batch, learning), batch.y, batch.weight)
 
     def grown(self, n_features: int) -> StandardizeState:
-        """The same with room for more features, which have been zero so far."""
+        """The same state with room for more features, which have been zero so far."""
         more = n_features - len(self.centred)
         if more <= 0:
             return self
@@ -103,7 +104,7 @@ def _row(
     features, counts = state.features, state.counts
     n = float(counts[1])
     centred = counts[0]
-    election = False
+    changed = False
     for j in range(first, last):
         f = u32(index[j])
         x = float(value[j])
@@ -115,11 +116,11 @@ def _row(
             z = _bounded(features, f, x)
         indices[k] = f
         values[k] = z
-        # Of the first row nothing is known: a raw value could set the learner's scale for ever.
+        # The first row is left out: without statistics, a raw value could set the learner's scale for ever.
         k += (n > 0) & (f32(z) != 0)
         if learns:
             _learn(features, f, x)
-            election |= (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
+            changed |= (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
     for p in range(centred):
         if present[p] != row:
             f = u32(state.centred[p])
@@ -127,17 +128,17 @@ def _row(
             indices[k] = f
             values[k] = z
             k += f32(z) != 0
-            election |= learns & (features[f, _COUNT] < LEAVE * (n + 1))
+            changed |= learns & (features[f, _COUNT] < LEAVE * (n + 1))
     if learns:
         counts[1] += 1
-        if election:
-            _elect(state, index, first, last)
+        if changed:
+            _choose_centred(state, index, first, last)
     return k
 
 
 @hot
 def _within(x: float, limit: float) -> float:
-    """x, or the bound of its sign where the square of x is above that of the bound."""
+    """x clipped to +-sqrt(limit)."""
     return math.copysign(math.sqrt(limit), x) if x * x > limit else x
 
 
@@ -150,7 +151,7 @@ def _bounded(features: Floats, f: int, x: float) -> float:
 
 @hot
 def _centred(features: Floats, f: int, x: float, n: float) -> float:
-    """x less its mean over all n rows, within the bound."""
+    """x minus its mean over all n rows, within the bound."""
     count, mean = features[f, _COUNT], features[f, _MEAN]
     density = 1.0 if count >= n else count / n  # exactly 1 where never zero: a constant vanishes exactly
     variance = density * (features[f, _VARIANCE] + (1 - density) * mean * mean)  # within the non-zero ones, and between
@@ -170,8 +171,8 @@ def _learn(features: Floats, f: int, x: float) -> None:
 
 
 @njit
-def _elect(state: StandardizeState, index: Ints32, first: int, last: int) -> None:
-    """Who is centred from now on. Rare after the first rows: the two thresholds are far apart."""
+def _choose_centred(state: StandardizeState, index: Ints32, first: int, last: int) -> None:
+    """Choose the features centred from now on. Rare after the first rows: the two thresholds are far apart."""
     features, centred, counts = state.features, state.centred, state.counts
     m = 0
     for place in range(counts[0]):

@@ -19,7 +19,7 @@ from onlineboost.parameters import check_between
 Coin = Literal["auto"] | float
 
 _SPLIT = 134217729.0  # 2^27 + 1
-NOTHING = 1e-300  # smaller weights are zero
+NEGLIGIBLE = 1e-300  # smaller values count as zero
 
 
 def bias(coin: Coin, gamma: float, sampled: bool) -> float:
@@ -41,7 +41,7 @@ def bias(coin: Coin, gamma: float, sampled: bool) -> float:
 
 @njit
 def mode(m: int, b: float) -> int:
-    """The most probable number of heads in m tosses: floor((m + 1) b), if that could be computed without rounding."""
+    """The most probable number of heads in m tosses: floor((m + 1) b), corrected for rounding."""
     k = min(int((m + 1) * b), m)  # rounding can only have made it one too large
     if k > 0 and _less(_product(float(m - k + 1), b), _product(float(k), 1 - b)):
         return k - 1
@@ -55,14 +55,14 @@ def binomial(m: int, b: float, at: int, there: tuple[float, float], low: int, ou
     out[:] = 0.0
     value = there
     for k in range(at, low + out.size):
-        if value[0] < NOTHING:
+        if value[0] < NEGLIGIBLE:
             break
         if k >= low:
             out[k - low] = value[0]
         value = _divide(_multiply(value, _product(float(m - k), b)), _product(float(k + 1), q))
     value = there
     for k in range(at, low - 1, -1):
-        if value[0] < NOTHING:
+        if value[0] < NEGLIGIBLE:
             break
         if k < low + out.size:
             out[k - low] = value[0]
@@ -71,7 +71,7 @@ def binomial(m: int, b: float, at: int, there: tuple[float, float], low: int, ou
 
 @njit
 def peak(m: int, b: float, factor: float) -> tuple[float, float]:
-    """``factor`` times Pr[mode(m, b) heads in m tosses]: over the sum of all probabilities relative to that one."""
+    """``factor`` times Pr[mode(m, b) heads in m tosses], as one over the sum of all probabilities relative to it."""
     q = 1 - b
     at = mode(m, b)
     total = (1.0, 0.0)
@@ -79,22 +79,22 @@ def peak(m: int, b: float, factor: float) -> tuple[float, float]:
     for k in range(at, m):
         value = _divide(_multiply(value, _product(float(m - k), b)), _product(float(k + 1), q))
         total = _add(total, value)
-        if value[0] < NOTHING:
+        if value[0] < NEGLIGIBLE:
             break
     value = (1.0, 0.0)
     for k in range(at, 0, -1):
         value = _divide(_multiply(value, _product(float(k), q)), _product(float(m - k + 1), b))
         total = _add(total, value)
-        if value[0] < NOTHING:
+        if value[0] < NEGLIGIBLE:
             break
     return _divide((factor, 0.0), total)
 
 
 @njit
 def largest(b: float, at: Ints) -> Floats:
-    """Pr[``at[i]`` heads in N - 1 - i tosses], if ``at`` falls by 0 or 1 from each to the next and ends with 0.
+    """Pr[``at[i]`` heads in N - 1 - i tosses], for an ``at`` that falls by 0 or 1 from each entry to the next, to 0.
 
-    From 1 for no toss upward, one toss at a time, so that N of them take N steps. None may exceed the next.
+    Computed from 1 for no toss upward, one toss at a time: N steps in all.
     """
     q = 1 - b
     N = at.size
@@ -106,7 +106,7 @@ def largest(b: float, at: Ints) -> Floats:
             value = _divide(_multiply(value, _product(float(m), b)), (float(k), 0.0))
         elif m > 0:
             value = _divide(_multiply(value, _product(float(m), q)), (float(m - k), 0.0))
-        if value[0] < NOTHING:
+        if value[0] < NEGLIGIBLE:
             break
         out[N - 1 - m] = value[0]
     return out

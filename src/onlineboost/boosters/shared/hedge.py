@@ -1,4 +1,4 @@
-"""AdaNormalHedge (Luo and Schapire, 2015): experts weighed by their regret, with nothing to tune.
+"""AdaNormalHedge (Luo and Schapire, 2015): experts weighted by their regret, with nothing to tune.
 
 | paper | here | meaning |
 | --- | --- | --- |
@@ -15,7 +15,7 @@ import math
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
 
-_NEXT_TO_NOTHING = 40.0  # exp(-40) is beyond the digits of a sum in which there is a 1
+_NEGLIGIBLE = 40.0  # exp(-40) does not change a sum that contains 1
 
 
 @hot
@@ -27,7 +27,7 @@ def exponent(regret: float, size: float) -> float:
 
 @hot
 def largest(regret: Floats, size: Floats) -> float:
-    """The largest exponent of all, by which weights are scaled: they may be beyond any number."""
+    """The largest exponent, by which weights are scaled to avoid overflow."""
     top = 0.0
     for k in range(regret.size):
         top = max(top, exponent(regret[k] + 1, size[k] + 1))
@@ -42,19 +42,19 @@ def weight(regret: float, size: float, top: float) -> float:
 
 @hot
 def learn(regret: Floats, size: Floats, k: int, expected: float, loss: float) -> None:
-    """What an expert is charged, and what was expected."""
+    """Update the regret of an expert by its loss and the expected loss."""
     regret[k] += expected - loss
     size[k] += abs(expected - loss)
 
 
 @hot
 def share(regret: Floats, size: Floats, shares: Floats) -> None:
-    """The experts' weights, divided by their sum. Those next to nothing are nothing: most, and an exponential each."""
+    """The experts' weights, divided by their sum. Negligible ones are set to 0, which saves their exponentials."""
     top = largest(regret, size)
     total = 0.0
     for k in range(regret.size):
-        heard = regret[k] > -1 and exponent(regret[k] + 1, size[k] + 1) > top - _NEXT_TO_NOTHING
-        shares[k] = weight(regret[k], size[k], top) if heard else 0.0
+        relevant = regret[k] > -1 and exponent(regret[k] + 1, size[k] + 1) > top - _NEGLIGIBLE
+        shares[k] = weight(regret[k], size[k], top) if relevant else 0.0
         total += shares[k]
     scale = 1 / total
     for k in range(regret.size):

@@ -1,4 +1,4 @@
-"""Online BBM's potentials and weights (section 3.1): what a biased coin makes of the votes that are still to come.
+"""Online BBM's potentials and weights (section 3.1): a biased coin stands for the votes that are still to come.
 
 | paper | here | meaning |
 | --- | --- | --- |
@@ -8,7 +8,7 @@
 | Phi_i(s) | ``phi`` | the chance that the majority errs, if the coin decides the votes after learner i |
 | w^i(s) | ``weight`` | half the chance that learner i's vote decides |
 
-In every function ``coin`` is "sample" or "weight", by how learners are given their examples, or the probability b.
+In every function ``coin`` is the delivery, "sample" or "weight", or the probability b.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def phi(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float = 
 
 
 def phi0(n_learners: int, gamma: float, coin: Delivery | float = "sample") -> float:
-    """Phi_0(0): the error rate that N learners are sure to reach; at most exp(-N g^2 / 2), where g = 2 b - 1.
+    """Phi_0(0): the error rate that N learners are guaranteed to reach; at most exp(-N g^2 / 2), where g = 2 b - 1.
 
-    Lemma 3 and the proof of Theorem 2. A tie counts as an error, so that even numbers of learners are no bargain:
+    Lemma 3 and the proof of Theorem 2. A tie counts as an error, so one learner more is worse if it makes N even:
 
     >>> [round(phi0(N, 0.2), 4) for N in (9, 10, 11)]
     [0.2666, 0.3669, 0.2465]
@@ -73,7 +73,7 @@ def weight(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float
 def weight_norms(n_learners: int, gamma: float, coin: Delivery | float = "sample") -> Floats:
     """The largest weight of each learner, ||w^i||_inf: over all s that i - 1 votes can lead to.
 
-    It is that of the most probable k, or of the nearest to it that can be reached. Lemma 4 bounds it by
+    It is that of the most probable k, or of the reachable k nearest to it. Lemma 4 bounds it by
     O(1 / sqrt(N - i)). The last learner's is 1/2, which the sum in the paper's proof of Theorem 2 leaves out.
 
     >>> weight_norms(3, 0.1).round(5).tolist()
@@ -85,7 +85,7 @@ def weight_norms(n_learners: int, gamma: float, coin: Delivery | float = "sample
 
 
 def likeliest(N: int, b: float) -> Ints:
-    """The k of each learner's largest weight, of those that can be met."""
+    """The reachable k with the largest weight, for each learner."""
     least, most = reachable(N)
     modes = np.array([mode(N - i, b) for i in range(1, N + 1)])
     found: Ints = np.clip(modes, least, most)
@@ -93,7 +93,7 @@ def likeliest(N: int, b: float) -> Ints:
 
 
 def reachable(N: int) -> tuple[Ints, Ints]:
-    """The least and the largest k for each learner: N // 2 - c, if c of the hard votes before it were right."""
+    """The smallest and the largest k for each learner: N // 2 - c, if c of the hard votes before it were right."""
     i = np.arange(1, N + 1)
     return np.maximum(0, N // 2 - i + 1), np.minimum(N - i, N // 2)
 
@@ -122,7 +122,7 @@ def heads(coin: Delivery | float, gamma: float) -> float:
 
 
 def edge(gamma: float, coin: Delivery) -> float:
-    """g: what w.z / ||w||_1 is sure to come to in the long run, by Lemma 1 (sampling) or equation (3) (weights).
+    """g: the guaranteed w.z / ||w||_1 in the long run, by Lemma 1 (sampling) or equation (3) (weights).
 
     >>> edge(0.1, "sample"), edge(0.1, "weight")
     (0.1, 0.2)
@@ -131,7 +131,7 @@ def edge(gamma: float, coin: Delivery) -> float:
 
 
 def _tosses(i: int, first: int, s: int, n_learners: int) -> int:
-    """N - i, if i is one of first, ..., N and s is whole."""
+    """N - i; an error unless i is one of first, ..., N and s is whole."""
     check_count("n_learners", n_learners)
     if not isinstance(i, numbers.Integral) or not first <= i <= n_learners:
         raise ParameterError("i", i, f"a whole number from {first} to {n_learners}")

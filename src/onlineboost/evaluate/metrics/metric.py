@@ -11,7 +11,7 @@ from onlineboost.data.batch import Floats
 
 
 class Accumulator(Protocol):
-    """What a metric keeps of the rows so far, in bounded memory."""
+    """Statistics of the rows so far for a metric, in bounded memory."""
 
     def update(self, given: Floats, y: Floats, weight: Floats, /) -> None:
         """Add rows: their scores or probabilities, labels of -1 and +1, and weights."""
