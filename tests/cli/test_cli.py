@@ -505,6 +505,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
     ],
 )
 def test_a_mistake_is_one_line_and_an_exit_code(letters, tmp_path, capsys, monkeypatch, arguments, code, message):
+    monkeypatch.setenv("ONLINEBOOST_QUIET", "1")
     monkeypatch.chdir(tmp_path)
     Path("bad.vw").write_text("1 | a\n-1 | a:1x\n")
     Path("empty.vw").write_text("\n\n")
