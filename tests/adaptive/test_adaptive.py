@@ -357,7 +357,7 @@ def test_what_is_inside_can_be_asked():
     assert Adaptive(OnlineBBM(n_estimators=5), reset="none").fit(X, y).verdict().startswith("Boosting")
     alone = Adaptive(Tree(3), delta=0.05).fit(X[:1000], y[:1000])
     assert alone.verdict() == f"The stream changed: 1 alarm, the last after {alone.alarms_[0].example} examples."
-    with pytest.raises(ParameterError, match="a booster, whose learners"):
+    with pytest.raises(ParameterError, match="a single learner has no report"):
         alone.report()
 
 
@@ -406,7 +406,7 @@ def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
         ({"fast": OnlineBBM()}, "fast"),
         ({"fast": Linear(crosses=[("a", "b")])}, "crosses='a'"),
         ({"estimator": "tree"}, "estimator"),
-        ({"estimator": Adaptive()}, "not adaptive already"),
+        ({"estimator": Adaptive()}, "not Adaptive itself"),
         ({"estimator": OnlineBBM(Copies(Linear()))}, "compiled learners"),
         ({"estimator": OnlineBBM(gamma=3.0)}, "gamma"),
     ],

@@ -226,7 +226,7 @@ def test_progressive_score_says_what_it_cannot_do(stream):
         progressive_score(Linear(), X, y, metric="eror")
     with pytest.raises(DataError, match="y is missing"):
         progressive_score(Linear(), X)
-    with pytest.raises(DataError, match="holds its own labels"):
+    with pytest.raises(DataError, match="has its own labels"):
         progressive_score(Linear(), open_stream(X, y=y), y)
     with pytest.raises(DataError, match="no rows"):
         progressive_score(Linear(), open_stream(X[:0], y=y[:0]))

@@ -140,7 +140,7 @@ def _entries(given: dict[str, Any], seed: int) -> Iterator[Entry]:
     known = {name: BOOSTERS.find(name).options if name != NONE else () for name in algorithms}
     for parameter, option in booster_options().items():
         if given[parameter] is not None and not any(option in options for options in known.values()):
-            raise ConflictError(f"{option.flags[0]} does not apply to {given['algorithm']}.")
+            raise ConflictError(f"{option.flags[0]} does not apply to --algorithm {given['algorithm']}.")
     for name, options in known.items():
         mine = {option.parameter: option for option in (*options, *learner.options)}
         lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
