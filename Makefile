@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 test: $(READY)  ## all tests, doctests and the examples in the documents, on two cores
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(READY)  ## style, types, layers
 	$(BIN)/ruff check .

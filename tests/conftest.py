@@ -15,6 +15,17 @@ ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 
 
+def pytest_collection_modifyitems(items):
+    """What compiles the same code goes to the same worker (``--dist loadgroup``): it is compiled once."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        params = given.params if given is not None else {}
+        if isinstance(params.get("booster"), str) and isinstance(params.get("learner"), str):
+            item.add_marker(pytest.mark.xdist_group(f"{params['booster']} {params['learner']}"))
+        elif item.path.parent.name == "readers":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def real_set():
     """A function that loads one of the sets in ../shared/data, shuffled, or skips the test where it is absent."""

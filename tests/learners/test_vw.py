@@ -76,7 +76,7 @@ BOOSTED = {
 @pytest.mark.parametrize("n", [5, 20, 50])
 @pytest.mark.parametrize("algorithm", BOOSTED)
 def test_boosting_equals_vw(algorithm, n):
-    X, y = dense_stream(5000)
+    X, y = dense_stream(2000)
     theirs = vw.progressive(f"--boosting {n} --alg {algorithm} {LABEL_RANGE} -b 20", X, y)
     ours = BOOSTED[algorithm](n).progressive_fit(X, y)
     assert np.abs(ours - theirs).mean() <= 1e-4
