@@ -25,16 +25,18 @@ def test_importing_loads_no_heavy_library():
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_the_first_run_says_that_it_compiles_and_the_second_does_not(tmp_path):
+def test_compiled_code_is_cached_and_a_damaged_cache_says_what_to_delete(tmp_path):
+    """The first run says that it compiles and the second does not."""
     program = "import numpy as np, onlineboost; onlineboost.Linear().fit(np.eye(2), [0, 1])"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    first, second = (
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-        for _ in range(2)
-    )
-    assert "onlineboost: compiling, once" in first.stderr
-    assert "onlineboost: compiled in " in first.stderr
-    assert second.stderr == ""
+    command = {"args": [sys.executable, "-c", program], "capture_output": True, "text": True, "env": environment}
+    first, second = (subprocess.run(**command, check=True).stderr for _ in range(2))
+    assert "onlineboost: compiling, once" in first
+    assert "onlineboost: compiled in " in first
+    assert second == ""
+    for index in tmp_path.rglob("loop.run-*.nbi"):
+        index.write_bytes(b"")
+    assert f"delete the folder {tmp_path}" in subprocess.run(**command).stderr
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path):
@@ -44,16 +46,6 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path):
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert "compiled code cannot be cached in" in run.stderr
     assert "set NUMBA_CACHE_DIR to a writable folder" in run.stderr
-
-
-def test_a_damaged_cache_says_what_to_delete(tmp_path):
-    program = "import numpy as np, onlineboost; onlineboost.Linear().fit(np.eye(2), [0, 1])"
-    command = {"args": [sys.executable, "-c", program], "capture_output": True, "text": True}
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run(**command, check=True, env=environment)
-    for index in tmp_path.rglob("loop.run-*.nbi"):
-        index.write_bytes(b"")
-    assert f"delete the folder {tmp_path}" in subprocess.run(**command, env=environment).stderr
 
 
 def test_without_a_compiler_there_is_one_sentence():

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,19 +33,17 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import cache_directory
 from onlineboost.datasets import load_letter
 from onlineboost.engine import adwin as drift
 from onlineboost.theory import Simulated
 
 LEARNERS = [
-    Linear(),
-    Linear("logistic", standardize=True, power_t=0.4),
-    Linear(bins=8, crosses=True, bits=10),
+    Linear("logistic", power_t=0.4, bins=8, crosses=True, bits=10),
     Perceptron(),
     NaiveBayes(),
     Stump(),
-    Tree(4, grace=8),
-    Tree(6, max_mb=1, max_slots=256, bins=64),
+    Tree(6, grace=8, max_mb=1, max_slots=256, bins=64),
 ]
 
 
@@ -389,11 +388,11 @@ def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
     (tmp_path / "mine.py").write_text("\n".join(lines[start:stop]).replace("OnlineBBM, ", ""))
     for script in (OUTSIDE, INSIDE):
         path = [str(tmp_path)] if script is OUTSIDE else []
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "ONLINEBOOST_QUIET": "1"}
+        environment = {**os.environ, "ONLINEBOOST_QUIET": "1"}
         environment["PYTHONPATH"] = os.pathsep.join([*path, *sys.path])
         found = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
         assert found.returncode == 0, found.stderr[-1500:]
-    caches = list((tmp_path / "cache").rglob("*.nb?"))
+    caches = list(Path(cache_directory()).rglob("*.nb?"))
     assert caches and not any(b"mine" in path.read_bytes() for path in caches if b"PlainState" in path.read_bytes())
 
 
