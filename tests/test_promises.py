@@ -243,7 +243,7 @@ def test_a_refused_fit_leaves_a_model_as_it_was(stream):
 
 
 def test_memory_does_not_grow_with_the_stream(stream):
-    """Promise 6."""
+    """Promise 7."""
     X, y = stream
     for booster in BOOSTERS:
         model = make(booster, "linear")
