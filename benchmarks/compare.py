@@ -1,16 +1,17 @@
 """Speed of the working tree against a commit, interleaved in one run: is anything slower than before?
 
 Three processes take turns on one core: the commit ("base"), the working tree ("head"), and the commit once more. A
-repeat times a case five times in each, in rotating order, and takes the quickest, because what others do on the machine
-only adds time. So every repeat gives two ratios: head / base and base again / base. New processes start after every
-third repeat, because where a process happens to lie in memory changes its speed too.
+repeat times a case 5 to 20 times in each, some milliseconds at a time in rotating order, and takes the quickest: what
+others do on the machine only adds time. So every repeat gives two ratios, head / base and base again / base. New
+processes start after every third repeat, because where a process happens to lie in memory changes its speed too. All
+this for two clocks: processor time is the steadier one on a busy machine, but only elapsed time shows waiting.
 
 ratio     median of head / base
 spread    how far from 1 that median may be by chance: the farther end of the interval that holds the median of
           base again / base with a probability of 90 % or more, by the order of the ratios, as in the sign test.
           More repeats make it smaller.
-verdict   "slower" if the ratio is above 1 + spread + tolerance, and again so when measured a second time in new
-          processes: of some thirty cases, one is above by chance now and then
+verdict   "slower" if the ratio of either clock is above 1 + spread + tolerance. Of some thirty cases one is so by
+          chance now and then; therefore such cases are measured once more, and all their repeats together decide.
 
 Exits with 1 if a case is slower, or fails in head. Checkouts and compiled code are in a temporary folder; --folder
 keeps them, so that the next run does not compile what has not changed.
@@ -31,17 +32,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from compare_workers import Places, check_out, workers
+from compare_workers import Places, Worker, check_out, workers
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-SECONDS, TIMINGS = 0.02, 5  # of one timing; timings of a repeat, of which the quickest counts
+SECONDS, OF_REPEAT = 0.005, 0.1  # of one timing, at least; of the timings of one repeat, about
 REPEATS_OF_A_PROCESS = 3
 TOLERANCE = 0.02
-SIDES = ("base", "head", "again")
-Times = dict[str, list[float]]  # by side: the seconds of each repeat
+SIDES, CLOCKS = ("base", "head", "again"), ("time", "cpu")
+Times = dict[str, dict[str, list[float]]]  # by clock and side: the seconds of each repeat
 
 
 def interval(ratios: list[float]) -> tuple[float, float]:
@@ -54,14 +55,17 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 
 def summary(times: Times, tolerance: float = TOLERANCE) -> dict[str, Any]:
     """The figures of a case; repeats of the three sides are paired."""
-    base, head, again = (times[side] for side in SIDES)
-    ratio = statistics.median(h / b for h, b in zip(head, base, strict=True))
-    low, high = interval([a / b for a, b in zip(again, base, strict=True)])
-    spread = max(high, 1 / low) - 1
-    limit = 1 + spread + tolerance
-    verdict = "slower" if ratio > limit else "faster" if ratio < 1 / limit else "same"
-    medians = {"base": statistics.median(base), "head": statistics.median(head)}
-    return medians | {"ratio": ratio, "spread": spread, "verdict": verdict}
+    row: dict[str, Any] = {side: statistics.median(times["time"][side]) for side in ("base", "head")}
+    verdicts = set()
+    for clock in CLOCKS:
+        base, head, again = (times[clock][side] for side in SIDES)
+        ratio = statistics.median(h / b for h, b in zip(head, base, strict=True))
+        low, high = interval([a / b for a, b in zip(again, base, strict=True)])
+        spread = max(high, 1 / low) - 1
+        limit = 1 + spread + tolerance
+        verdicts.add("slower" if ratio > limit else "faster" if ratio < 1 / limit else "same")
+        row[clock] = {"ratio": ratio, "spread": spread}
+    return row | {"verdict": next(verdict for verdict in ("slower", "faster", "same") if verdict in verdicts)}
 
 
 def chosen(names: list[str], parts: list[str]) -> list[str]:
@@ -93,28 +97,35 @@ def prepare(places: Places, files: Path, parts: list[str], progress: Progress) -
     return problems
 
 
-def measure(names: list[str], places: Places, files: Path, repeats: int, progress: Progress) -> dict[str, Any]:
-    """Seconds a row (or a call, or a file) of each case, side and repeat, summed up."""
+def quickest(name: str, count: int, turns: range, started: dict[str, Worker]) -> dict[str, dict[str, float]]:
+    """Seconds a row (or a call, or a file), by clock and side."""
+    found = {clock: dict.fromkeys(SIDES, math.inf) for clock in CLOCKS}
+    for turn in turns:
+        for side in SIDES[turn % 3 :] + SIDES[: turn % 3]:
+            answer = started[side].ask({"case": name, "count": count})
+            for clock in CLOCKS:
+                found[clock][side] = min(found[clock][side], answer[clock] / count / answer["items"])
+    return found
+
+
+def measure(times: dict[str, Times], places: Places, files: Path, repeats: int, progress: Progress) -> None:
+    """Add this many repeats to the times of these cases."""
     core = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
-    times: dict[str, Times] = {name: {side: [] for side in SIDES} for name in names}
-    task = progress.add_task("measuring", total=len(names) * repeats)
+    task = progress.add_task("measuring", total=len(times) * repeats)
     for first in range(0, repeats, REPEATS_OF_A_PROCESS):
         progress.console.print(f"measuring: repeat {first + 1} of {repeats}")
         with workers({side: places.get(side, places["base"]) for side in SIDES}, files, core) as started:
-            for name in names:
+            for name, known in times.items():
                 for _ in range(2):  # the first call loads compiled code, the second tells how many to time
-                    once = [worker.ask({"case": name, "count": 1})["seconds"] for worker in started.values()]
-                count = max(1, round(SECONDS / once[0]))
+                    answers = {side: worker.ask({"case": name, "count": 1}) for side, worker in started.items()}
+                once = answers["base"]["time"]
+                count = max(1, round(SECONDS / once))
+                timings = min(20, max(5, round(OF_REPEAT / count / once)))
                 for repeat in range(first, min(first + REPEATS_OF_A_PROCESS, repeats)):
-                    timings: Times = {side: [] for side in SIDES}
-                    for turn in range(repeat, repeat + TIMINGS):
-                        for side in SIDES[turn % 3 :] + SIDES[: turn % 3]:
-                            found = started[side].ask({"case": name, "count": count})
-                            timings[side].append(found["seconds"] / count / found["items"])
-                    for side in SIDES:
-                        times[name][side].append(min(timings[side]))
+                    for clock, by_side in quickest(name, count, range(repeat, repeat + timings), started).items():
+                        for side, seconds in by_side.items():
+                            known[clock][side].append(seconds)
                     progress.advance(task)
-    return {name: summary(found) for name, found in times.items()}
 
 
 def compare(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, Any]]:
@@ -124,11 +135,13 @@ def compare(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, An
         progress.console.print("compiling both where needed: some minutes")
         problems = prepare(places, files, options.cases, progress)
         good = [name for name, problem in problems.items() if not problem]
-        rows = measure(good, places, files, options.repeats, progress)
-        doubtful = [name for name in good if rows[name]["verdict"] == "slower"]
+        times: dict[str, Times] = {name: {clock: {side: [] for side in SIDES} for clock in CLOCKS} for name in good}
+        measure(times, places, files, options.repeats, progress)
+        doubtful = {name: found for name, found in times.items() if summary(found)["verdict"] == "slower"}
         if doubtful:
-            progress.console.print(f"measuring a second time: {'; '.join(doubtful)}")
-            rows |= measure(doubtful, places, files, options.repeats, progress)
+            progress.console.print(f"measuring once more: {'; '.join(doubtful)}")
+            measure(doubtful, places, files, options.repeats, progress)
+    rows = {name: summary(found) for name, found in times.items()}
     for name, problem in problems.items():
         if problem:
             rows[name] = {"verdict": "fails" if "head" in problem else "not in base", "problem": problem}
@@ -137,15 +150,17 @@ def compare(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, An
 
 def table(base: str, rows: dict[str, dict[str, Any]]) -> Table:
     made = Table("case", title=f"The working tree against {base}: time a row, a call or a file")
-    for column in ("base", "head", "ratio", "spread"):
+    for column in ("base", "head", "ratio", "spread", "CPU ratio", "CPU spread"):
         made.add_column(column, justify="right")
     made.add_column("verdict")
     for name, row in rows.items():
         if "problem" in row:
             problem = "; ".join(f"{side}: {text}" for side, text in row["problem"].items())
-            made.add_row(name, *[""] * 4, escape(f"{row['verdict']}, {problem}"))
+            made.add_row(name, *[""] * 6, escape(f"{row['verdict']}, {problem}"))
         else:
-            figures = with_unit(row["base"]), with_unit(row["head"]), f"{row['ratio']:.3f}", f"{row['spread']:.1%}"
+            figures = [with_unit(row["base"]), with_unit(row["head"])]
+            for clock in CLOCKS:
+                figures += [f"{row[clock]['ratio']:.3f}", f"{row[clock]['spread']:.1%}"]
             made.add_row(name, *figures, row["verdict"])
     return made
 

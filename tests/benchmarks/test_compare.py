@@ -15,14 +15,18 @@ def compare(monkeypatch):
     return importlib.import_module("compare")
 
 
-def times(head, again):
-    """Seconds of a machine that becomes slower and slower; head and the second base are factors of the first."""
+def times(head, again, clocks=("time", "cpu")):
+    """Seconds of a machine that becomes slower and slower; head and the second base are factors of the first.
+
+    Nothing changes for clocks that are not named.
+    """
     base = [1.5**i for i in range(len(head))]
-    return {
+    changed = {
         "base": base,
         "head": [b * h for b, h in zip(base, head, strict=True)],
         "again": [b * a for b, a in zip(base, again, strict=True)],
     }
+    return {clock: changed if clock in clocks else dict.fromkeys(changed, base) for clock in ("time", "cpu")}
 
 
 @pytest.mark.parametrize(("n", "rank"), [(5, 1), (9, 2), (15, 4), (30, 11)])
@@ -32,6 +36,7 @@ def test_interval_is_that_of_the_sign_test(compare, n, rank):
     assert compare.interval(ratios) == (rank, n + 1 - rank)
 
 
+@pytest.mark.parametrize("clocks", [("time", "cpu"), ("time",), ("cpu",)])
 @pytest.mark.parametrize(
     ("head", "again", "verdict"),
     [
@@ -45,14 +50,19 @@ def test_interval_is_that_of_the_sign_test(compare, n, rank):
         ([1.05] * 9, [0.95] * 9, "same"),  # the base differs from itself as much, to the other side
     ],
 )
-def test_verdict_is_slower_beyond_spread_and_tolerance(compare, head, again, verdict):
-    assert compare.summary(times(head, again))["verdict"] == verdict
+def test_verdict_is_slower_beyond_spread_and_tolerance(compare, head, again, verdict, clocks):
+    assert compare.summary(times(head, again, clocks))["verdict"] == verdict
+
+
+def test_what_waits_is_slower_though_it_computes_less(compare):
+    both = {"time": times([1.1] * 9, [1.0] * 9)["time"], "cpu": times([0.9] * 9, [1.0] * 9)["cpu"]}
+    assert compare.summary(both)["verdict"] == "slower"
 
 
 def test_summary_pairs_the_repeats(compare):
-    row = compare.summary(times([1.1, 1.2, 1.3, 1.2, 1.2], [1.02, 1.0, 0.9, 1.0, 1.01]))
-    assert row["ratio"] == pytest.approx(1.2)
-    assert row["spread"] == pytest.approx(1 / 0.9 - 1)
+    row = compare.summary(times([1.1, 1.2, 1.3, 1.2, 1.2], [1.02, 1.0, 0.9, 1.0, 1.01], ["time"]))
+    assert row["time"] == pytest.approx({"ratio": 1.2, "spread": 1 / 0.9 - 1})
+    assert row["cpu"] == {"ratio": 1, "spread": 0}
     assert row["base"] == 1.5**2
 
 
