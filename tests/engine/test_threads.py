@@ -116,7 +116,7 @@ def test_many_predict_at_the_same_time():
     inside = threading.Barrier(2, timeout=10)
 
     def ask():
-        with model.fitted.lock.read():
+        with model.fitted.lock.reading:
             inside.wait()
 
     other = threading.Thread(target=ask)

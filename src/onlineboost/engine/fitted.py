@@ -60,7 +60,7 @@ class Fitted:
 
     def learn_page(self, page: Page, target: Binary) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
-        with self.lock.write():
+        with self.lock.writing:
             self.machine.name_features(self.columns.add_hashed(page.names))
             self.target = target
         return self._learn(self.machine.of_batch(page.batch, self.columns.n, target))
@@ -68,7 +68,7 @@ class Fitted:
     def _learn(self, parts: Any) -> Floats:
         scores = []
         for part in parts:
-            with self.lock.write():
+            with self.lock.writing:
                 scores.append(self.machine.run(part, True))
         return _joined(scores)
 
@@ -78,7 +78,7 @@ class Fitted:
         sign = target.encode_one(label)
         if isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
-        with self.lock.write():
+        with self.lock.writing:
             if self.columns.schema is None:
                 examples = self.machine.of_dict(x, self.columns, target, sign, weight, True)
                 self.machine.run(examples, True)
@@ -103,14 +103,15 @@ class Fitted:
     def _score(self, parts: Any) -> Floats:
         scores = []
         for part in parts:
-            with self.lock.read():
+            with self.lock.reading:
                 scores.append(self.machine.run(part, False))
         return _joined(scores)
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         if self.columns.schema is not None:
-            return float(self.score_batch(_hashed_row(x, self.columns.schema, False)[0])[0])
-        with self.lock.read():
+            batch, _ = _hashed_row(x, self.columns.schema, False)
+            return float(self._score(self.machine.of_batch(batch, self.columns.n, self.target))[0])
+        with self.lock.reading:
             examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
             return float(self.machine.run(examples, False)[0])
 
@@ -134,7 +135,7 @@ class Fitted:
 
     def contents(self) -> Part:
         """The contents of a model file, from which learning continues exactly."""
-        with self.lock.read():
+        with self.lock.reading:
             arrays = self.machine.arrays()
             if arrays is None:
                 expected = "a compiled learner such as Linear; save other models with pickle"
