@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.data.arrays import check_features
+from onlineboost.data.arrays import check_features, check_labels, check_weight
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
@@ -129,14 +129,14 @@ class OnlineClassifier(Parameters, ABC):
         fitted = None if fresh else self.fitted
         if fitted is not None:
             fitted.columns.check(source)
-        y = _check_labels(y, source.n_rows)
+        y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
         target = copy.copy(fitted.target) if fitted is not None else Binary()
         if classes is not None or len(target.known) < 2:
             target.declare(classes if classes is not None else y)
         signs = target.encode(y)
-        weight = _check_weight(sample_weight, source.n_rows)
+        weight = check_weight(sample_weight, source.n_rows)
         if fitted is None:
             fitted = self.new_fitted(Columns(source.n_features, source.names), target)
             fitted.machine.name_features(dict(enumerate(source.names or ())))
@@ -197,7 +197,7 @@ class OnlineClassifier(Parameters, ABC):
             raise DataError(f"y has shape {y.shape}: expected {scores.shape}, one label per row of X, and at least one")
         target = self._check_fitted().target
         hits = ~target.mistakes(scores, target.encode(y))
-        weight = _check_weight(sample_weight, y.size)
+        weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
         return float(np.average(hits, weights=weight))
@@ -344,32 +344,3 @@ def _kind(name: str) -> type[OnlineClassifier]:
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:
     return X if isinstance(X, Pages) else [X]
-
-
-def _check_labels(y: Any, n_rows: int) -> NDArray[Any]:
-    try:
-        labels = np.asarray(y)
-    except ValueError:
-        raise DataError("y is not a list of labels: expected one value per row of X") from None
-    if labels.shape != (n_rows,):
-        hint = ": use y.ravel()" if labels.shape == (n_rows, 1) else ""
-        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
-    return labels
-
-
-def _check_weight(given: Any, n_rows: int) -> Floats:
-    if given is None:
-        return np.ones(n_rows)
-    try:
-        weight = np.array(given, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"sample_weight is {given!r:.60}: expected one number per row") from None
-    if weight.shape != (n_rows,):
-        raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
-    good = (weight >= 0) & (weight <= LARGEST)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(
-            f"sample_weight has {weight[row]} at row {row}: expected a number from 0 to {LARGEST:g}", row=row
-        )
-    return weight

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey
@@ -112,6 +113,37 @@ def check_features(X: Any) -> Dense | Sparse:
     if isinstance(X, Mapping):
         raise DataError("X is one dict of features: use learn_one(x, y) and predict_one(x), or pass an array")
     return Dense(X)
+
+
+def check_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    """One label per row."""
+    try:
+        labels = np.asarray(y)
+    except ValueError:
+        raise DataError("y is not a list of labels: expected one value per row of X") from None
+    if labels.shape != (n_rows,):
+        hint = ": use y.ravel()" if labels.shape == (n_rows, 1) else ""
+        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
+    return labels
+
+
+def check_weight(given: Any, n_rows: int) -> Floats:
+    """One weight per row; 1 where none are given."""
+    if given is None:
+        return np.ones(n_rows)
+    try:
+        weight = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"sample_weight is {given!r:.60}: expected one number per row") from None
+    if weight.shape != (n_rows,):
+        raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
+    good = (weight >= 0) & (weight <= LARGEST)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(
+            f"sample_weight has {weight[row]} at row {row}: expected a number from 0 to {LARGEST:g}", row=row
+        )
+    return weight
 
 
 def as_matrix(batch: Batch, columns: int) -> Sparse:

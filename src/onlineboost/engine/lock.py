@@ -8,7 +8,7 @@ from typing import Any
 
 
 class SharedLock:
-    """Any number of threads may read at the same time, or one may write: ``with lock.reading:``, ``with lock.writing:``.
+    """Any number of threads may read at the same time, or one may write: ``with lock.reading``, ``with lock.writing``.
 
     Where nobody writes, reading costs an append and a pop. A writer waits for those that read, and keeps others out
     meanwhile; when it ends, it lets all in that have waited, before the next writer. Whoever writes may read too.

@@ -6,7 +6,8 @@ import math
 from html import escape
 from typing import NamedTuple
 
-from onlineboost.reproduction.figures import ALGORITHMS, COLUMNS, Average, Results, Summary, best_over_trees, find
+from onlineboost.reproduction.figures import COLUMNS, Average, Results, Summary, best_over_trees, find
+from onlineboost.reproduction.protocol import ALGORITHMS
 from onlineboost.reproduction.tables import percent
 
 CURVES = ("linear baseline", "Online BBM, linear", "best of the paper's algorithms over trees", "SafeBoost, trees")

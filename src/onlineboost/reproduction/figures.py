@@ -7,9 +7,10 @@ import statistics
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from onlineboost.reproduction.protocol import ALGORITHMS
+
 Results = dict[str, Any]  # the JSON written by ``onlineboost reproduce``
 
-ALGORITHMS = ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost")
 COLUMNS = ("baseline", *ALGORITHMS)
 LINEAR = ("paper", "vw", "vw itself")  # variants whose errors are comparable with the paper's
 PUBLISHED = {"bbm": 0.0514, "adaboost-ol": 0.0257, "adaboost-ol-s": 0.0267, "osboost-ocp": 0.0198, "osboost": 0.0113}

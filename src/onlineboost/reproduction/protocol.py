@@ -16,18 +16,18 @@ from onlineboost.boosters.safe import SafeBoost
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
+from onlineboost.registry import BOOSTERS
 
 LARGE = 200_000  # examples; larger sets get fewer configurations
 
-FAMILIES = {
-    "baseline": "baseline",
-    "bbm": "Online BBM",
-    "adaboost-ol": "AdaBoost.OL",
-    "adaboost-ol-s": "AdaBoost.OL.S",
-    "osboost-ocp": "OSBoost.OCP",
-    "osboost": "OSBoost",
-    "safe": "SafeBoost",
-}
+ALGORITHMS = (
+    "bbm",
+    "adaboost-ol",
+    "adaboost-ol-s",
+    "osboost-ocp",
+    "osboost",
+)  # as the paper orders them
+FAMILIES = {"baseline": "baseline", **{name: BOOSTERS.find(name).title for name in (*ALGORITHMS, "safe")}}
 SETTINGS = {
     "paper": "the paper's pseudo-code: hard votes, importance weights, a coin of 1/2 + gamma/2, a random expert",
     "vw": "the authors' Vowpal Wabbit variants: real votes, weights that are not normalised, a coin of 1/2 + gamma; "
@@ -94,21 +94,25 @@ def tasks(examples: int, quick: bool, seed: int) -> list[Task]:
     rates, (ol_rates, ol_sizes) = grid.rates, grid.rates_and_n
     found = [Task("baseline", "paper", [Linear(learning_rate=rate) for rate in rates])]
     for setting in ("paper", "vw"):
-        for family in ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost"):
+        for family in ALGORITHMS:
             make = _LINEAR[family, setting]
-            choices: Any = product(ol_rates, ol_sizes) if family in _WITHOUT_GAMMA else product(*grid.rates_n_gammas)
+            choices: Any = product(ol_rates, ol_sizes) if not _has_gamma(family) else product(*grid.rates_n_gammas)
             models = [make(Linear(learning_rate=rate), *rest, random_state=seed) for rate, *rest in choices]
             found.append(Task(family, setting, models))
     trees = [Tree(depth) for depth in grid.tree_depths]
     found.append(Task("baseline", "trees", list(trees)))
-    for family in ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost"):
-        gammas = [()] if family in _WITHOUT_GAMMA else [(gamma,) for gamma in grid.tree_gammas]
+    for family in ALGORITHMS:
+        gammas = [()] if not _has_gamma(family) else [(gamma,) for gamma in grid.tree_gammas]
         make = _TREES[family]
         models = [make(tree.clone(), 21, *gamma, random_state=seed) for tree, gamma in product(trees, gammas)]
         found.append(Task(family, "trees", models))
     found.append(Task("safe", "linear", [SafeBoost(Linear(standardize=True), random_state=seed)]))
     found.append(Task("safe", "trees", [SafeBoost(tree.clone(), random_state=seed) for tree in trees]))
     return found
+
+
+def _has_gamma(family: str) -> bool:
+    return any(option.parameter == "gamma" for option in BOOSTERS.find(family).options)
 
 
 def _paper_bbm(learner: Any, n: int, gamma: float, **options: Any) -> OnlineClassifier:
@@ -127,7 +131,6 @@ def _smooth(kind: Any, **fixed: Any) -> Callable[..., OnlineClassifier]:
     return lambda learner, n, gamma, **options: kind(learner, n, gamma, **fixed, **options)
 
 
-_WITHOUT_GAMMA = ("adaboost-ol", "adaboost-ol-s")
 _LINEAR: dict[tuple[str, str], Callable[..., OnlineClassifier]] = {
     ("bbm", "paper"): _paper_bbm,
     ("bbm", "vw"): _vw_bbm,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from onlineboost.reproduction.figures import (
-    ALGORITHMS,
     COLUMNS,
     Average,
     Error,
@@ -20,6 +19,7 @@ from onlineboost.reproduction.figures import (
     paper_improvement,
     spread,
 )
+from onlineboost.reproduction.protocol import ALGORITHMS
 
 DASH = "—"
 NAMES = {"paper": "pseudo-code", "vw": "VW variants", "vw itself": "vw itself", "trees": "trees", "linear": "linear"}

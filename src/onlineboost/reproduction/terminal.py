@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onlineboost.reproduction.figures import ALGORITHMS, LINEAR, Average, Results, summary
+from onlineboost.reproduction.figures import LINEAR, Average, Results, summary
+from onlineboost.reproduction.protocol import ALGORITHMS
 from onlineboost.reproduction.tables import errors, percent
 
 if TYPE_CHECKING:

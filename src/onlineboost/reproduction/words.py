@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onlineboost.reproduction.figures import ALGORITHMS, PUBLISHED, Average, Results, Summary
+from onlineboost.reproduction.figures import PUBLISHED, Average, Results, Summary
+from onlineboost.reproduction.protocol import ALGORITHMS
 
 
 def fewer(share: float) -> str:
