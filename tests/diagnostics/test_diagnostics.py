@@ -58,7 +58,7 @@ def test_the_certificate_is_an_identity_on_real_data(name, learner):
     Seen to fail if: Phi_0 is that of N - 1 learners; norms are those of the mode; importance weights are not counted;
     edges are taken after sampling; ties are not mistakes (even N).
     """
-    batch = next(open_stream(DATA / f"{name}.libsvm.gz", batch_size=2000)).batch
+    batch = next(open_stream(DATA / f"{name}.libsvm.gz", batch_size=1000)).batch
     batch = batch._replace(weight=np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], batch.y.size))
     choices = [("sample", 11, "reachable"), ("weight", 10, "reachable"), ("sample", 6, "mode"), ("weight", 7, "none")]
     for delivery, n, normalizer in choices:

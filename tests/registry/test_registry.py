@@ -101,13 +101,25 @@ def command(folder: Path, environment: dict[str, str], *words: str) -> subproces
 
 def test_a_learner_from_outside_is_trained_from_the_command_line(tmp_path, outside):
     trained = command(
-        tmp_path, outside, "train", "rows.csv", "--learner", "hebb", "--shift", "0.25", "-o", "m", "--json"
+        tmp_path,
+        outside,
+        "train",
+        "rows.csv",
+        "-a",
+        "none",
+        "--learner",
+        "hebb",
+        "--shift",
+        "0.25",
+        "-o",
+        "m",
+        "--json",
     )
     assert trained.returncode == 0, trained.stderr
     assert "Hebb(shift=0.25)" in json.loads(trained.stdout)["model"]
     answers = command(tmp_path, outside, "predict", "m", "rows.csv")  # its class is found when the file is read
     assert answers.stdout.count("\n") == 301, answers.stderr
-    tuned = command(tmp_path, outside, "tune", "rows.csv", "--learner=hebb", "-n", "3", "--gamma", "0.1", "--json")
+    tuned = command(tmp_path, outside, "tune", "rows.csv", "--learner=hebb", "-a", "none", "--json")
     found = json.loads(tuned.stdout)
     assert len(found["rows"]) == 2 and "--learner hebb" in found["command"] and "--shift" in found["command"]
     help = command(tmp_path, outside, "train", "--learner", "hebb", "-h").stdout
