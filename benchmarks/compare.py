@@ -26,6 +26,7 @@ import contextlib
 import json
 import math
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -175,6 +176,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.repeats < 5:
         parser.error("--repeats: expected at least 5")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the temporary folder goes, as on an interrupt
     with contextlib.ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)

@@ -110,6 +110,9 @@ class Binary(Target):
         target.__setstate__(described)
         return target
 
+    def __copy__(self) -> Binary:
+        return Binary(self.negative, self.positive)
+
     def __getstate__(self) -> list[list[Any]]:
         return [[label] if label is not _NONE else [] for label in (self.negative, self.positive)]
 

@@ -131,10 +131,10 @@ class CompiledMachine(BatchMachine):
 
     @property
     def needs_names(self) -> bool:
-        return bool(self.transforms)
+        return bool(self.learner.needs_names())
 
     def name_features(self, names: Mapping[int, str]) -> None:
-        if self.transforms:
+        if self.needs_names:
             self.learner.name_features(self.transforms, names)
 
     def columns_not_met(self) -> list[str]:

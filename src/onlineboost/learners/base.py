@@ -97,6 +97,10 @@ class Learner(OnlineClassifier):
         """Number of different features seen so far; None if the learner does not count them."""
         return None
 
+    def needs_names(self) -> bool:
+        """Whether ``name_features`` makes a difference."""
+        return False
+
     def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
         """Give the names of features to the transforms that need them."""
 

@@ -29,6 +29,7 @@ from onlineboost.transforms.crosses import (
     all_pairs,
     check_crosses,
     columns_not_met,
+    crossed_columns,
     n_output_features,
     n_products,
     name_columns,
@@ -137,6 +138,9 @@ class Linear(
         if not self.bins and not n_products(self.crosses, self.bits):
             return scaled
         return (*scaled, new_crosses(n_features, int(self.bins), self.crosses, int(self.bits)))
+
+    def needs_names(self) -> bool:
+        return bool(crossed_columns(self.crosses))
 
     def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
         for transform in transforms:
