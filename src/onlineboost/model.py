@@ -160,12 +160,15 @@ class OnlineClassifier(Parameters, ABC):
 
     def decision_function(self, X: Any) -> Floats:
         """A score per row; its sign is the answer, and 0 counts as positive."""
-        fitted = self._check_fitted()
+        return self._answers(self._check_fitted(), X)
+
+    def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
+        """A score per row, or the probability of the positive label."""
         if not isinstance(X, Batch | Page | Pages):
             if fitted.columns.schema is None:
                 source = check_features(X)
                 fitted.columns.check(source)
-                return fitted.score_table(source)
+                return fitted.score_table(source, probabilities)
             from onlineboost.readers import open_stream
 
             if (isinstance(X, np.ndarray) or hasattr(X, "tocsr")) and not fitted.columns.numbered:
@@ -175,16 +178,19 @@ class OnlineClassifier(Parameters, ABC):
             X = open_stream(X, like=self, labels="ignored")
         if fitted.columns.schema is None:
             raise DataError("X is a stream, but this model was trained on arrays or dicts: expected arrays or dicts")
-        parts = [fitted.score_batch(page if isinstance(page, Batch) else page.batch) for page in _pages(X)]
+        batches = (page if isinstance(page, Batch) else page.batch for page in _pages(X))
+        parts = [fitted.score_batch(batch, probabilities) for batch in batches]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row."""
-        return self._check_fitted().target.decode(self.decision_function(X))
+        fitted = self._check_fitted()
+        return fitted.target.decode(self._answers(fitted, X))
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each of the two labels, the negative one first as in ``classes_``, for each row."""
-        return self._check_fitted().target.probabilities(self.probabilities(self.decision_function(X)))
+        fitted = self._check_fitted()
+        return fitted.target.probabilities(self._answers(fitted, X, probabilities=True))
 
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of the positive label, from scores of ``decision_function``."""
@@ -222,7 +228,7 @@ class OnlineClassifier(Parameters, ABC):
         fitted = self.fitted
         if fitted is None:
             return {}
-        return fitted.target.by_label(float(fitted.machine.probabilities(np.array([fitted.score_one(x)]))[0]))
+        return fitted.target.by_label(fitted.score_one(x, probabilities=True))
 
     def decision_one(self, x: Mapping[Any, Any]) -> float:
         """The score for one dict of features."""
@@ -301,10 +307,11 @@ class OnlineClassifier(Parameters, ABC):
         """
         if self.fitted is None:
             raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
-        parts = {"model": self.fitted.contents()}
-        if base is not None and base.fitted is not None:
-            parts["base"] = base.fitted.contents()
-        model_file.write(Path(path).expanduser(), parts, notes)
+        with self.fitted.lock.reading:
+            parts = {"model": self.fitted.contents()}
+            if base is not None and base.fitted is not None:
+                parts["base"] = base.fitted.contents()
+            model_file.write(Path(path).expanduser(), parts, notes)
 
 
 def load(path: str | Path) -> Any:

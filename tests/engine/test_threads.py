@@ -91,6 +91,21 @@ def test_one_thread_learns_new_names_while_others_predict(name):
     assert model.decision_one(PROBE) == states[-1]
 
 
+@pytest.mark.parametrize("name", ["linear", "stack", "tree"])
+def test_probabilities_are_those_of_one_state(name):
+    """Scores and what makes probabilities of them are read together."""
+    steps, model, states = MODELS[name](), MODELS[name](), []
+    for k in range(ROWS):
+        steps.learn_one(*row(k))
+        states.append(steps.predict_proba_one(PROBE).get(1))
+    for k in range(4):  # then both labels are known
+        model.learn_one(*row(k))
+    found = answers_while(
+        lambda: [model.learn_one(*row(k)) for k in range(4, ROWS)], lambda: model.predict_proba_one(PROBE)[1]
+    )
+    assert set(found) <= set(states)
+
+
 def test_batches_are_learnt_while_others_predict(stream):
     X, y = stream
     parts = [slice(k, k + 10) for k in range(0, 400, 10)]

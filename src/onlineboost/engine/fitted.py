@@ -92,28 +92,35 @@ class Fitted:
 
     # ---- answers
 
-    def score_table(self, source: Dense | Sparse) -> Floats:
+    def score_table(self, source: Dense | Sparse, probabilities: bool = False) -> Floats:
+        """The scores of a table's rows, or the probabilities of the positive label."""
         one = np.ones(source.n_rows)
-        return self._score(self.machine.of_table(source, one, one, self.target))
+        return self._score(self.machine.of_table(source, one, one, self.target), probabilities)
 
-    def score_batch(self, batch: Batch) -> Floats:
+    def score_batch(self, batch: Batch, probabilities: bool = False) -> Floats:
+        """The scores of a batch's rows, or the probabilities of the positive label."""
         check_batch(batch, self.columns.n, learning=False)
-        return self._score(self.machine.of_batch(batch, self.columns.n, self.target))
+        return self._score(self.machine.of_batch(batch, self.columns.n, self.target), probabilities)
 
-    def _score(self, parts: Any) -> Floats:
+    def _score(self, parts: Any, probabilities: bool) -> Floats:
         scores = []
         for part in parts:
             with self.lock.reading:
-                scores.append(self.machine.run(part, False))
+                scores.append(self._run(part, probabilities))
         return _joined(scores)
 
-    def score_one(self, x: Mapping[Any, Any]) -> float:
+    def _run(self, examples: Any, probabilities: bool) -> Floats:
+        scores = self.machine.run(examples, False)
+        return self.machine.probabilities(scores) if probabilities else scores
+
+    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> float:
+        """The score of one dict of features, or the probability of the positive label."""
         if self.columns.schema is not None:
             batch, _ = _hashed_row(x, self.columns.schema, False)
-            return float(self._score(self.machine.of_batch(batch, self.columns.n, self.target))[0])
+            return float(self._score(self.machine.of_batch(batch, self.columns.n, self.target), probabilities)[0])
         with self.lock.reading:
             examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
-            return float(self.machine.run(examples, False)[0])
+            return float(self._run(examples, probabilities)[0])
 
     # ---- checks
 
@@ -135,18 +142,17 @@ class Fitted:
 
     def contents(self) -> Part:
         """The contents of a model file, from which learning continues exactly."""
-        with self.lock.reading:
-            arrays = self.machine.arrays()
-            if arrays is None:
-                expected = "a compiled learner such as Linear; save other models with pickle"
-                raise ParameterError("estimator", self.spec.estimator, expected)
-            facts = {
-                **self.spec.describe(),
-                "seed": self.machine.settings.seed,
-                "target": self.target.describe(),
-                "columns": self.columns.describe(),
-            }
-            return Part(arrays, facts)
+        arrays = self.machine.arrays()
+        if arrays is None:
+            expected = "a compiled learner such as Linear; save other models with pickle"
+            raise ParameterError("estimator", self.spec.estimator, expected)
+        facts = {
+            **self.spec.describe(),
+            "seed": self.machine.settings.seed,
+            "target": self.target.describe(),
+            "columns": self.columns.describe(),
+        }
+        return Part(arrays, facts)
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
