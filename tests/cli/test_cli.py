@@ -158,6 +158,11 @@ def test_standard_input(letters, tmp_path):
 # ---- resume, checkpoints, interruption
 
 
+def test_a_learner_that_does_not_count_features_is_summed_up(letters, capsys):
+    out, _ = run(capsys, "train", letters / "first.csv", "--label", "half", "-a", "none", "--learner", "perceptron")
+    assert "features:            not counted by this learner (15.6 non-zero per example)" in out
+
+
 def test_the_base_learner_has_crosses_too(tmp_path, capsys):
     """A page stays whole: the second model that learns it has all names. Without them its error is above .3."""
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 
@@ -12,6 +13,7 @@ from sklearn.inspection import permutation_importance
 
 from onlineboost import (
     Adaptive,
+    ConflictError,
     Copies,
     DefensiveBoost,
     Linear,
@@ -148,6 +150,58 @@ def test_a_callback_may_ask_the_model_that_is_learning():
     model = Adaptive(Linear(), on_drift=lambda alarm: asked.append(model.predict(X[:5])))
     model.fit(X, y)
     assert asked
+
+
+def test_a_callback_that_learns_is_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = np.where(X[:, 0] > 0, 1, -1) * np.where(np.arange(6000) < 3000, 1, -1)
+    model = Adaptive(Linear(), on_drift=lambda alarm: model.partial_fit(X[:5], y[:5]))
+    with pytest.raises(ConflictError, match="may predict, but not learn"):
+        model.fit(X, y)
+    model.partial_fit(X[:5], y[:5])  # and nothing stays locked
+
+
+class Stop(BaseException):
+    """An interrupt."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
+def test_an_interrupt_leaves_nothing_locked():
+    """Ctrl-C at any place in learning or predicting: the next call does not hang."""
+    model, armed = OnlineBBM(n_estimators=3), threading.Event()
+    model.learn_one({"a": 1.0, "b": 1.0}, 1)  # compiled before
+    model.predict_one({"a": 1.0})
+
+    def stop(*signal_and_frame):
+        if armed.is_set():
+            armed.clear()
+            raise Stop
+
+    old = signal.signal(signal.SIGALRM, stop)
+    rng, stopped = np.random.default_rng(0), 0
+    try:
+        for _ in range(400):
+            try:
+                armed.set()
+                signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(2e-5, 4e-4)))
+                for k in range(50):
+                    model.learn_one({"a": 1.0, "b": float(k % 3)}, k % 2)
+                    model.predict_one({"a": 1.0})
+                armed.clear()
+            except Stop:
+                stopped += 1
+    finally:
+        armed.clear()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert stopped > 50
+    for learning in (threading.Thread(target=model.learn_one, args=({"a": 1.0}, 1), daemon=True) for _ in range(2)):
+        model.predict_one({"a": 1.0})
+        learning.start()
+        learning.join(10)
+        assert not learning.is_alive()
+    model.learn_one({"a": 1.0}, 1)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "crossed"])

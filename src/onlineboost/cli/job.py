@@ -217,7 +217,8 @@ def print_summary(result: dict[str, Any]) -> None:
         saved = f"saved to {output}; continue with --resume {output}" if output else "not saved (no -o MODEL)"
         print(f"\nInterrupted after {result['examples']:,} examples: {saved}\n")
     lines = [("examples", f"{result['examples']:,} ({result['examples'] / max(result['seconds'], 1e-9):,.0f}/s)")]
-    lines.append(("features", f"{result['features']:,} ({result['features_per_example']:.1f} non-zero per example)"))
+    met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
+    lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
     lines.append(("labels", format_labels(result["labels"])))
     lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:

@@ -88,7 +88,8 @@ class Columns:
     def add_hashed(self, names: list[tuple[int, str]]) -> dict[int, str]:
         """Add names of hashed features, up to ``MAX_NAMES``; the first name of a slot is kept."""
         new = dict(names[: max(MAX_NAMES - len(self.hashed), 0)])
-        self.hashed = new | self.hashed
+        if new:
+            self.hashed = new | self.hashed
         return new
 
     def check(self, source: Dense | Sparse) -> None:

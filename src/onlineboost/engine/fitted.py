@@ -60,7 +60,7 @@ class Fitted:
 
     def learn_page(self, page: Page, target: Binary) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
-        with self.lock.writing:
+        with self.lock.turn(), self.lock.writing:
             self.machine.name_features(self.columns.add_hashed(page.names))
             self.target = target
         return self._learn(self.machine.of_batch(page.batch, self.columns.n, target))
@@ -68,7 +68,7 @@ class Fitted:
     def _learn(self, parts: Any) -> Floats:
         scores = []
         for part in parts:
-            with self.lock.writing:
+            with self.lock.turn(), self.lock.writing:
                 scores.append(self.machine.run(part, True))
         return _joined(scores)
 
@@ -78,7 +78,7 @@ class Fitted:
         sign = target.encode_one(label)
         if isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
-        with self.lock.writing:
+        with self.lock.turn(), self.lock.writing:
             if self.columns.schema is None:
                 examples = self.machine.of_dict(x, self.columns, target, sign, weight, True)
                 self.machine.run(examples, True)

@@ -6,44 +6,45 @@ import threading
 from types import TracebackType
 from typing import Any
 
+from onlineboost.errors import ConflictError
+
 
 class SharedLock:
-    """Any number of threads may read at the same time, or one may write: ``with lock.reading``, ``with lock.writing``.
+    """Any number of threads may read at the same time, or one may write.
 
-    Where nobody writes, reading costs an append and a pop. A writer waits for those that read, and keeps others out
-    meanwhile; when it ends, it lets all in that have waited, before the next writer. Whoever writes may read too.
+    ``with lock.reading:`` costs a store and a pop where nobody writes. ``with lock.turn(), lock.writing:`` waits for
+    those that read, and keeps others out meanwhile; at its end it lets all in that have waited, before the next writer.
+    Whoever writes may read too. What an interrupt leaves behind is put right at the next call of the same thread.
     """
 
     def __init__(self) -> None:
         self.reading, self.writing = _Reading(self), _Writing(self)
-        self.readers: list[None] = []  # appending and popping are atomic
+        self.readers: dict[int, None] = {}  # by thread; a store and a pop are atomic
         self.writer: int | None = None  # the thread that writes, or waits until all have read
         self.drained = threading.Event()
-        self.turn = threading.Lock()  # of writers
-        self.guard = threading.Lock()  # of the two below together with ``writer``
-        self.waiting: list[threading.Lock] = []
+        self.writers = threading.Lock()
+        self.guard = threading.Lock()  # of ``waiting`` together with ``writer``
+        self.waiting: list[tuple[int, threading.Lock]] = []
+
+    def turn(self) -> threading.Lock:
+        """The lock of writers: made in C, it is released whatever interrupts."""
+        if self.writer == threading.get_ident() and self.writers.locked():
+            raise ConflictError("a callback of a model that is learning may predict, but not learn or fit")
+        return self.writers
 
     def wait(self) -> None:
         """Join the readers as soon as nobody writes."""
-        mine = threading.Lock()
+        me, mine = threading.get_ident(), threading.Lock()
         mine.acquire()
         with self.guard:
             if self.writer is None:
-                self.readers.append(None)
+                self.readers[me] = None
                 return
-            self.waiting.append(mine)
-        try:
-            mine.acquire()  # released by the writer, which makes this thread a reader
-        except BaseException:
-            with self.guard:
-                if mine in self.waiting:
-                    self.waiting.remove(mine)
-                else:
-                    self.leave()
-            raise
+            self.waiting.append((me, mine))
+        mine.acquire()  # released by the writer, which makes this thread a reader
 
     def leave(self) -> None:
-        self.readers.pop()
+        self.readers.pop(threading.get_ident(), None)
         if self.writer is not None and not self.readers:
             self.drained.set()
 
@@ -56,19 +57,16 @@ class _Reading:
         self.lock = lock
 
     def __enter__(self) -> None:
-        lock = self.lock
-        lock.readers.append(None)
-        if lock.writer is not None and lock.writer != threading.get_ident():
+        lock, me = self.lock, threading.get_ident()
+        lock.readers[me] = None
+        if lock.writer is not None and lock.writer != me:
             lock.leave()
             lock.wait()
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        lock = self.lock
-        lock.readers.pop()
-        if lock.writer is not None and not lock.readers:
-            lock.drained.set()
+        self.lock.leave()
 
 
 class _Writing:
@@ -76,11 +74,11 @@ class _Writing:
         self.lock = lock
 
     def __enter__(self) -> None:
-        lock = self.lock
-        lock.turn.acquire()
+        lock, me = self.lock, threading.get_ident()
+        with lock.guard:
+            lock.writer = me
+        lock.readers.pop(me, None)
         try:
-            with lock.guard:
-                lock.writer = threading.get_ident()
             while lock.readers:
                 lock.drained.wait()
                 lock.drained.clear()
@@ -97,8 +95,7 @@ class _Writing:
         lock = self.lock
         with lock.guard:
             lock.writer = None
-            waiting, lock.waiting = lock.waiting, []
-            for reader in waiting:
-                lock.readers.append(None)
-                reader.release()
-        lock.turn.release()
+            while lock.waiting:
+                reader, waits = lock.waiting.pop()
+                lock.readers[reader] = None
+                waits.release()

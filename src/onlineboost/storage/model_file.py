@@ -107,6 +107,8 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
     if not isinstance(format, int) or not 1 <= format <= upgrades.FORMAT:
         expected = f"expected a number from 1 to {upgrades.FORMAT}: try a newer onlineboost"
         raise ModelFileError(path, "format", f"is {format!r}, {expected}")
+    if not isinstance(facts.get("arrays"), dict):
+        raise ModelFileError(path, "arrays", "missing")
     for name, expected_sum in facts["arrays"].items():
         if name not in arrays:
             raise ModelFileError(path, name, "missing")
