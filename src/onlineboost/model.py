@@ -314,6 +314,10 @@ class OnlineClassifier(Parameters, ABC):
             model_file.write(Path(path).expanduser(), parts, notes)
 
 
+# What a description that makes no sense may lead to, such as a list where a number should be.
+_NONSENSE = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
+
+
 def load(path: str | Path) -> Any:
     """The model that ``save`` wrote to this file; it continues exactly where it stopped."""
     return load_all(path)[0]
@@ -324,23 +328,29 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
     parts, notes = model_file.read(path)
     if "model" not in parts:
         raise ModelFileError(path, "model", "missing")
-    models = {name: _restored(Path(path), part) for name, part in parts.items()}
+    models = {name: _restored(Path(path), parts[name]) for name in ("model", "base") if name in parts}
     return models["model"], models.get("base"), notes
 
 
 def _restored(path: Path, part: model_file.Part) -> Any:
     try:
         model = build({name: part.facts[name] for name in ("class", "params")}, _kind)
+        model.fitted = Fitted.restore(path, model, part)
+        return model
+    except ModelFileError:
+        raise
     except KeyError as problem:
         raise ModelFileError(path, str(problem.args[0]), "missing") from problem
-    except (TypeError, ValueError) as problem:
+    except MemoryError as problem:
+        raise ModelFileError(path, "description", "a model that does not fit into memory") from problem
+    except _NONSENSE as problem:
         raise ModelFileError(path, "description", str(problem)) from problem
-    model.fitted = Fitted.restore(path, model, part)
-    return model
 
 
 def _kind(name: str) -> type[OnlineClassifier]:
     """A class by its name, also from other packages that declare it as an entry point."""
+    if not isinstance(name, str):
+        raise TypeError(f"the class is {name!r}: expected a name")
     if name not in OnlineClassifier.kinds:
         BOOSTERS.load_entry_points()
         LEARNERS.load_entry_points()

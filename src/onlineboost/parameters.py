@@ -12,6 +12,8 @@ import numpy as np
 
 from onlineboost.errors import ParameterError
 
+_MAX_DEPTH = 4  # of models within models, such as Adaptive(OnlineBBM(Copies(Linear())))
+
 
 class Parameters:
     """``get_params``, ``set_params``, ``clone`` and ``repr`` from the signature of ``__init__``."""
@@ -79,15 +81,19 @@ def _described(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def build(described: Any, find: Callable[[str], type[Parameters]]) -> Any:
+def build(described: Any, find: Callable[[str], type[Parameters]], depth: int = 0) -> Any:
     """The object that ``describe`` described; ``find`` returns a class by its name."""
     if not isinstance(described, dict):
         return described
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"models within models: expected at most {_MAX_DEPTH} levels")
     if "array" in described:
-        return np.array(described["array"])
-    kind = find(described["class"])
+        return np.array(described["array"], float)
+    kind, given = find(described["class"]), described["params"]
+    if not isinstance(given, dict):
+        raise TypeError(f"the parameters of {described['class']} are not a dict")
     defaults = kind.defaults()
-    params = {name: build(value, find) for name, value in described["params"].items()}
+    params = {name: build(value, find, depth + 1) for name, value in given.items()}
     return kind(**{k: tuple(v) if isinstance(defaults.get(k), tuple) else v for k, v in params.items()})
 
 
@@ -96,9 +102,15 @@ def check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ParameterError(name, value, f"one of {', '.join(repr(choice) for choice in choices)}")
 
 
-def check_count(name: str, value: object) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ParameterError(name, value, "a whole number of at least 1")
+def check_count(name: str, value: object, most: int = 1 << 31) -> None:
+    check_whole(name, value, 1, most)
+
+
+def check_whole(name: str, value: object, low: int, high: int) -> int:
+    """The value as an int; raises an error unless it is a whole number from ``low`` to ``high``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not low <= int(value) <= high:
+        raise ParameterError(name, value, f"a whole number from {low:,} to {high:,}")
+    return int(value)
 
 
 def check_between(name: str, value: object, low: float, high: float) -> None:

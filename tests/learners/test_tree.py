@@ -139,7 +139,7 @@ def test_words_and_missing_values_are_split_by():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_depth": 0}, "max_depth=0: expected a whole number of at least 1"),
+        ({"max_depth": 0}, "max_depth=0: expected a whole number from 1 to"),
         ({"max_depth": 21}, "max_depth=21: expected at most 20"),
         ({"bins": 10}, "bins=10: expected a power of two from 4 to 256"),
         ({"delta": 0}, "delta=0: expected"),

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import njit
@@ -30,6 +29,7 @@ from onlineboost.engine.adwin import Watch, Windows
 from onlineboost.engine.heads import VoteHead, chances, logistic, new_head, vote_correct, with_sign
 from onlineboost.engine.machine import BatchMachine, CompiledMachine
 from onlineboost.engine.record import Record, Settings
+from onlineboost.storage.validity import COUNT, SUM, Limits
 
 _PRIOR = (0.9, 0.1)  # of the model, of the fast learner
 _LENGTHS = (1 << 62, 250, 1000, 4000, 16000)  # examples after which a level is reset
@@ -49,6 +49,9 @@ class AdaptiveState(NamedTuple):
     platt: Floats  # [2, 2] slope and offset of Platt scaling, for the scores of each
     inverse: Floats  # [2, 3] as in ``VoteHead``
     clock: Ints  # [1] examples learnt
+
+    def limits(self) -> Limits:
+        return {"size": SUM, "clock": COUNT}
 
 
 def new_state() -> AdaptiveState:
@@ -199,13 +202,7 @@ class AdaptiveMachine(BatchMachine):
     def probabilities(self, scores: Floats) -> Floats:
         return chances(scores)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        parts: dict[str, NDArray[Any]] = {}
-        for name, arrays in (
-            ("model", self.model.arrays()),
-            ("fast", self.fast.arrays()),
-            ("adaptive", self.state._asdict()),
-            ("windows", self.windows._asdict()),
-        ):
-            parts |= {f"{name}.{key}": array for key, array in arrays.items()}
-        return parts
+    def states(self) -> dict[str, Any]:
+        inner = {"model": self.model, "fast": self.fast}
+        parts = {f"{name}.{part}": state for name, machine in inner.items() for part, state in machine.states().items()}
+        return parts | {"adaptive": self.state, "windows": self.windows}

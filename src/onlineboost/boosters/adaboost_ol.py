@@ -23,11 +23,13 @@ from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Vo
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
 from onlineboost.registry import BOOSTERS, Entry
+from onlineboost.storage.validity import COUNT, Limits
 
 Expert = Literal["vote", "random", "last"]
 _EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
@@ -41,6 +43,9 @@ class AdaBoostOLState(NamedTuple):
     t: Ints  # [1] rounds so far
     expert: int  # which of _EXPERTS
     seed: int
+
+    def limits(self) -> Limits:
+        return {"alpha": (-2, 2), "mistakes": COUNT, "t": COUNT}
 
 
 @njit
@@ -159,8 +164,8 @@ class AdaBoostOL(
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLState:
         check_one_of("expert", self.expert, _EXPERTS)
         return AdaBoostOLState(
-            alpha=np.zeros(n_learners),
-            mistakes=np.zeros(n_learners, np.int64),
+            alpha=filled(0, n_learners),
+            mistakes=filled(0, n_learners, np.int64),
             t=np.zeros(1, np.int64),
             expert=_EXPERTS.index(self.expert),
             seed=seed,

@@ -14,13 +14,13 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats
 from onlineboost.engine.heads import HeadName, logistic
+from onlineboost.storage.validity import SUM, Limits
 
 
 class AdaBoostOLPlusState(NamedTuple):
@@ -28,6 +28,9 @@ class AdaBoostOLPlusState(NamedTuple):
     squares: Floats  # sum of g^2
     regret: Floats
     size: Floats
+
+    def limits(self) -> Limits:
+        return {"alpha": (-2, 2), "squares": SUM, "size": SUM}
 
 
 @njit
@@ -102,4 +105,4 @@ class AdaBoostOLPlus(
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLPlusState:
-        return AdaBoostOLPlusState(*(np.zeros(n_learners) for _ in AdaBoostOLPlusState._fields))
+        return AdaBoostOLPlusState(*(filled(0, n_learners) for _ in AdaBoostOLPlusState._fields))

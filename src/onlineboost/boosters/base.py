@@ -29,6 +29,8 @@ Delivery = Literal["auto", "weight", "sample"]
 Votes = Literal["hard", "real"]
 
 
+MAX_LEARNERS = 10_000
+
 LEARNERS_OPTION = Option(
     "n_estimators",
     "Number of weak learners.",
@@ -36,7 +38,7 @@ LEARNERS_OPTION = Option(
     flag="--learners",
     short="-n",
     least=1,
-    most=10_000,
+    most=MAX_LEARNERS,
     tried=(5, 11, 21, 51),
 )
 GAMMA = Option("gamma", "Assumed edge of the weak learners over guessing.", float, tried=(0.05, 0.1, 0.2))
@@ -65,9 +67,6 @@ class Booster(OnlineClassifier):
     random_state: Any
     votes: Votes = "hard"
     head: HeadName = "vote"
-
-    derived: ClassVar[tuple[str, ...]] = ()
-    """Fields of the state that are computed from the parameters, so that model files leave them out."""
 
     advice: ClassVar[str] = "SafeBoost"
     """What to try instead if boosting did not pay, for the verdict."""
@@ -134,7 +133,7 @@ class Booster(OnlineClassifier):
         return machine.booster
 
     def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine | ObjectMachine:
-        check_count("n_estimators", self.n_estimators)
+        check_count("n_estimators", self.n_estimators, MAX_LEARNERS)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
         check_one_of("head", self.head, HEADS)
@@ -147,7 +146,7 @@ class Booster(OnlineClassifier):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
             return ObjectMachine(settings, committee, booster, self._kernels, head, record)
         states = learner.committee(n, n_features), booster, head, record
-        return CompiledMachine(settings, learner, *states, self.derived, learner.transforms(n_features))
+        return CompiledMachine(settings, learner, *states, learner.transforms(n_features))
 
 
 def seed_of(random_state: Any) -> int:

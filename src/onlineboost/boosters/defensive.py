@@ -21,6 +21,7 @@ from onlineboost.boosters.base import COMMON, HEAD, Booster, Delivery
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats
 from onlineboost.engine.heads import HeadName
+from onlineboost.storage.validity import HUGE, Limits
 
 _THETA, _LAMBDA = 0, 1
 
@@ -28,6 +29,9 @@ _THETA, _LAMBDA = 0, 1
 class DefensiveState(NamedTuple):
     scalars: Floats  # [2] theta and lambda, in [-1, 1]
     squares: Floats  # [2] sums of their squared gradients, from 4 on
+
+    def limits(self) -> Limits:
+        return {"scalars": (-1, 1), "squares": (4, HUGE)}
 
 
 @njit

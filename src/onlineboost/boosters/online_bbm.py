@@ -22,6 +22,7 @@ from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTE
 from onlineboost.boosters.shared.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, weight_norms
 from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.engine.heads import HeadName
@@ -39,6 +40,9 @@ class OnlineBBMState(NamedTuple):
     start: Ints
     low: Ints
     high: Ints
+
+    def derived(self) -> tuple[str, ...]:
+        return ("table", "start", "low", "high")
 
 
 @njit
@@ -70,16 +74,11 @@ def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> Online
     low = least if hard else np.zeros(N, np.int64)
     high = most if hard else np.arange(N - 1, -1, -1)
     size = high - low + 1
-    check_table(N, int(size.sum()))
     start = np.cumsum(size) - size - low
-    table = np.empty(int(size.sum()))
-    _fill(table, start, low, high, least, most, b, NORMALIZERS.index(normalizer))
+    table = filled(0, int(size.sum()))
+    if not planning():
+        _fill(table, start, low, high, least, most, b, NORMALIZERS.index(normalizer))
     return OnlineBBMState(table, start, low, high)
-
-
-def check_table(N: int, numbers: int) -> None:
-    if numbers > 1 << 29:
-        raise ParameterError("n_estimators", N, f"fewer: the table of weights would take {numbers >> 27} GiB")
 
 
 @njit
@@ -141,7 +140,6 @@ class OnlineBBM(
     0.312
     """
 
-    derived = OnlineBBMState._fields
     advice = ADVICE_ON_GAMMA
 
     estimator: Any = None

@@ -21,9 +21,11 @@ import numpy as np
 from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
 from onlineboost.compiled.jit import njit
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
+from onlineboost.storage.validity import COUNT, Limits
 
 
 class OSBoostOCPState(NamedTuple):
@@ -33,6 +35,9 @@ class OSBoostOCPState(NamedTuple):
     log_base: float
     carry: float  # factor of z from learner to learner: 1, or 2 as in the authors' code
     rate: float  # factor of the step size: sqrt(2), or 1 as in the authors' code
+
+    def limits(self) -> Limits:
+        return {"alpha": (0, 2), "t": COUNT}
 
 
 @njit
@@ -108,7 +113,7 @@ class OSBoostOCP(
     random_state: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostOCPState:
-        alpha = np.full(n_learners, 1 / n_learners)
+        alpha = filled(1 / n_learners, n_learners)
         if not isinstance(self.as_authors, bool | np.bool_):
             raise ParameterError("as_authors", self.as_authors, "True or False")
         variant = (2.0, 1.0) if self.as_authors else (1.0, math.sqrt(2.0))

@@ -20,8 +20,9 @@ from typing import Any, Literal
 import numpy as np
 
 from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, Booster, Delivery
-from onlineboost.boosters.online_bbm import OnlineBBMState, check_table, round, vote
+from onlineboost.boosters.online_bbm import OnlineBBMState, round, vote
 from onlineboost.boosters.shared.coin import NEGLIGIBLE, Coin, bias
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
@@ -71,7 +72,6 @@ class PotentialBoost(
     0.310
     """
 
-    derived = OnlineBBMState._fields
     advice = ADVICE_ON_GAMMA
 
     estimator: Any = None
@@ -120,11 +120,10 @@ class PotentialBoost(
 def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMState:
     """All learners' weights from the last one's: w^{i-1}(s) = q w^i(s - 1) + b w^i(s + 1); each row's maximum is 1."""
     N = mantissa.size
-    check_table(N, N * (N + 1) // 2)
     rows = np.arange(1, N + 1)
     start = rows * (rows - 1) // 2
-    table = np.empty(int(rows.sum()))
-    for i in range(N, 0, -1):
+    table = filled(0, int(rows.sum()))
+    for i in range(N, 0, -1) if not planning() else ():
         top = exponent.max()
         row = np.ldexp(mantissa, exponent - top)
         row /= row.max()

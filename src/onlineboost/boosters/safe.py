@@ -34,6 +34,7 @@ from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.engine.heads import (
     StackHead,
     chance,
+    check_calibration,
     learn_stack,
     log_odds,
     logistic,
@@ -44,6 +45,7 @@ from onlineboost.engine.heads import (
 )
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
+from onlineboost.storage.validity import SUM, Limits
 
 _ALL_BITS = u64(0xFFFFFFFFFFFFFFFF)
 _BLOCK, _ALONE = (0,) * 8, (0,)
@@ -52,6 +54,9 @@ _BLOCK, _ALONE = (0,) * 8, (0,)
 class SafeState(NamedTuple):
     table: Floats  # weights of Online BBM for each learner, by the number of right votes before it in its group
     bounds: Ints  # [groups + 1] the first learner of each group
+
+    def derived(self) -> tuple[str, ...]:
+        return ("table", "bounds")
 
 
 @njit
@@ -88,6 +93,15 @@ class SafeHead(NamedTuple):
     size: Floats
     shares: Floats  # weight of each expert's vote; computed from the two before
     bounds: Ints
+
+    def derived(self) -> tuple[str, ...]:
+        return ("bounds",)
+
+    def limits(self) -> Limits:
+        return {"squares": SUM, "bins": SUM, "alpha": (-2, 2), "alpha_squares": SUM, "size": SUM, "shares": (0, 2)}
+
+    def check(self) -> None:
+        check_calibration(self.bins, self.curve)
 
 
 @hot
@@ -213,7 +227,6 @@ class SafeBoost(
     0.102
     """
 
-    derived = SafeState._fields
     advice = "deeper trees, or other features"
     grouped = True
 

@@ -136,6 +136,16 @@ def larger(typing: Any, first: Any, second: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def smaller(typing: Any, first: Any, second: Any) -> Any:
+    """The smaller number of each lane; the second where they cannot be compared."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *args), *args)
+
+    return first(first, second), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def within(typing: Any, lanes: Any, limit: Any) -> Any:
     """The lanes clipped to +-``limit``."""
 

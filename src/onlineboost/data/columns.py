@@ -12,6 +12,7 @@ from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import LARGEST, Batch, one_row
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
+from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of hashed features that are kept
 
@@ -133,10 +134,20 @@ class Columns:
 
     @classmethod
     def restore(cls, described: dict[str, Any]) -> Self:
-        schema = Schema.restore(described["schema"]) if described["schema"] else None
-        columns = cls(described["fixed"], described["headings"], schema)
-        columns.names = {name: column for column, name in enumerate(described["names"])}
-        columns.hashed = dict(described["hashed"])
+        schema = Schema.restore(described["schema"]) if described["schema"] is not None else None
+        fixed, headings, names = described["fixed"], described["headings"], described["names"]
+        if fixed is not None:
+            check_whole("columns", fixed, 0, np.iinfo(np.int32).max)
+        columns = cls(fixed, headings, schema)
+        columns.names = {name: column for column, name in enumerate(names)}
+        columns.hashed = {number: str(name) for number, name in described["hashed"]}
+        one_kind = (fixed is not None) + (schema is not None) + bool(names) <= 1
+        known = len(columns.names) == len(names) and all(isinstance(name, str | int | float) for name in names)
+        headed = headings is None or (len(headings) == fixed and all(isinstance(name, str) for name in headings))
+        slots = columns.n if schema is not None else 0
+        hashed = all(type(number) is int and 0 <= number < slots for number in columns.hashed)
+        if not (one_kind and known and headed and hashed and len(columns.hashed) <= MAX_NAMES):
+            raise ValueError("the columns do not fit together")
         return columns
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from onlineboost.errors import ParameterError
+from onlineboost.parameters import check_whole
 
 MAX_BITS = 30
 
@@ -41,4 +42,16 @@ class Schema(NamedTuple):
     @classmethod
     def restore(cls, described: dict[str, Any]) -> Self:
         lists = {name: tuple(value) for name, value in described.items() if isinstance(value, list)}
-        return cls(**{**described, **lists})
+        schema = cls(**{**described, **lists})
+        schema.check()
+        names = (*schema.drop, *schema.categorical)
+        if not isinstance(schema.drop, tuple) or not isinstance(schema.categorical, tuple):
+            raise ValueError("drop and categorical are not lists of columns")
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("drop and categorical are not names of columns")
+        columns = (schema.label, schema.weight, schema.positive)
+        if not all(value is None or isinstance(value, str | int | float) for value in columns):
+            raise ValueError("label, weight and positive are not names or numbers")
+        if schema.width is not None:
+            check_whole("width", schema.width, 0, 1 << MAX_BITS)
+        return schema

@@ -108,6 +108,12 @@ class Binary(Target):
     def restore(cls, described: Any) -> Self:
         target = cls()
         target.__setstate__(described)
+        labels = target.known
+        known = all(isinstance(label, str | int | float) for label in labels) and len(labels) == sum(
+            map(len, described)
+        )
+        if len(described) != 2 or not known or len(set(labels)) < len(labels):
+            raise ValueError("the labels are not two different strings or numbers")
         return target
 
     def __copy__(self) -> Binary:

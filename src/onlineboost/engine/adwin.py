@@ -18,8 +18,10 @@ import numpy as np
 
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import lean, njit, part_of_loop
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.target import mistaken
+from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
 BLOCK = 32  # examples
 LOG = 256  # minimum number of alarms kept
@@ -38,14 +40,39 @@ class Windows(NamedTuple):
     log: Ints  # [at least LOG, 2] the last alarms: the number of the example, and the window
     counts: Ints  # [2] alarms; examples in the current block
 
+    def limits(self) -> Limits:
+        return windows_limits(self)
+
+    def check(self) -> None:
+        check_windows(self)
+
+
+def windows_limits(windows: Any) -> Limits:
+    """The limits of ``Windows`` and of ``Watch``."""
+    block = (0, BLOCK)
+    return {"sums": SUM, "filled": (0, _BUCKETS), "totals": SUM, "block": block, "log": COUNT, "counts": COUNT}
+
+
+def check_windows(windows: Any) -> None:
+    """Raise an error unless the arrays of ``Windows`` fit together."""
+    size = BLOCK * 2.0 ** np.arange(_SIZES)
+    require(windows.counts[1] < BLOCK, "counts", f"fewer than {BLOCK} examples in the current block")
+    require(bool((windows.block <= windows.counts[1]).all()), "block", "no more mistakes than examples")
+    require(bool((windows.log[:, 1] < len(windows.block)).all()), "log", "numbers of windows")
+    require(np.array_equal(windows.totals[:, 0], windows.filled @ size), "totals", "the examples of all buckets")
+    used = np.arange(_BUCKETS + 1) < windows.filled[:, :, None]
+    require(bool((windows.sums <= size[:, None])[used].all()), "sums", "no more mistakes than examples")
+    mistakes = (windows.sums * used).sum(axis=(1, 2))
+    require(np.array_equal(windows.totals[:, 1], mistakes), "totals", "the mistakes of all buckets")
+
 
 def new_windows(n: int) -> Windows:
     return Windows(
-        np.zeros((n, _SIZES, _BUCKETS + 1)),
-        np.zeros((n, _SIZES), np.int64),
-        np.zeros((n, 2)),
-        np.zeros(n),
-        np.zeros((max(LOG, UNREAD_ALARMS * n), 2), np.int64),
+        filled(0, (n, _SIZES, _BUCKETS + 1)),
+        filled(0, (n, _SIZES), np.int64),
+        filled(0, (n, 2)),
+        filled(0, n),
+        filled(0, (max(LOG, UNREAD_ALARMS * n), 2), np.int64),
         np.zeros(2, np.int64),
     )
 
@@ -166,10 +193,16 @@ class Watch(NamedTuple):
     rose: Ints  # [windows] the last example at which the error rose; 0: never, or the learner was reset
     delta: float
 
+    def limits(self) -> Limits:
+        return windows_limits(self) | {"rose": COUNT}
+
+    def check(self) -> None:
+        check_windows(self)
+
 
 def new_watch(n_learners: int, delta: float) -> Watch:
     n = n_learners + 1
-    return Watch(*new_windows(n), np.zeros(n, np.int64), delta / n)
+    return Watch(*new_windows(n), filled(0, n, np.int64), delta / n)
 
 
 NO_WATCH = NoWatch(0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, check_batch, longest_row
 from onlineboost.data.columns import Columns
@@ -18,7 +19,8 @@ from onlineboost.data.target import Binary
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ModelFileError, ParameterError
-from onlineboost.storage.model_file import Part, fill
+from onlineboost.parameters import check_whole
+from onlineboost.storage.model_file import Part, check_plan, fill
 
 
 @dataclass
@@ -157,17 +159,23 @@ class Fitted:
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
         """The contents of a file, for a model built with its parameters."""
-        try:
-            columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
-            machine = model.new_machine(columns.fixed or 0, int(part.facts["seed"]))
-            machine.grow(columns.n)
-        except KeyError as problem:
-            raise ModelFileError(path, str(problem.args[0]), "missing") from problem
-        except (TypeError, ValueError) as problem:
-            raise ModelFileError(path, "description", str(problem)) from problem
-        for name, array in machine.arrays().items():
-            fill(path, name, array, part.arrays)
-        return cls(model.clone(), columns, target, machine)
+        columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
+        seed = check_whole("seed", part.facts["seed"], 0, (1 << 63) - 1)
+
+        def machine() -> Machine:
+            made: Machine = model.new_machine(columns.fixed or 0, seed)
+            made.grow(columns.n)
+            return made
+
+        with planned():
+            plan = machine().arrays()
+        if plan is None:
+            raise ModelFileError(path, "description", "not a model of compiled learners")
+        check_plan(path, plan, part.arrays)
+        made = machine()
+        for name, state in (made.states() or {}).items():
+            fill(path, name, state, part.arrays)
+        return cls(model.clone(), columns, target, made)
 
 
 def _hashed_row(x: Mapping[Any, Any], schema: Schema, named: bool) -> tuple[Batch, dict[int, str]]:

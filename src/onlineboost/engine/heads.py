@@ -19,7 +19,9 @@ import numpy as np
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.compiled.simd import load, splat, sqrt, store, total, widen, within, zeros
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
+from onlineboost.storage.validity import SUM, Limits, require
 
 HeadName = Literal["vote", "stack"]
 HEADS: tuple[HeadName, ...] = ("vote", "stack")
@@ -43,8 +45,20 @@ class StackHead(NamedTuple):
     bins: Floats  # [BINS, 3] weight, sum of the predicted probabilities, weight of the positives
     curve: Floats  # [BINS, 2] mean probability, and the shift of the log odds there; computed from the bins
 
+    def limits(self) -> Limits:
+        return {"squares": SUM, "bins": SUM}
+
+    def check(self) -> None:
+        check_calibration(self.bins, self.curve)
+
 
 Head: TypeAlias = VoteHead | StackHead
+
+
+def check_calibration(bins: Floats, curve: Floats) -> None:
+    """Raise an error unless these can be bins of probabilities."""
+    require(bool((bins[:, 1:] <= bins[:, :1] * (1 + 1e-6)).all()), "bins", "no more than the weight of the bin")
+    require(bool(((curve[:, 0] >= 0) & (curve[:, 0] <= 1)).all()), "curve", "probabilities")
 
 
 def new_head(name: HeadName, n_learners: int) -> Head:
@@ -52,9 +66,10 @@ def new_head(name: HeadName, n_learners: int) -> Head:
 
 
 def new_stack(n_learners: int) -> StackHead:
-    weights = np.full(n_learners + 1, 1 / math.sqrt(n_learners))
-    weights[-1] = 0
-    return StackHead(weights, np.zeros(n_learners + 1), np.zeros((BINS, 3)), np.zeros((BINS, 2)))
+    weights = filled(1 / math.sqrt(n_learners), n_learners + 1)
+    if not planning():
+        weights[-1] = 0
+    return StackHead(weights, filled(0, n_learners + 1), np.zeros((BINS, 3)), np.zeros((BINS, 2)))
 
 
 @hot

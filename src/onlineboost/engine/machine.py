@@ -18,6 +18,7 @@ from onlineboost.engine import adwin, loop
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.record import Record, Settings
+from onlineboost.storage.validity import saved_arrays
 from onlineboost.transforms.chain import Transforms, output_names, transformed
 
 
@@ -57,8 +58,17 @@ class Machine(ABC):
         """Probabilities of the positive label."""
 
     @abstractmethod
+    def states(self) -> dict[str, Any] | None:
+        """All states by name, each a NamedTuple of arrays; None if they are not made of arrays."""
+
     def arrays(self) -> dict[str, NDArray[Any]] | None:
-        """Every array that does not follow from the parameters, by name; None if the state is not made of arrays."""
+        """Every array that does not follow from the parameters, by name; None if the states are not made of arrays."""
+        states = self.states()
+        if states is None:
+            return None
+        return {
+            f"{part}.{name}": array for part, state in states.items() for name, array in saved_arrays(state).items()
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
@@ -114,7 +124,6 @@ class CompiledMachine(BatchMachine):
     booster: Any
     head: Head
     record: Record
-    derived: tuple[str, ...] = ()  # fields of the booster's state that are computed from the parameters
     transforms: Transforms = ()
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
 
@@ -158,16 +167,10 @@ class CompiledMachine(BatchMachine):
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def states(self) -> dict[str, Any]:
         parts = {"record": self.record, "committee": self.committee, "booster": self.booster, "head": self.head}
         parts |= {f"transform{number}": transform for number, transform in enumerate(self.transforms)}
-        parts |= {"watch": self.watch}
-        return {
-            f"{part}.{name}": value
-            for part, state in parts.items()
-            for name, value in zip(state._fields, state, strict=True)
-            if isinstance(value, np.ndarray) and (part != "booster" or name not in self.derived)
-        }
+        return parts | {"watch": self.watch}
 
 
 def _writable(value: Any) -> Any:

@@ -98,5 +98,5 @@ class ObjectMachine(Machine):
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)
 
-    def arrays(self) -> None:
+    def states(self) -> None:
         return None

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Ints
+from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
 
 class Settings(NamedTuple):
@@ -27,6 +29,13 @@ class Record(NamedTuple):
     totals: Floats  # [5] weights of examples, as below
     # all; margin at most 0; only the first learner wrong; only the answer wrong; squared weights of these two
 
+    def limits(self) -> Limits:
+        return {"clock": COUNT, "weights": SUM, "totals": SUM}
+
+    def check(self) -> None:
+        require(bool((np.abs(self.edges) <= self.weights * (1 + 1e-6)).all()), "edges", "no more than the weights")
+        require(bool((self.totals[1:4] <= self.totals[0] * (1 + 1e-6)).all()), "totals", "no more than the sum of all")
+
 
 def new_record(n_learners: int) -> Record:
-    return Record(np.zeros(1, np.int64), np.zeros(n_learners), np.zeros(n_learners), np.zeros(5))
+    return Record(np.zeros(1, np.int64), filled(0, n_learners), filled(0, n_learners), np.zeros(5))

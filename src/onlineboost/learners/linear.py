@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from onlineboost.data.allocation import extended, filled, planning
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.learners.base import Learner
@@ -116,9 +117,9 @@ class Linear(
         n_features = self._n_output(n_features)
         return LinearState(
             weights=_aligned_zeros((1 + n_features, 2, lanes)),
-            scale=np.zeros(1 + n_features, np.float32),
-            norm_sum=np.zeros(lanes),
-            weight_sum=np.zeros(lanes),
+            scale=filled(0, 1 + n_features, np.float32),
+            norm_sum=filled(0, lanes),
+            weight_sum=filled(0, lanes),
             block=block,
             learning_rate=float(self.learning_rate),
             power_t=float(self.power_t),
@@ -162,15 +163,17 @@ class Linear(
         n_features = self._n_output(n_features)
         if n_features < len(committee.scale):
             return committee
-        more = (1 << n_features.bit_length()) - len(committee.scale)
-        rows, *rest = committee.weights.shape
-        weights = _aligned_zeros((rows + more, *rest))
-        weights[:rows] = committee.weights
-        return committee._replace(weights=weights, scale=np.pad(committee.scale, (0, more)))
+        rows, (old, *rest) = 1 << n_features.bit_length(), committee.weights.shape
+        weights = _aligned_zeros((rows, *rest))
+        if not planning():
+            weights[:old] = committee.weights
+        return committee._replace(weights=weights, scale=extended(committee.scale, rows))
 
 
 def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
     """Zeros aligned to a cache line, so that a row of weights takes as few lines as possible."""
+    if planning():
+        return filled(0, shape, np.float32)
     size = math.prod(shape)
     memory = np.zeros(size + 16, np.float32)
     start = -(memory.ctypes.data // 4) % 16

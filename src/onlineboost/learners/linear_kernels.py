@@ -21,6 +21,7 @@ from onlineboost.compiled.simd import (
     load,
     narrow,
     prefetch,
+    smaller,
     splat,
     sqrt,
     store,
@@ -28,15 +29,17 @@ from onlineboost.compiled.simd import (
     widen,
     zeros,
 )
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints32
 from onlineboost.engine.loop import VECTOR
 from onlineboost.learners.losses import squared_gradient, step
+from onlineboost.storage.validity import SUM, Limits
 
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # smaller magnitudes count as this
 _TINY2 = _TINY * _TINY
 _MIN_SCALE = f32(1e-16)  # keeps step sizes within float32
 _MAX_RATE = f32(1e18)
+_MAX_SQUARES = f32(1e38)  # keeps sums of squared gradients within float32
 BLOCK, ALONE = (0,) * VECTOR, (0,)
 
 
@@ -49,6 +52,9 @@ class LinearState(NamedTuple):
     learning_rate: float
     power_t: float
     logistic: bool
+
+    def limits(self) -> Limits:
+        return {"scale": (0, LARGEST), "norm_sum": SUM, "weight_sum": SUM}
 
 
 class LinearWork(NamedTuple):
@@ -222,7 +228,7 @@ def _rates(
     for k in range(indices.size):
         at = (np.int64(indices[k]) + 1) * (2 * lanes) + lanes + lane
         x2 = splat(work.x2[k], zero)
-        total = load(state.weights, at, zero) + squared * x2
+        total = smaller(load(state.weights, at, zero) + squared * x2, splat(_MAX_SQUARES, zero))
         store(state.weights, at, total)
         rate = where_positive(total, splat(f32(1), zero) / sqrt(total)) * splat(work.inverse[k], zero)
         store(work.rates, k * width, rate)
@@ -232,7 +238,7 @@ def _rates(
             at = (np.int64(ahead[k]) + 1) * (2 * lanes) + 16 * line
             prefetch(state.weights, at)
             prefetch(state.weights, at + 16)
-    total = load(state.weights, lanes + lane, zero) + squared
+    total = smaller(load(state.weights, lanes + lane, zero) + squared, splat(_MAX_SQUARES, zero))
     store(state.weights, lanes + lane, total)
     rate = where_positive(total, splat(f32(1), zero) / sqrt(total))
     store(work.rates, indices.size * width, rate)
@@ -254,8 +260,8 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
         scale = state.scale[j]
         by_scale = f32((scale * scale) ** (power - f32(1)))
         for i in range(width):
-            state.weights[j, 1, lane + i] += work.squared[lane + i] * x2
-            total = state.weights[j, 1, lane + i]
+            total = min(state.weights[j, 1, lane + i] + work.squared[lane + i] * x2, _MAX_SQUARES)
+            state.weights[j, 1, lane + i] = total
             rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)
             work.rates[k * width + i] = rate
             work.gain[lane + i] += x2 * rate

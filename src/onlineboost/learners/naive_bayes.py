@@ -9,11 +9,13 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
-from onlineboost.learners.splits import read_codes, remember
+from onlineboost.learners.splits import binned_limits, read_codes, remember
 from onlineboost.parameters import check_between
+from onlineboost.storage.validity import SUM, Limits
 from onlineboost.transforms.bins import BINS, check_bins
 
 _RATIOS_PER_LOG = 8  # ratios multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
@@ -26,6 +28,10 @@ class NaiveBayesState(NamedTuple):
     low: Ints32  # [slots] the lowest code so far, at most 0
     met: Ints  # [1] number of slots seen so far
     smoothing: float
+
+    def limits(self) -> Limits:
+        bins = self.counts.shape[0] // self.low.size
+        return binned_limits(self.low, bins) | dict.fromkeys(("counts", "present", "totals"), SUM)
 
 
 class NaiveBayesWork(NamedTuple):
@@ -144,10 +150,10 @@ class NaiveBayes(
         check_between("smoothing", self.smoothing, 1e-9, 1e6)
         slots = check_bins(self.bins, self.max_slots, n_features, 2 * n_learners)
         return NaiveBayesState(
-            counts=np.zeros((slots * self.bins, 2, n_learners)),
-            present=np.zeros((slots, 2, n_learners)),
-            totals=np.zeros((2, n_learners)),
-            low=np.zeros(slots, np.int32),
+            counts=filled(0, (slots * int(self.bins), 2, n_learners)),
+            present=filled(0, (slots, 2, n_learners)),
+            totals=filled(0, (2, n_learners)),
+            low=filled(0, slots, np.int32),
             met=np.zeros(1, np.int64),
             smoothing=float(self.smoothing),
         )

@@ -8,15 +8,20 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.allocation import extended, filled
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.storage.validity import Limits
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 
 class PerceptronState(NamedTuple):
     weights: Floats32  # [1 + features, learners]; the first row is the constant
+
+    def limits(self) -> Limits:
+        return {"weights": (-MAX_WEIGHT, MAX_WEIGHT)}
 
 
 class PerceptronWork(NamedTuple):
@@ -114,13 +119,12 @@ class Perceptron(
     def committee(self, n_learners: int, n_features: int) -> PerceptronState:
         if not isinstance(self.standardize, bool | np.bool_):
             raise ParameterError("standardize", self.standardize, "True or False")
-        return PerceptronState(np.zeros((1 + n_features, n_learners), np.float32))
+        return PerceptronState(filled(0, (1 + n_features, n_learners), np.float32))
 
     def grow(self, committee: PerceptronState, n_features: int) -> PerceptronState:
         if n_features < len(committee.weights):
             return committee
-        more = (1 << n_features.bit_length()) - len(committee.weights)
-        return PerceptronState(np.pad(committee.weights, ((0, more), (0, 0))))
+        return PerceptronState(extended(committee.weights, 1 << n_features.bit_length()))
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True

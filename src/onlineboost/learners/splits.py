@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, i64, lean, njit
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
+from onlineboost.storage.validity import Limits
 
 _LN2 = math.log(2)
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+def binned_limits(low: Ints32, bins: int) -> Limits:
+    """The limits of ``low`` and ``met``, which all learners over bins have."""
+    return {"low": (1 - bins, 0), "met": (0, low.size)}
 
 
 @hot
@@ -102,8 +110,8 @@ def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
     each row would take two megabytes: such histograms get small pages.
     """
     shape, size = (rows * slots, bins, 2), rows * slots * bins * 8
-    if slots * bins * 8 <= 1 << 15 or not hasattr(mmap, "MADV_NOHUGEPAGE"):
-        return np.zeros(shape, np.float32)
+    if planning() or slots * bins * 8 <= 1 << 15 or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return filled(0, shape, np.float32)
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # not shared with a fork
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, np.float32).reshape(shape)
@@ -111,7 +119,9 @@ def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
 
 def some_slots(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:
     """The slots each learner may split by: a random share, which depends on the numbers of learner and slot only."""
-    return np.ones((n_learners, slots), np.bool_) if share == 1 else _some(n_learners, slots, float(share))
+    if share == 1 or planning():
+        return filled(True, (n_learners, slots), np.bool_)
+    return _some(n_learners, slots, float(share))
 
 
 @njit

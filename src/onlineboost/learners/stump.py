@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
-from onlineboost.learners.splits import best_split, read_codes, remember, some_slots
+from onlineboost.learners.splits import best_split, binned_limits, read_codes, remember, some_slots
 from onlineboost.parameters import check_count, check_share
+from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import BINS, check_bins
 
 
@@ -26,6 +28,19 @@ class StumpState(NamedTuple):
     allowed: NDArray[np.bool_]  # [stumps, slots] whether the stump may split by the slot
     histograms: Floats  # [stumps * slots, bins, 2] over all examples: more than a float32 can count
     grace: int
+
+    def derived(self) -> tuple[str, ...]:
+        return ("allowed",)
+
+    def limits(self) -> Limits:
+        bins = self.histograms.shape[1]
+        return binned_limits(self.low, bins) | {
+            "choice": (-bins, max(self.low.size, bins)),
+            **dict.fromkeys(("sides", "totals", "histograms"), SUM),
+        }
+
+    def check(self) -> None:
+        require(bool((self.choice[:, 0] < self.low.size).all()), "choice", "the number of a slot, or -1")
 
 
 class StumpWork(NamedTuple):
@@ -148,12 +163,12 @@ class Stump(
         check_share("features", self.features)
         slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
         return StumpState(
-            choice=np.full((n_learners, 2), -1, np.int32),
-            sides=np.zeros((n_learners, 2, 2)),
-            totals=np.zeros((n_learners, 3)),
-            low=np.zeros(slots, np.int32),
+            choice=filled(-1, (n_learners, 2), np.int32),
+            sides=filled(0, (n_learners, 2, 2)),
+            totals=filled(0, (n_learners, 3)),
+            low=filled(0, slots, np.int32),
             met=np.zeros(1, np.int64),
             allowed=some_slots(n_learners, slots, self.features),
-            histograms=np.zeros((n_learners * slots, self.bins, 2)),
+            histograms=filled(0, (n_learners * slots, int(self.bins), 2)),
             grace=int(self.grace),
         )

@@ -9,12 +9,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import new_histograms, some_slots
-from onlineboost.learners.tree_kernels import ROW, SLOT, TreeState, forget, learn, predict, workspace
+from onlineboost.learners.tree_kernels import NEW_NODE, TreeState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
 from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, check_bins
@@ -98,18 +99,16 @@ class Tree(
         deepest = self.max_depth if adaptive else self.max_depth - 1  # of leaves that have histograms
         wanted = max(1, min(1 << deepest, (nodes + 1) // 2))
         rows = min(fitting, wanted)
-        shape = np.zeros((n_learners, nodes, 5), np.int32)
-        shape[:, :, (SLOT, ROW)] = -1
         return TreeState(
-            nodes=shape,
-            weight=np.zeros((n_learners, nodes, 2)),
-            wrong=np.zeros((n_learners, nodes, 2)),
-            since=np.zeros((n_learners, nodes, 4)),
-            used=np.tile(np.array([1, 0]), (n_learners, 1)),
-            free=np.tile(np.arange(rows, dtype=np.int32)[::-1], (n_learners, 1)),
-            gains=np.zeros(slots),
+            nodes=filled(NEW_NODE, (n_learners, nodes, 5), np.int32),
+            weight=filled(0, (n_learners, nodes, 2)),
+            wrong=filled(0, (n_learners, nodes, 2)),
+            since=filled(0, (n_learners, nodes, 4)),
+            used=filled([1, 0], (n_learners, 2), np.int64),
+            free=filled(range(rows)[::-1], (n_learners, rows), np.int32),
+            gains=filled(0, slots),
             allowed=some_slots(n_learners, slots, self.features),
-            low=np.zeros(slots, np.int32),
+            low=filled(0, slots, np.int32),
             met=np.zeros(1, np.int64),
             histograms=new_histograms(n_learners * rows, slots, self.bins),
             rows=rows,

@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.splits import best_split, read_codes, remember
+from onlineboost.learners.splits import MAX_FLOAT32, best_split, binned_limits, read_codes, remember
+from onlineboost.storage.validity import SUM, Limits, require
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
 MAX_EXAMPLES = 1 << 23  # effective number of examples of a leaf; in float32, adding 1 to 2^24 has no effect
 SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # fields of a node; ROW is its row of histograms, or -1
+NEW_NODE = (-1, 0, 0, -1, 0)
 
 
 class TreeState(NamedTuple):
@@ -52,6 +54,21 @@ class TreeState(NamedTuple):
     tie: float
     max_depth: int
 
+    def derived(self) -> tuple[str, ...]:
+        return ("allowed",)
+
+    def limits(self) -> Limits:
+        return binned_limits(self.low, self.histograms.shape[1]) | {
+            "nodes": (-self.histograms.shape[1], max(self.low.size, self.nodes.shape[1], self.rows)),
+            "used": (0, max(self.nodes.shape[1], self.rows)),
+            "free": (0, self.rows - 1),
+            "histograms": (0, MAX_FLOAT32),
+            **dict.fromkeys(("weight", "wrong", "since", "gains"), SUM),
+        }
+
+    def check(self) -> None:
+        require(_is_forest(self), "nodes", "trees: children after their parents, each leaf with its own histograms")
+
 
 class TreeWork(NamedTuple):
     slots: Ints32  # of the current row
@@ -59,6 +76,49 @@ class TreeWork(NamedTuple):
     found: Ints  # [1] number of slots in the row
     leaf: Ints  # [trees] the leaf that the row falls into
     bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
+
+
+@njit
+def _is_forest(state: TreeState) -> bool:
+    """Whether every tree is one, with nodes in the order in which splits make them, and no row of histograms twice."""
+    n_nodes, slots = state.nodes.shape[1], state.low.size
+    parent, owner = np.empty(n_nodes, np.int64), np.empty(state.rows, np.int64)
+    for i in range(state.used.shape[0]):
+        used, taken = state.used[i, 0], state.used[i, 1]
+        if not (1 <= used <= n_nodes and 0 <= taken <= state.rows):
+            return False
+        parent.fill(-1)
+        owner.fill(-1)
+        splits = rows = 0
+        for node in range(n_nodes):
+            slot, code = state.nodes[i, node, SLOT], state.nodes[i, node, CODE]
+            child, row, depth = state.nodes[i, node, CHILD], state.nodes[i, node, ROW], state.nodes[i, node, DEPTH]
+            if node >= used:  # not in use yet
+                if not (slot == -1 and code == 0 and child == 0 and row == -1 and depth == 0):
+                    return False
+                if state.weight[i, node].any() or state.wrong[i, node].any() or state.since[i, node].any():
+                    return False
+            elif slot >= 0:
+                if not (slot < slots and node < child < used - 1 and row == -1 and depth < state.max_depth):
+                    return False
+                for side in range(2):
+                    if parent[child + side] >= 0 or state.nodes[i, child + side, DEPTH] != depth + 1:
+                        return False
+                    parent[child + side] = node
+                splits += 1
+            elif row >= 0:
+                if row >= state.rows or owner[row] >= 0:
+                    return False
+                owner[row] = node
+                rows += 1
+        if state.nodes[i, 0, DEPTH] != 0 or used != 1 + 2 * splits or taken != rows:
+            return False
+        for k in range(state.rows - taken):
+            row = state.free[i, k]
+            if not 0 <= row < state.rows or owner[row] >= 0:
+                return False
+            owner[row] = n_nodes
+    return True
 
 
 @njit

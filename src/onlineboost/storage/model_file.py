@@ -18,6 +18,7 @@ from onlineboost.errors import ModelFileError
 from onlineboost.storage import upgrades
 from onlineboost.storage.atomic import replacing
 from onlineboost.storage.upgrades import Arrays, Facts
+from onlineboost.storage.validity import InvalidStateError, check_values, limits_of, saved_arrays
 
 _ROWS = ":rows"
 
@@ -68,21 +69,42 @@ def read(path: str | Path) -> tuple[dict[str, Part], Any]:
         raise ModelFileError(path, "description", f"not the description of a model ({problem!r})") from problem
 
 
-def fill(path: Path, name: str, array: NDArray[Any], arrays: Arrays) -> None:
-    """Copy the array saved under this name into an array of zeros."""
-    if name not in arrays:
-        raise ModelFileError(path, name, "missing")
-    saved, rows = arrays[name], arrays.get(name + _ROWS)
-    shape = array.shape if rows is None else (rows.size, *array.shape[1:])
-    if saved.shape != shape or saved.dtype != array.dtype:
-        found, expected = (f"{dtype}{list(s)}" for dtype, s in ((saved.dtype, saved.shape), (array.dtype, shape)))
-        raise ModelFileError(path, name, f"is {found}, expected {expected}")
-    if rows is None:
-        array[...] = saved
-    elif rows.size:
-        if rows.min() < 0 or rows.max() >= array.shape[0]:
-            raise ModelFileError(path, name + _ROWS, f"expected rows from 0 to {array.shape[0] - 1}")
-        array[rows] = saved
+def check_plan(path: Path, plan: Arrays, arrays: Arrays) -> None:
+    """Raise an error unless the file has all arrays of a plan, in their shapes: no memory is taken before that."""
+    for name, array in plan.items():
+        if name not in arrays:
+            raise ModelFileError(path, name, "missing")
+        saved, rows = arrays[name], arrays.get(name + _ROWS)
+        shape = array.shape if rows is None else (rows.size, *array.shape[1:])
+        if saved.shape != shape or saved.dtype != array.dtype:
+            found, expected = (f"{dtype}{list(s)}" for dtype, s in ((saved.dtype, saved.shape), (array.dtype, shape)))
+            raise ModelFileError(path, name, f"is {found}, expected {expected}")
+        if rows is not None and not _are_rows(rows, array.shape[0]):
+            raise ModelFileError(path, name + _ROWS, f"expected increasing numbers from 0 to {array.shape[0] - 1}")
+
+
+def fill(path: Path, part: str, state: Any, arrays: Arrays) -> None:
+    """Copy saved arrays, whose shapes were checked, into a new state; raise an error unless the result is valid."""
+    try:
+        limits = limits_of(state)
+        for field, array in saved_arrays(state).items():
+            name = f"{part}.{field}"
+            saved, rows = arrays[name], arrays.get(name + _ROWS)
+            check_values(field, saved, limits)
+            if rows is None:
+                array[...] = saved
+            elif rows.size:
+                array[rows] = saved
+        if hasattr(state, "check"):
+            state.check()
+    except InvalidStateError as problem:
+        raise ModelFileError(path, f"{part}.{problem.field}", str(problem)) from None
+
+
+def _are_rows(rows: NDArray[Any], most: int) -> bool:
+    if rows.dtype != np.int64 or rows.ndim != 1:
+        return False
+    return not rows.size or bool(rows[0] >= 0 and rows[-1] < most and (rows[1:] > rows[:-1]).all())
 
 
 def _contents(path: Path) -> tuple[Arrays, Facts]:
@@ -102,19 +124,27 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
     checksum, text = metadata["onlineboost"][:8], metadata["onlineboost"][8:]
     if checksum != f"{zlib.crc32(text.encode()):08x}":
         raise ModelFileError(path, "description", "checksum does not match: the file is damaged")
-    facts = json.loads(text)
+    try:
+        facts = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as problem:
+        raise ModelFileError(path, "description", f"not JSON ({problem})") from None
     format = facts.get("format") if isinstance(facts, dict) else None
-    if not isinstance(format, int) or not 1 <= format <= upgrades.FORMAT:
+    if type(format) is not int or not 1 <= format <= upgrades.FORMAT:
         expected = f"expected a number from 1 to {upgrades.FORMAT}: try a newer onlineboost"
         raise ModelFileError(path, "format", f"is {format!r}, {expected}")
-    if not isinstance(facts.get("arrays"), dict):
+    sums = facts.get("arrays")
+    if not isinstance(sums, dict):
         raise ModelFileError(path, "arrays", "missing")
-    for name, expected_sum in facts["arrays"].items():
-        if name not in arrays:
-            raise ModelFileError(path, name, "missing")
+    for name in sums.keys() ^ arrays.keys():
+        raise ModelFileError(path, name, "missing" if name in sums else "has no checksum: the file is damaged")
+    for name, expected_sum in sums.items():
         if _checksum(arrays[name]) != expected_sum:
             raise ModelFileError(path, name, "checksum does not match: the file is damaged")
     return arrays, facts
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
 
 
 def _checksum(array: NDArray[Any]) -> int:

@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
-from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
+from onlineboost.data.allocation import extended, filled
+from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count
 from onlineboost.registry import TRANSFORMS, Entry, Option
+from onlineboost.storage.validity import Limits, require
 
 WARM_UP = 128  # rows from which bins are made
 
@@ -31,6 +33,12 @@ class BinsState(NamedTuple):
     edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
     zero: Ints32  # [slots] the bin of zero
     counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM_UP; slots in use
+
+    def limits(self) -> Limits:
+        return bins_limits(self)
+
+    def check(self) -> None:
+        check_valid_bins(self)
 
     @property
     def expands(self) -> bool:
@@ -80,17 +88,38 @@ def check_power(name: str, n_bins: object) -> None:
 def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
     """The initial state; ``n_bins`` is a power of two, at least 4."""
     return BinsState(
-        np.zeros(n_features, np.int32),
-        np.zeros((n_slots, WARM_UP), np.float32),
-        np.full((n_slots, n_bins - 1), np.inf, np.float32),
-        np.zeros(n_slots, np.int32),
-        np.zeros(n_slots + 2, np.int64),
+        filled(0, n_features, np.int32),
+        filled(0, (n_slots, WARM_UP), np.float32),
+        filled(np.inf, (n_slots, n_bins - 1), np.float32),
+        filled(0, n_slots, np.int32),
+        filled(0, n_slots + 2, np.int64),
     )
 
 
 def with_room(array: Ints32, n: int) -> Ints32:
     """The array padded with zeros to the next power of two: seldom copied, and its size depends on n only."""
-    return np.pad(array, (0, (1 << (n - 1).bit_length()) - len(array)))
+    return extended(array, 1 << (n - 1).bit_length())
+
+
+def bins_limits(state: Any) -> Limits:
+    """The limits of ``BinsState`` and of the states with the same arrays."""
+    slots = state.zero.size
+    return {
+        "place": (0, slots),
+        "samples": (-LARGEST, LARGEST),
+        "edges": (-LARGEST, np.inf),
+        "zero": (0, state.edges.shape[1]),
+        "counts": (0, max(slots, WARM_UP)),
+    }
+
+
+def check_valid_bins(state: Any) -> None:
+    """Raise an error unless the arrays of ``BinsState`` fit together."""
+    slots = state.zero.size
+    n, rows, used = state.counts[:slots], state.counts[slots], state.counts[slots + 1]
+    require(bool((n <= WARM_UP).all()) and rows <= WARM_UP and used <= slots, "counts", "samples, rows and slots")
+    require(not state.place.size or state.place.max() <= used, "place", "slots in use")
+    require(bool((state.edges[:, 1:] >= state.edges[:, :-1]).all()), "edges", "increasing numbers")
 
 
 @njit

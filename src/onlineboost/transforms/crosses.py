@@ -18,10 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
 from onlineboost.errors import ParameterError
 from onlineboost.registry import TRANSFORMS, Entry, Option
-from onlineboost.transforms.bins import WARM_UP, check_power, code, keep_sample, make_bins, with_room
+from onlineboost.storage.validity import Limits
+from onlineboost.transforms.bins import (
+    WARM_UP,
+    bins_limits,
+    check_power,
+    check_valid_bins,
+    code,
+    keep_sample,
+    make_bins,
+    with_room,
+)
 
 SLOTS = 4096  # maximum number of features with bins
 DENSE = WARM_UP // 8  # minimum number of non-zero values in the first rows for a feature to have bins
@@ -38,6 +49,15 @@ class CrossesState(NamedTuple):
     column: Ints32  # [features] the crossed column that it belongs to, counted from 1, or 0
     crossed: NDArray[np.bool_]  # [columns + 1, columns + 1] whether features of the two are multiplied
     products: int  # number of slots of products, a power of two; 0: no products
+
+    def derived(self) -> tuple[str, ...]:
+        return ("crossed",)
+
+    def limits(self) -> Limits:
+        return bins_limits(self) | {"column": (0, len(self.crossed) - 1)}
+
+    def check(self) -> None:
+        check_valid_bins(self)
 
     @property
     def expands(self) -> bool:
@@ -130,16 +150,16 @@ def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesS
     for a, b in () if not columns else crosses:
         i, j = columns.index(str(a)) + 1, columns.index(str(b)) + 1
         crossed[i, j] = crossed[j, i] = True
-    column = np.zeros(n_features, np.int32)
-    for number, name in enumerate(columns, 1):
+    column = filled(0, n_features, np.int32)
+    for number, name in enumerate(columns if not planning() else (), 1):
         if name.isdecimal() and int(name) < n_features:
             column[int(name)] = number
     return CrossesState(
-        place=np.zeros(n_features, np.int32),
-        samples=np.zeros((slots, WARM_UP), np.float32),
-        edges=np.full((slots, max(bins - 1, 0)), np.inf, np.float32),
-        zero=np.zeros(slots, np.int32),
-        counts=np.zeros(slots + 2, np.int64),
+        place=filled(0, n_features, np.int32),
+        samples=filled(0, (slots, WARM_UP), np.float32),
+        edges=filled(np.inf, (slots, max(bins - 1, 0)), np.float32),
+        zero=filled(0, slots, np.int32),
+        counts=filled(0, slots + 2, np.int64),
         column=column,
         crossed=crossed,
         products=n_products(crosses, bits),

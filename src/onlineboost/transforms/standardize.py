@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u32
+from onlineboost.data.allocation import extended, filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.registry import TRANSFORMS, Entry, Option
+from onlineboost.storage.validity import COUNT, Limits, require
 
 JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which, a feature is centred
 BOUND, WINDOW = 3.0, 1000.0  # in standard deviations; in non-zero values
@@ -34,6 +36,13 @@ class StandardizeState(NamedTuple):
     centred: Ints32  # [n]: the features that are centred ...
     counts: Ints  # ... how many they are, and how many rows were learnt
 
+    def limits(self) -> Limits:
+        return {"centred": (0, max(self.centred.size - 1, 0)), "counts": COUNT}
+
+    def check(self) -> None:
+        require(self.counts[0] <= self.centred.size, "counts", "at most the number of features")
+        require(_is_valid(self), "features", "counts, means, variances, and the places of the centred features")
+
     @property
     def expands(self) -> bool:
         return False
@@ -44,12 +53,9 @@ class StandardizeState(NamedTuple):
 
     def grown(self, n_features: int) -> StandardizeState:
         """The same state with room for more features, which have been zero so far."""
-        more = n_features - len(self.centred)
-        if more <= 0:
+        if n_features <= len(self.centred):
             return self
-        return self._replace(
-            features=np.pad(self.features, ((0, more), (0, 0))), centred=np.pad(self.centred, (0, more))
-        )
+        return self._replace(features=extended(self.features, n_features), centred=extended(self.centred, n_features))
 
     def continued(self, old: StandardizeState) -> StandardizeState:
         return self
@@ -62,7 +68,21 @@ class StandardizeState(NamedTuple):
 
 
 def new_standardize(n_features: int) -> StandardizeState:
-    return StandardizeState(np.zeros((n_features, 4)), np.zeros(n_features, np.int32), np.zeros(2, np.int64))
+    return StandardizeState(filled(0, (n_features, 4)), filled(0, n_features, np.int32), np.zeros(2, np.int64))
+
+
+@njit
+def _is_valid(state: StandardizeState) -> bool:
+    """Whether the centred features are those that have a place among them, each its own."""
+    n = state.counts[0]
+    for place in range(n):
+        if state.features[state.centred[place], _PLACE] != place + 1:
+            return False
+    bad = placed = 0
+    for f in range(state.features.shape[0]):
+        bad += (state.features[f, _COUNT] < 0) | (state.features[f, _VARIANCE] < 0)
+        placed += state.features[f, _PLACE] != 0
+    return bad == 0 and placed == n
 
 
 @njit

@@ -1,0 +1,385 @@
+"""Fuzzer of model files whose checksums are right. See README.md here.
+
+NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=/tmp/fuzz-cache python fuzz/models.py --inputs 100000 --seed 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from pairs import BOOSTERS, COMPILED, make
+from safetensors.numpy import load as from_bytes
+from safetensors.numpy import save as to_bytes
+
+import onlineboost
+from onlineboost import Adaptive, DataError, ModelFileError, ParameterError
+from onlineboost.cli.inspect import describe
+from onlineboost.cli.load import Loaded
+from onlineboost.compiled.jit import njit
+from onlineboost.errors import ConflictError, NotFittedError
+from onlineboost.readers import open_stream
+
+OURS = (DataError, ParameterError, ConflictError, NotFittedError, ModelFileError)
+LIMIT = 20  # seconds for an input
+MEMORY = 8 << 30  # bytes of address space beyond those of the start
+PAIRS = [
+    *((booster, "linear") for booster in BOOSTERS),
+    *(("bbm", learner) for learner in COMPILED if learner != "linear"),
+    ("safe", "tree"),
+    ("adaptive", "tree"),
+    ("adaptive-learners", "tree"),
+    ("adaptive-learners", "bayes"),
+]
+KINDS = ("arrays", "dicts", "stream")
+
+
+# ---- honest files
+
+
+def rows(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    draws = np.random.default_rng(5)
+    X = np.round(draws.normal(size=(n, 6)) * draws.choice([0, 1, 1, 40], size=(n, 6)), 3)
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + draws.normal(size=n) > 0, 1, 0)
+    y[n // 2 :] ^= draws.random(n - n // 2) < 0.5  # a change, for those that notice it
+    return X, y
+
+
+X, Y = rows()
+DICTS = [({f"n{j}": float(v) for j, v in enumerate(row) if v} | {"c": "ab"[int(row[0] > 0)]}) for row in X[:80]]
+
+
+def learn(model: Any, kind: str, n: int) -> None:
+    if kind == "arrays":
+        model.partial_fit(X[:n], Y[:n], classes=[0, 1])
+    elif kind == "dicts":
+        for x, label in zip(DICTS[: n // 5], Y, strict=False):
+            model.learn_one(x, int(label))
+    else:
+        like = {"like": model} if model.fitted is not None else {"bits": 6}
+        for page in open_stream(X[:n], y=Y[:n], **like):
+            model.learn(page)
+
+
+def honest() -> list[tuple[str, str, bytes]]:
+    """Name, kind and content of one file for every pair and kind of data."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (booster, learner) in enumerate(PAIRS):
+            for kind in KINDS if learner != "binned" else KINDS[:1]:
+                model = make(booster, learner)
+                for n in (37, 400):  # in the middle of the warm-up, and later
+                    learn(model, kind, n)
+                    model.save(Path(folder) / "m", base=model if number % 5 == 0 else None, notes={"curve": {}})
+                    found.append((f"{booster} {learner} {n}", kind, (Path(folder) / "m").read_bytes()))
+    return found
+
+
+# ---- damage
+
+
+def opened(content: bytes) -> tuple[dict[str, np.ndarray], Any]:
+    (size,) = struct.unpack("<Q", content[:8])
+    text = json.loads(content[8 : 8 + size])["__metadata__"]["onlineboost"][8:]
+    return {name: array.copy() for name, array in from_bytes(content).items()}, json.loads(text)
+
+
+def closed(arrays: dict[str, np.ndarray], facts: Any) -> bytes:
+    """The file with checksums of what it now holds."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    if isinstance(facts, dict) and isinstance(facts.get("arrays"), dict):
+        facts["arrays"] = {name: zlib.crc32(a.reshape(-1).view(np.uint8).data) for name, a in arrays.items()}
+    text = json.dumps(facts)
+    return to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
+
+
+def number_for(draw: random.Random, array: np.ndarray) -> Any:
+    """A number that may hurt in this array."""
+    if array.dtype == np.bool_:
+        return draw.random() < 0.5
+    near = draw.choice([0, 1, 2, *array.shape, array.size, 6, 16, 32, 64, 128, 4096]) + draw.choice([-1, 0, 0, 1])
+    if array.dtype.kind == "f":
+        limit = float(np.finfo(array.dtype).max)
+        odd = [0.0, -0.0, 0.5, 1e-300, 1e18, 1e99, 1e101, limit, -limit, np.inf, -np.inf, np.nan]
+        return draw.choice([near, -near, *odd, draw.uniform(-3, 3)])
+    info = np.iinfo(array.dtype)
+    return max(info.min, min(info.max, draw.choice([near, -near, info.min, info.max, draw.randrange(-9, 99)])))
+
+
+def change_array(draw: random.Random, arrays: dict[str, np.ndarray], facts: Any) -> None:
+    name = draw.choice(sorted(arrays))
+    array = arrays[name]
+    flat = array.reshape(-1)
+    how = draw.random()
+    if how < 0.55 and flat.size:
+        for _ in range(draw.choice([1, 1, 2, 5, 50])):
+            flat[draw.randrange(flat.size)] = number_for(draw, array)
+    elif how < 0.65 and flat.size:  # a run of numbers copied to another place
+        n = draw.randrange(1, min(flat.size, 40) + 1)
+        a, b = (draw.randrange(flat.size - n + 1) for _ in range(2))
+        flat[a : a + n] = flat[b : b + n].copy()
+    elif how < 0.72:
+        flat[:] = number_for(draw, array)
+    elif how < 0.78 and flat.size:  # any bits, also a bool of 2
+        bits = flat.view(np.uint8)
+        for _ in range(draw.choice([1, 4, 40])):
+            bits[draw.randrange(bits.size)] = draw.randrange(256)
+    elif how < 0.82:
+        arrays[name] = array[::-1] if array.ndim else array
+    elif how < 0.86:
+        arrays[name] = array.astype(draw.choice(["f4", "f8", "i4", "i8", "u1", "?", "f2"]))
+    elif how < 0.91:  # another shape
+        shape = list(array.shape)
+        change = draw.randrange(4)
+        if change == 0 and shape:
+            arrays[name] = array[: draw.randrange(shape[0] + 1)]
+        elif change == 1 and shape:
+            arrays[name] = np.concatenate([array, array])
+        elif change == 2:
+            arrays[name] = array.reshape(-1)
+        else:
+            arrays[name] = array.reshape(1, *shape)
+    elif how < 0.94:
+        del arrays[name]
+    elif how < 0.97:  # as if it were saved by rows
+        count = draw.choice([0, 1, 2, len(array) if array.ndim else 0])
+        at = [draw.choice([0, 1, -1, count, 10**6, 1 << 62]) for _ in range(count)]
+        arrays[f"{name}:rows"] = np.array(at, np.int64).astype(draw.choice(["i8", "i8", "i4", "f8"]))
+    else:
+        arrays[draw.choice(sorted(arrays)) if draw.random() < 0.5 else "model.surprise"] = array.copy()
+
+
+ODD = (
+    None, True, False, 0, 1, -1, 2, 3, 5, 7, 21, 255, 256, 10_000, 10**9, 2**31, 2**63, -(2**63), 10**30, 0.0, 0.1, 0.5,
+    -0.5, 1e-300, 1e308, -1e308, "", "x", "auto", "\x1b[2J", "label", [], [0], [[]], [1, 2], ["a"], [["a", "b"]], {},
+    {"class": "Linear", "params": {}}, {"array": [1, 2]}, {"array": [[1], [2, 3]]},
+)  # fmt: skip
+CLASSES = sorted({*onlineboost.model.OnlineClassifier.kinds, "Copies", "Binner", "object"})
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path of everything in a JSON value, down to some depth."""
+    inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = inner if len(path) < 12 else ()
+    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
+
+
+def change_facts(draw: random.Random, arrays: dict[str, np.ndarray], facts: Any) -> None:
+    path = draw.choice([p for p in places(facts) if p and p[0] != "arrays"])
+    parent = facts
+    for key in path[:-1]:
+        parent = parent[key]
+    old, how = parent[path[-1]], draw.random()
+    if how < 0.1:
+        del parent[path[-1]]
+    elif how < 0.15 and isinstance(parent, dict):
+        parent[draw.choice(["seed", "class", "bits", "estimator", "new"])] = draw.choice(ODD)
+    elif how < 0.25:
+        parent[path[-1]] = draw.choice(CLASSES) if isinstance(old, str) else copy.deepcopy(facts["parts"])
+    elif how < 0.35:
+        deep: Any = old
+        for _ in range(draw.choice([1, 3, 10, 300])):
+            deep = {"class": draw.choice(CLASSES), "params": {"estimator": deep}}
+        parent[path[-1]] = deep
+    elif how < 0.6 and isinstance(old, int | float):
+        parent[path[-1]] = draw.choice([old + 1, old - 1, -old, old * 2, old * 1000, float(old), str(old)])
+    elif how < 0.65 and isinstance(old, list):
+        parent[path[-1]] = old + old if draw.random() < 0.5 else old[: len(old) // 2]
+    else:
+        parent[path[-1]] = draw.choice(ODD)
+
+
+def damaged(draw: random.Random, files: list[tuple[str, str, bytes]]) -> tuple[str, bytes]:
+    """The kind and content of a changed file."""
+    _, kind, content = draw.choice(files)
+    arrays, facts = opened(content)
+    for _ in range(draw.choice([1, 1, 1, 2, 3])):
+        where = draw.random()
+        if where < 0.65 and arrays:
+            change_array(draw, arrays, facts)
+        elif where < 0.95:
+            try:
+                change_facts(draw, arrays, facts)
+            except (LookupError, TypeError):  # the facts are no longer what they were
+                facts = draw.choice(ODD)
+        else:  # some arrays of another file
+            others, _ = opened(draw.choice(files)[2])
+            arrays |= {name: others[name] for name in sorted(others) if draw.random() < 0.3}
+    content = closed(arrays, facts)
+    if draw.random() < 0.03:  # the container itself
+        changed = bytearray(content)
+        for _ in range(draw.choice([1, 3])):
+            changed[draw.randrange(min(len(changed), 4000))] = draw.choice(b'0123456789[]{}",: \x00\xff')
+        content = bytes(changed)
+    return kind, content
+
+
+# ---- use
+
+
+def use(path: Path, kind: str) -> str:
+    """Load a file and use the model in every way; what became of it."""
+    try:
+        model, base, notes = onlineboost.model.load_all(path)
+    except ModelFileError as problem:
+        return f"refused: {problem.field.split('.')[-1]}"
+    for step in (predict, lambda m, k: learn(m, k, 200), predict, look, save_again(path)):
+        try:
+            step(model, kind)
+        except OURS as problem:
+            return f"accepted, then {type(problem).__name__}"
+    return "accepted"
+
+
+def predict(model: Any, kind: str) -> None:
+    if kind == "arrays":
+        model.predict(X[:20]), model.predict_proba(X[:20])
+    elif kind == "dicts":
+        model.predict_one(DICTS[0]), model.predict_proba_one(DICTS[1])
+    else:
+        list(map(model.predict, open_stream(X[:20], y=Y[:20], like=model)))
+
+
+def look(model: Any, kind: str) -> None:
+    describe(Loaded(model, model.fitted, None, {}), 5)
+    model.verdict()
+    if hasattr(model, "report") and (not isinstance(model, Adaptive) or hasattr(model.estimator_, "report")):
+        str(model.report())
+
+
+def save_again(path: Path) -> Callable[[Any, str], None]:
+    def step(model: Any, kind: str) -> None:
+        model.save(path)
+        onlineboost.load(path)
+
+    return step
+
+
+# ---- processes: a crash or a hang ends a worker, not the fuzzer
+
+
+def work(files: Any, seed: int, start: int, stop: int, at: Any, queue: Any) -> None:
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY,) * 2)
+    path = Path(tempfile.gettempdir()) / f"onlineboost-fuzz-{os.getpid()}"
+    counts: Counter[str] = Counter()
+    problems, slowest, digest = [], 0.0, hashlib.sha256()
+    for k in range(start, stop):
+        at[0] = k
+        kind, content = damaged(random.Random(f"{seed} {k}"), files)
+        digest.update(content)
+        path.write_bytes(content)
+        began = time.perf_counter()
+        try:
+            counts[use(path, kind)] += 1
+        except Exception:
+            counts["PROBLEM"] += 1
+            problems.append((k, traceback.format_exc()))
+        slowest = max(slowest, time.perf_counter() - began)
+        if (k + 1) % 100 == 0 or k + 1 == stop:
+            queue.put((counts, problems, slowest, digest.hexdigest(), k + 1))
+            counts, problems = Counter(), []
+    path.unlink(missing_ok=True)
+
+
+def _probe(array: np.ndarray, k: int) -> float:
+    return array[k]
+
+
+def check_bounds_are_checked() -> None:
+    try:
+        njit(_probe, cache=False)(np.zeros(1), 1)
+    except IndexError:
+        return
+    sys.exit("accesses outside an array are not noticed: set NUMBA_BOUNDSCHECK=1 and a NUMBA_CACHE_DIR of its own")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first input")
+    parser.add_argument("--keep", type=Path, help="folder for the files that make problems")
+    given = parser.parse_args()
+    check_bounds_are_checked()
+    files = honest()
+    with tempfile.NamedTemporaryFile() as file:
+        for name, kind, content in files:  # also compiles what the workers need, before they are forked
+            Path(file.name).write_bytes(content)
+            assert use(Path(file.name), kind) == "accepted", name
+    print(f"{len(files)} honest files", flush=True)
+    context = multiprocessing.get_context("fork")
+    counts: Counter[str] = Counter()
+    total, slowest, digests, began = [], 0.0, [], time.perf_counter()
+    k, stop = given.first, given.first + given.inputs
+    while k < stop:
+        at, queue = context.Array("q", [k]), context.Queue()
+        worker = context.Process(target=work, args=(files, given.seed, k, stop, at, queue))
+        worker.start()
+        alive, last, since = True, k, time.monotonic()
+        while alive:
+            alive = worker.is_alive()
+            while not queue.empty():
+                found, problems, slow, digest, done = queue.get()
+                counts += found
+                total += problems
+                slowest = max(slowest, slow)
+                if done == stop:
+                    digests.append(digest)
+            if at[0] != last:
+                last, since = at[0], time.monotonic()
+            elif alive and time.monotonic() - since > LIMIT:
+                os.kill(worker.pid, signal.SIGKILL)
+                counts["HANG"] += 1
+                total.append((at[0], f"more than {LIMIT} s"))
+                worker.join()
+                break
+            time.sleep(0.02)
+        worker.join()
+        if worker.exitcode == 0:
+            break
+        if worker.exitcode != -signal.SIGKILL:
+            counts["CRASH"] += 1
+            total.append((at[0], f"exit status {worker.exitcode}"))
+        k = at[0] + 1
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"{given.inputs:,} files in {seconds:,.0f} s, {given.inputs / seconds:,.0f}/s")
+    for what, count in counts.most_common():
+        print(f"  {what}: {count:,}")
+    print(f"  slowest: {slowest:.2f} s; peak memory: {peak:,.0f} MB; digest of the inputs: {''.join(digests)[:16]}")
+    print(f"  problems: {len(total)}")
+    for number, text in total:
+        print(f"\n--from {number} --inputs 1\n{text}")
+        if given.keep:
+            given.keep.mkdir(exist_ok=True)
+            (given.keep / str(number)).write_bytes(damaged(random.Random(f"{given.seed} {number}"), files)[1])
+    sys.exit(1 if total else 0)
+
+
+if __name__ == "__main__":
+    main()
