@@ -200,7 +200,7 @@ def change_facts(draw: random.Random, arrays: dict[str, np.ndarray], facts: Any)
         parent[path[-1]] = draw.choice(CLASSES) if isinstance(old, str) else copy.deepcopy(facts["parts"])
     elif how < 0.35:
         deep: Any = old
-        for _ in range(draw.choice([1, 3, 10, 300])):
+        for _ in range(draw.choice([1, 3, 10, 80])):
             deep = {"class": draw.choice(CLASSES), "params": {"estimator": deep}}
         parent[path[-1]] = deep
     elif how < 0.6 and isinstance(old, int | float):
@@ -222,7 +222,7 @@ def damaged(draw: random.Random, files: list[tuple[str, str, bytes]]) -> tuple[s
         elif where < 0.95:
             try:
                 change_facts(draw, arrays, facts)
-            except (LookupError, TypeError):  # the facts are no longer what they were
+            except (LookupError, TypeError, RecursionError):  # the facts are no longer what they were
                 facts = draw.choice(ODD)
         else:  # some arrays of another file
             others, _ = opened(draw.choice(files)[2])

@@ -33,7 +33,7 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import cache_directory
+from onlineboost.compiled.cache import cache_directory
 from onlineboost.datasets import load_letter
 from onlineboost.engine import adwin as drift
 from onlineboost.theory import Simulated

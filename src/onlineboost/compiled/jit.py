@@ -1,24 +1,17 @@
-"""Compiler options, and the disk cache of compiled code.
-
-Numba notices a change in a function's own file only, not in the files it calls into, so the cache directory is named
-after a digest of all our sources: every version has its own.
-"""
+"""Compiler options, and the notice that something is compiled."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
-import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
 from numba.core import event
+
+from onlineboost.compiled.cache import cache_directory, check_cache_of, say
 
 # Casts within compiled code, where a float32 is not a float64 and whole numbers have a width and a sign.
 u8: Any = np.uint8
@@ -33,58 +26,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _digest(package: Path) -> str:
-    sha = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        sha.update(file.relative_to(package).as_posix().encode())
-        sha.update(file.read_bytes())
-    return sha.hexdigest()[:16]
-
-
-@functools.cache
-def source_digest() -> str:
-    """A digest of all sources of this package."""
-    return _digest(Path(__file__).parent.parent)
-
-
-def _cache_directory() -> str:
-    """The cache directory, or "" if it is not writable: then every process compiles again."""
-    root = os.environ.get("NUMBA_CACHE_DIR")
-    if root is None:
-        from platformdirs import user_cache_path
-
-        root = str(user_cache_path("onlineboost", appauthor=False))
-    directory = Path(root) / f"onlineboost-{source_digest()}"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError as problem:
-        _say(f"compiled code cannot be cached in {root} ({problem.strerror}): set NUMBA_CACHE_DIR to a writable folder")
-        return ""
-    return str(directory)
-
-
-def _say(message: str) -> None:
-    print(f"onlineboost: {message}", file=sys.stderr, flush=True)
-
-
 if numba.config.DISABLE_JIT:
     raise ImportError("onlineboost needs Numba's compiler: unset NUMBA_DISABLE_JIT")
-
-_DIRECTORY = _cache_directory()
-
-
-def cache_directory() -> str:
-    """The directory of compiled code, or "" if there is none."""
-    return _DIRECTORY
 
 
 def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lean: bool = False) -> Callable[P, R]:
     """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
-    ours = cache and _DIRECTORY != "" and function.__module__.startswith(_PACKAGE)
+    ours = cache and cache_directory() != "" and function.__module__.startswith(_PACKAGE)
     # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
-    theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _DIRECTORY
+    theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, cache_directory()
     try:
         options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not (hot or lean), "forceinline": hot}
         if hot or lean:  # called by compiled code only: no wrapper for Python
@@ -92,6 +42,8 @@ def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lea
         compiled: Callable[P, R] = numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = theirs
+    if ours:
+        check_cache_of(compiled)
     return compiled
 
 
@@ -137,7 +89,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         if self.depth == 1:
             self.began = time.perf_counter()
             if not self.notified and not os.environ.get("ONLINEBOOST_QUIET"):
-                _say("compiling, once for each kind of model and file: about ten seconds each ...")
+                say("compiling, once for each kind of model and file: about ten seconds each ...")
             self.notified = True
 
     def on_end(self, event: Any) -> None:
@@ -147,7 +99,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         seconds = time.perf_counter() - self.began
         self.total += seconds if self.depth == 0 else 0
         if self.depth == 0 and seconds > 1 and not os.environ.get("ONLINEBOOST_QUIET"):
-            _say(f"compiled in {seconds:.1f} s")
+            say(f"compiled in {seconds:.1f} s")
 
 
 def _is_ours(event: Any) -> bool:

@@ -7,13 +7,12 @@
 
 from __future__ import annotations
 
-from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 
 from onlineboost.compiled import dispatch, draws
-from onlineboost.compiled.jit import cache_directory, njit, part_of_loop
+from onlineboost.compiled.jit import njit, part_of_loop
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.target import mistaken
 from onlineboost.engine.record import Record, Settings
@@ -123,7 +122,4 @@ def run_compiled(
 ) -> Floats:
     """``run``, from the disk cache if booster and learner belong to this package."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
-    try:
-        return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)
-    except (EOFError, UnpicklingError, ModuleNotFoundError) as problem:
-        raise RuntimeError(f"the cache of compiled code is damaged: delete the folder {cache_directory()}") from problem
+    return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost import datasets
-from onlineboost.compiled.jit import source_digest
+from onlineboost.compiled.cache import source_digest
 from onlineboost.data.batch import Batch, cut, shuffled
 from onlineboost.data.target import Binary
 from onlineboost.evaluate.metrics import Curve

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onlineboost.compiled.jit import source_digest
+from onlineboost.compiled.cache import source_digest
 from onlineboost.model import OnlineClassifier
 from onlineboost.tuning.runs import Outcome
 
