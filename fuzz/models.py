@@ -8,19 +8,16 @@ from __future__ import annotations
 import argparse
 import copy
 import hashlib
-import json
 import multiprocessing
 import os
 import random
 import resource
 import signal
-import struct
 import sys
 import tempfile
 import time
 import traceback
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -30,9 +27,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from model_files import closed, opened
 from pairs import BOOSTERS, COMPILED, make
-from safetensors.numpy import load as from_bytes
-from safetensors.numpy import save as to_bytes
 
 import onlineboost
 from onlineboost import Adaptive, DataError, ModelFileError, ParameterError
@@ -98,21 +94,6 @@ def honest() -> list[tuple[str, str, bytes]]:
 
 
 # ---- damage
-
-
-def opened(content: bytes) -> tuple[dict[str, np.ndarray], Any]:
-    (size,) = struct.unpack("<Q", content[:8])
-    text = json.loads(content[8 : 8 + size])["__metadata__"]["onlineboost"][8:]
-    return {name: array.copy() for name, array in from_bytes(content).items()}, json.loads(text)
-
-
-def closed(arrays: dict[str, np.ndarray], facts: Any) -> bytes:
-    """The file with checksums of what it now holds."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    if isinstance(facts, dict) and isinstance(facts.get("arrays"), dict):
-        facts["arrays"] = {name: zlib.crc32(a.reshape(-1).view(np.uint8).data) for name, a in arrays.items()}
-    text = json.dumps(facts)
-    return to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
 
 
 def number_for(draw: random.Random, array: np.ndarray) -> Any:
@@ -242,7 +223,7 @@ def damaged(draw: random.Random, files: list[tuple[str, str, bytes]]) -> tuple[s
 def use(path: Path, kind: str) -> str:
     """Load a file and use the model in every way; what became of it."""
     try:
-        model, base, notes = onlineboost.model.load_all(path)
+        model, *_ = onlineboost.model.load_all(path)
     except ModelFileError as problem:
         return f"refused: {problem.field.split('.')[-1]}"
     for step in (predict, lambda m, k: learn(m, k, 200), predict, look, save_again(path)):

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import json
 import os
-import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_files import forge
 
 import onlineboost
 from conftest import ROOT
@@ -120,22 +118,6 @@ def test_a_truncated_file_is_noticed(saved, tmp_path_factory, share):
         onlineboost.load(path)
 
 
-def rewrite(path: Path, target: Path, change) -> None:
-    """The same file with another description, whose checksum is right."""
-    import zlib
-
-    content = path.read_bytes()
-    (size,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + size])
-    facts = json.loads(header["__metadata__"]["onlineboost"][8:])
-    change(facts)
-    text = json.dumps(facts)
-    header["__metadata__"] = {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"}
-    head = json.dumps(header).encode()
-    head += b" " * (-len(head) % 8)
-    target.write_bytes(struct.pack("<Q", len(head)) + head + content[8 + size :])
-
-
 def part(facts: dict) -> dict:
     return facts["parts"]["model"]
 
@@ -168,7 +150,7 @@ def part(facts: dict) -> dict:
     ],
 )
 def test_a_description_that_makes_no_sense(saved, tmp_path, field, change, message):
-    rewrite(saved, tmp_path / "m", change)
+    forge(saved, tmp_path / "m", lambda _, facts: change(facts))
     with pytest.raises(ModelFileError, match=message):
         onlineboost.load(tmp_path / "m")
 
@@ -184,7 +166,7 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
         return {name.replace("model.old.", "model.record."): array for name, array in arrays.items()}, facts
 
     expected = onlineboost.load(saved).decision_function(stream[0])
-    rewrite(saved, tmp_path / "old", lambda f: part(f).update(labels=part(f).pop("target")))
+    forge(saved, tmp_path / "old", lambda _, facts: part(facts).update(labels=part(facts).pop("target")))
     with pytest.raises(ModelFileError, match="target: missing"):
         onlineboost.load(tmp_path / "old")
     monkeypatch.setattr(upgrades, "FORMAT", 3)

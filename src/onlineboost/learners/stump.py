@@ -113,7 +113,7 @@ def _choose(state: StumpState, i: int) -> None:
     found = best_split(state.histograms, i * state.low.size, state.low, state.allowed, i, state.met[0], a, b)
     if found[2] >= 0:
         state.choice[i, 0], state.choice[i, 1] = found[2], found[3]
-        state.sides[i, 0, 0], state.sides[i, 0, 1] = found[4], found[5]
+        state.sides[i, 0, 0], state.sides[i, 0, 1] = max(found[4], 0.0), max(found[5], 0.0)
         state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[4], 0.0), max(b - found[5], 0.0)
 
 

@@ -1,0 +1,269 @@
+"""Model files whose checksums are right, but whose contents no training could have led to."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from model_files import closed, forge, opened
+from pairs import L, make
+from safetensors.numpy import save as to_bytes
+
+import onlineboost
+from onlineboost import (
+    AdaBoostOL,
+    AdaBoostOLPlus,
+    Adaptive,
+    DefensiveBoost,
+    Linear,
+    ModelFileError,
+    NaiveBayes,
+    OnlineBBM,
+    OSBoostOCP,
+    Perceptron,
+    SafeBoost,
+    Stump,
+    Tree,
+)
+from onlineboost.storage.validity import limits_of, saved_arrays
+
+MODELS = {
+    "linear": lambda: OnlineBBM(Linear(standardize=True), 3),
+    "perceptron": lambda: OnlineBBM(Perceptron(), 3),
+    "binned": lambda: Linear(bins=8, crosses=[(0, 1)], bits=6),
+    "tree": lambda: OnlineBBM(Tree(3, grace=4), 3, random_state=0),
+    "stump": lambda: OnlineBBM(Stump(grace=4), 3, random_state=0),
+    "bayes": lambda: OnlineBBM(NaiveBayes(), 3),
+    "stack": lambda: OnlineBBM(n_estimators=3, head="stack"),
+    "safe": lambda: SafeBoost(n_estimators=9),
+    "plus": lambda: AdaBoostOLPlus(n_estimators=3),
+    "adaboost": lambda: AdaBoostOL(n_estimators=3),
+    "ocp": lambda: OSBoostOCP(n_estimators=3),
+    "defensive": lambda: DefensiveBoost(),
+    "adaptive": lambda: Adaptive(OnlineBBM(n_estimators=3)),
+    "watched": lambda: Adaptive(OnlineBBM(n_estimators=3), reset="learners"),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(stream, tmp_path_factory):
+    """A function that saves a model of this name, once."""
+    folder = tmp_path_factory.mktemp("saved")
+
+    def path(name):
+        if not (folder / name).exists():
+            MODELS[name]().fit(*stream).save(folder / name)
+        return folder / name
+
+    return path
+
+
+def put(at, value):
+    """A change that writes a value at a place of an array."""
+    return lambda array: array.__setitem__(at, value)
+
+
+def first_split(nodes):
+    return next((i, k) for i in range(len(nodes)) for k in range(nodes.shape[1]) if nodes[i, k, 0] >= 0)
+
+
+def change_split(field, value):
+    def change(nodes):
+        i, k = first_split(nodes)
+        nodes[(i, k, field)] = value(nodes[i, k], k) if callable(value) else value
+
+    return change
+
+
+def same_child_twice(nodes):
+    splits = [(i, k) for i in range(len(nodes)) for k in range(nodes.shape[1]) if nodes[i, k, 0] >= 0]
+    (i, k), (_, other) = next(
+        (a, b) for a in splits for b in splits if a[0] == b[0] and a[1] < b[1] < nodes[b[0], b[1], 2]
+    )
+    nodes[i, k, 2] = nodes[i, other, 2]
+
+
+HOSTILE = [
+    ("linear", "committee.weights", put((2, 0, 1), np.nan), "finite numbers"),
+    ("linear", "committee.scale", put(1, -1.0), "numbers from 0 to 1e"),
+    ("linear", "committee.norm_sum", put(0, np.inf), "numbers from 0"),
+    ("linear", "transform0.counts", put(0, 11), "at most the number of features"),
+    ("linear", "transform0.centred", put(0, 10), "numbers from 0 to 9"),
+    ("linear", "transform0.centred", put(0, -1), "numbers from 0 to 9"),
+    ("linear", "transform0.features", put((slice(None), 3), 9.0), "places of the centred features"),
+    ("linear", "transform0.features", put((0, 2), -1.0), "variances"),
+    ("linear", "record.edges", put(0, 1e90), "no more than the weights"),
+    ("linear", "record.clock", put(0, -1), "numbers from 0"),
+    ("linear", "head.platt", put(0, np.nan), "finite numbers"),
+    ("perceptron", "committee.weights", put((0, 0), 3e38), "numbers from -1e"),
+    ("binned", "transform0.place", put(0, 4097), "numbers from 0 to 4096"),
+    ("binned", "transform0.place", put(0, 100), "slots in use"),
+    ("binned", "transform0.zero", put(0, 8), "numbers from 0 to 7"),
+    ("binned", "transform0.edges", put((0, 0), np.nan), "numbers from"),
+    ("binned", "transform0.edges", put((0, 0), 1e17), "increasing numbers"),
+    ("binned", "transform0.counts", put(0, 129), "samples, rows and slots"),
+    ("binned", "transform0.counts", put(-2, 129), "samples, rows and slots"),
+    ("binned", "transform0.column", put(0, 3), "numbers from 0 to 2"),
+    ("tree", "committee.nodes", change_split(0, 10), "trees"),
+    ("tree", "committee.nodes", change_split(2, lambda node, k: k), "trees"),  # a cycle
+    ("tree", "committee.nodes", change_split(2, lambda node, k: node[2] + 1), "trees"),
+    ("tree", "committee.nodes", same_child_twice, "trees"),
+    ("tree", "committee.nodes", change_split(3, 0), "trees"),
+    ("tree", "committee.nodes", change_split(4, 2), "trees"),
+    ("tree", "committee.nodes", put((0, -1, 0), 0), "trees"),  # a node that is not in use
+    ("tree", "committee.nodes", put((0, 0, 2), 1 << 30), "numbers from"),
+    ("tree", "committee.used", put((0, 0), 0), "trees"),
+    ("tree", "committee.used", put((0, 1), 0), "trees"),
+    ("tree", "committee.free", put((slice(None), 0), 1 << 20), "numbers from"),
+    ("tree", "committee.free", put(slice(None), 0), "trees"),  # one row of histograms for two leaves
+    ("tree", "committee.met", put(0, 11), "numbers from 0 to 10"),
+    ("tree", "committee.low", put(0, -16), "numbers from -15 to 0"),
+    ("tree", "committee.histograms", put((0, 0, 0), -1.0), "numbers from 0"),
+    ("stump", "committee.choice", put((0, 0), 10), "the number of a slot"),
+    ("stump", "committee.met", put(0, -1), "numbers from 0 to 10"),
+    ("bayes", "committee.counts", put((0, 0, 0), np.inf), "numbers from 0"),
+    ("stack", "head.bins", put((0, 1), 1e50), "no more than the weight of the bin"),
+    ("stack", "head.curve", put((0, 0), 2.0), "probabilities"),
+    ("safe", "head.alpha", put(0, 3.0), "numbers from -2 to 2"),
+    ("plus", "booster.size", put(0, -1.0), "numbers from 0"),
+    ("adaboost", "booster.mistakes", put(0, -1), "numbers from 0"),
+    ("ocp", "booster.t", put(0, -2), "numbers from 0"),
+    ("defensive", "booster.squares", put(0, 0.0), "numbers from 4"),
+    ("adaptive", "windows.filled", put((0, 0), 6), "numbers from 0 to 5"),
+    ("adaptive", "windows.filled", put((0, 0), 5), "the examples of all buckets"),
+    ("adaptive", "windows.filled", put(slice(None), 0), "the examples of all buckets"),
+    ("adaptive", "windows.counts", put(1, 32), "fewer than 32"),
+    ("adaptive", "adaptive.clock", put(0, -5), "numbers from 0"),
+    ("watched", "model.watch.log", put((0, 1), 4), "numbers of windows"),
+    ("watched", "model.watch.totals", put((0, 1), 1e9), "the mistakes of all buckets"),
+    ("watched", "model.watch.block", put(0, 32.0), "no more mistakes than examples"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "change", "message"),
+    HOSTILE,
+    ids=[f"{name}-{array}-{k}" for k, (name, array, *_) in enumerate(HOSTILE)],
+)
+def test_a_state_that_learning_cannot_lead_to(saved, tmp_path, name, array, change, message):
+    forge(saved(name), tmp_path / "m", lambda arrays, _: change(arrays[f"model.{array}"]))
+    with pytest.raises(ModelFileError, match=message) as caught:
+        onlineboost.load(tmp_path / "m")
+    part, _, field = array.rpartition(".")
+    assert caught.value.field.startswith(part), (caught.value.field, field)
+
+
+def model(facts):
+    return facts["parts"]["model"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: model(f)["params"].update(n_estimators=10**9), "n_estimators=1000000000: expected a whole number"),
+        (lambda f: model(f)["params"].update(n_estimators=10_000), r"expected float64\[10000\]"),
+        (lambda f: model(f)["columns"].update(fixed=2**31 - 1), "expected float32"),
+        (lambda f: model(f)["columns"].update(fixed=2**40), "columns=1099511627776: expected a whole number"),
+        (lambda f: model(f)["columns"].update(fixed=-1), "columns=-1"),
+        (lambda f: model(f)["columns"].update(fixed="10"), "columns='10'"),
+        (lambda f: model(f)["columns"].update(names=["a"]), "do not fit together"),
+        (lambda f: model(f)["columns"].update(headings=["a"]), "do not fit together"),
+        (lambda f: model(f)["columns"].update(hashed=[[1, "a"]]), "do not fit together"),
+        (lambda f: model(f)["columns"].update(schema={"bits": 99}, fixed=None), "bits=99"),
+        (lambda f: model(f).update(seed=2**63), "seed="),
+        (lambda f: model(f).update(seed="1"), "seed='1'"),
+        (lambda f: model(f).update(target=[[1], [1]]), "two different"),
+        (lambda f: model(f).update(target=[[{}], [1]]), "two different|unhashable"),
+        (lambda f: model(f).update(target=[[0, 1], [1]]), "two different"),
+        (lambda f: model(f).update(target=5), "description: "),
+        (lambda f: model(f).update({"class": ["OnlineBBM"]}), "expected a name"),
+        (lambda f: model(f).update({"class": "Booster"}), "description: "),
+        (lambda f: model(f).update(params=[]), "are not a dict"),
+        (lambda f: model(f)["params"].update(estimator={"class": "OnlineBBM", "params": {}}), "compiled learners"),
+        (lambda f: model(f)["params"].update(estimator=5), "description: "),
+        (lambda f: f.update(arrays=None), "arrays: missing"),
+        (lambda f: f.update(format=True), "format: is True"),
+        (lambda f: f.update(parts=[]), "description"),
+    ],
+)
+def test_a_description_out_of_bounds(saved, tmp_path, change, message):
+    """Refused before memory is taken for it."""
+    arrays, facts = opened(saved("linear").read_bytes())
+    change(facts)
+    (tmp_path / "m").write_bytes(closed(arrays, facts))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match=message):
+            onlineboost.load(tmp_path / "m")
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_without_a_checksum(saved, tmp_path):
+    arrays, facts = opened(saved("linear").read_bytes())
+    closed(arrays, facts)
+    text = json.dumps(facts)
+    arrays["model.surprise"] = np.zeros(1)
+    content = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ModelFileError, match="model.surprise: has no checksum"):
+        onlineboost.load(tmp_path / "m")
+
+
+def nested(depth):
+    deep = {"class": "Linear", "params": {}}
+    for _ in range(depth):
+        deep = {"class": "OnlineBBM", "params": {"estimator": deep}}
+    return deep
+
+
+@pytest.mark.parametrize("depth", [5, 100])
+def test_models_within_models(saved, tmp_path, depth):
+    forge(saved("linear"), tmp_path / "m", lambda _, facts: model(facts).update(nested(depth)))
+    with pytest.raises(ModelFileError, match="at most 4 levels"):
+        onlineboost.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([0, 0, 1], "increasing numbers from 0 to 10"),
+        ([0, 1, 11], "increasing numbers from 0 to 10"),
+        ([-1, 0, 1], "increasing numbers from 0 to 10"),
+        ([0.0, 1.0, 2.0], "increasing numbers from 0 to 10"),
+    ],
+)
+def test_arrays_saved_by_rows(saved, tmp_path, rows, message):
+    def change(arrays, facts):
+        name = "model.committee.scale"
+        arrays[f"{name}:rows"], arrays[name] = np.array(rows), arrays[name][: len(rows)]
+
+    forge(saved("linear"), tmp_path / "m", change)
+    with pytest.raises(ModelFileError, match=message):
+        onlineboost.load(tmp_path / "m")
+
+
+def test_a_bool_is_0_or_1(saved, tmp_path):
+    """The tree's array of bools follows from its parameters: what a file says of it is not read."""
+    assert not any(name.endswith("allowed") for name in opened(saved("tree").read_bytes())[0])
+
+
+@pytest.mark.parametrize(("booster", "learner"), L)
+def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner, tmp_path):
+    """Numbers stay finite, and every index has a limit."""
+    draws = np.random.default_rng(0)
+    X = draws.normal(size=(300, 6)) * draws.choice([1e-18, 1e-3, 1, 1e17], size=(300, 6))
+    y = (draws.random(300) < 0.5).astype(int)
+    fitted = make(booster, learner)
+    for weights in (np.full(300, 1e18), 10.0 ** draws.uniform(-18, 18, 300)):
+        fitted.partial_fit(np.clip(X, -1e18, 1e18), y, [0, 1], weights)
+        fitted.save(tmp_path / "m")
+        twin = onlineboost.load(tmp_path / "m")
+        assert np.array_equal(twin.decision_function(X[:9]), fitted.decision_function(X[:9]))
+    for state in fitted.fitted.machine.states().values():
+        whole = {name for name, array in saved_arrays(state).items() if array.dtype.kind == "i"}
+        assert whole <= limits_of(state).keys(), type(state)
