@@ -111,7 +111,7 @@ def number_for(draw: random.Random, array: np.ndarray) -> Any:
 
 def change_array(draw: random.Random, arrays: dict[str, np.ndarray], facts: Any) -> None:
     name = draw.choice(sorted(arrays))
-    array = arrays[name]
+    array = arrays[name] = np.ascontiguousarray(arrays[name])
     flat = array.reshape(-1)
     how = draw.random()
     if how < 0.55 and flat.size:

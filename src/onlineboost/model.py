@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import numbers
 from abc import ABC, abstractmethod
@@ -307,11 +308,14 @@ class OnlineClassifier(Parameters, ABC):
         """
         if self.fitted is None:
             raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
-        with self.fitted.lock.reading:
-            parts = {"model": self.fitted.contents()}
-            if base is not None and base.fitted is not None:
-                parts["base"] = base.fitted.contents()
-            model_file.write(Path(path).expanduser(), parts, notes)
+        fitted = {"model": self.fitted} | (
+            {"base": base.fitted} if base is not None and base.fitted is not None else {}
+        )
+        with contextlib.ExitStack() as stack:
+            for lock in dict.fromkeys(one.lock for one in fitted.values()):
+                stack.enter_context(lock.reading)
+            content = model_file.packed({name: one.contents() for name, one in fitted.items()}, notes)
+        model_file.write(Path(path).expanduser(), content)
 
 
 # What a description that makes no sense may lead to, such as a list where a number should be.

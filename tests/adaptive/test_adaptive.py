@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import reference
 from numba import njit
+from pairs import everything
 
 import onlineboost
 from conftest import ROOT
@@ -413,3 +414,35 @@ def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
 def test_parameters_are_checked(parameters, message):
     with pytest.raises(ParameterError, match=message):
         Adaptive(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_what_is_inside_is_a_copy():
+    """It once shared the names, and read beyond its arrays when the model had learnt more of them."""
+    model = Adaptive(OnlineBBM(n_estimators=3))
+    for k in range(50):
+        model.learn_one({"a": k % 3, "b": 1.0}, k % 2)
+    inside = model.estimator_
+    before = inside.decision_one({"a": 1.0})
+    for k in range(300):
+        model.learn_one({f"new {k}": 1.0}, k % 2)
+    assert inside.decision_one({"a": 1.0, "new 299": 5.0}) == before
+    inside.learn_one({"other": 1.0}, 1)
+    assert (inside.n_features_in_, model.n_features_in_) == (3, 302)
+
+
+def test_a_failure_to_make_room_leaves_the_model_as_it_was(monkeypatch, tmp_path):
+    model = Adaptive(OnlineBBM(Perceptron(), 3))
+    for k in range(20):
+        model.learn_one({"a": k % 3, "b": 1.0}, k % 2)
+
+    def no_memory(*_):
+        raise MemoryError
+
+    expected = everything(model)
+    with monkeypatch.context() as patched:
+        patched.setattr(Linear, "grow", no_memory)  # of the fast learner, after the model was asked
+        with pytest.raises(MemoryError):
+            model.learn_one({f"new {k}": 1.0 for k in range(40)}, 1)
+    assert everything(model) == expected
+    model.save(tmp_path / "m")
+    assert onlineboost.load(tmp_path / "m").decision_one({"a": 1.0}) == model.decision_one({"a": 1.0})

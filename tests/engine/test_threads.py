@@ -23,7 +23,9 @@ from onlineboost import (
     SafeBoost,
     Stump,
     Tree,
+    load,
 )
+from onlineboost.storage import model_file
 
 MODELS = {
     "linear": lambda: OnlineBBM(n_estimators=5),
@@ -227,3 +229,28 @@ def test_permutation_importance_in_two_processes(stream):
     model = OnlineBBM(Tree(5), 5, random_state=0).fit(X, y)
     alone, two = (permutation_importance(model, X, y, n_repeats=2, random_state=0, n_jobs=n) for n in (1, 2))
     assert np.array_equal(alone.importances, two.importances)
+
+
+def test_learning_goes_on_while_a_model_is_written(stream, tmp_path, monkeypatch):
+    model = OnlineBBM(n_estimators=3).fit(*stream)
+    expected = model.decision_function(stream[0])
+    finished = []
+
+    def slow(path, content):
+        thread = threading.Thread(target=model.partial_fit, args=stream)
+        thread.start()
+        thread.join(20)
+        finished.append(not thread.is_alive())
+        path.write_bytes(content)
+
+    monkeypatch.setattr(model_file, "write", slow)
+    model.save(tmp_path / "m")
+    assert finished == [True]
+    assert np.array_equal(load(tmp_path / "m").decision_function(stream[0]), expected)
+
+
+def test_a_pickle_holds_copies(stream):
+    """Pickle reads the arrays after the lock was given back: they must not be those that are learnt."""
+    fitted = OnlineBBM(n_estimators=3).fit(*stream).fitted
+    copied = fitted.__getstate__()["machine"].arrays()
+    assert not any(np.shares_memory(copied[name], array) for name, array in fitted.machine.arrays().items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from river import compose, linear_model, naive_bayes, preprocessing, tree
@@ -176,3 +177,33 @@ def test_river_gets_dicts():
 def test_not_fitted():
     with pytest.raises(NotFittedError, match="call fit, partial_fit or learn_one"):
         OnlineBBM().predict([[1.0]])
+
+
+def test_copies_cross_the_columns_they_name(stream):
+    """The names of columns reach the members."""
+    X, y = stream
+    named = pd.DataFrame(X, columns=list("abcdefghij"))
+    crossed = OnlineBBM(Copies(Linear(crosses=[("a", "b")], bits=6)), 1).fit(named, y)
+    alone = Linear(crosses=[("a", "b")], bits=6).fit(named, y)
+    assert np.array_equal(crossed.predict(named), alone.predict(named))
+    with pytest.raises(ParameterError, match="crosses='z'"):
+        OnlineBBM(Copies(Linear(crosses=[("a", "z")])), 1).fit(named, y)
+    one, two = OnlineBBM(Copies(Linear(crosses=[("a", "b")], bits=6)), 1), OnlineBBM(Copies(Linear()), 1)
+    for row, label in zip(named.to_dict("records")[:50], y, strict=False):
+        one.learn_one(row, label)
+        two.learn_one(row, label)
+    assert one.predict_one({"a": 3.0, "b": 3.0}) is not None
+    member = one.fitted.machine.committee.members[0]
+    assert member.columns_not_met() == []
+    assert member.committee.scale[1 : 1 + 64].any()  # the products come first
+
+
+def test_a_member_that_fails_to_learn_has_not_started(stream):
+    class Failing(SGDClassifier):
+        def partial_fit(self, *arguments, **more):
+            raise RuntimeError("not today")
+
+    model = OnlineBBM(Failing(), 1)
+    with pytest.raises(RuntimeError, match="not today"):
+        model.fit(*stream)
+    assert model.predict(stream[0][:2]).size == 2

@@ -150,6 +150,35 @@ def test_a_name_is_taken_once_and_a_misspelt_one_is_guessed():
         LEARNERS.find("tre")
 
 
+def test_a_class_that_is_defined_again_replaces_itself():
+    """As in a notebook."""
+
+    def defined():
+        class Mine:
+            pass
+
+        return Mine
+
+    registry = Registry("learner", "onlineboost.learners")
+    registry.add(Entry("mine", defined(), "Mine"))
+    again = registry.add(Entry("mine", defined(), "Mine"))
+    assert registry.find("mine") is again
+    with pytest.raises(ParameterError, match="already a learner"):
+        registry.add(Entry("mine", int, "Mine"))
+
+
+def test_a_plug_in_that_cannot_be_imported(monkeypatch):
+    class Broken:
+        name, value = "broken", "broken.module"
+
+        def load(self):
+            raise ImportError("No module named 'torch'")
+
+    monkeypatch.setattr("onlineboost.registry.registry.entry_points", lambda group: [Broken()])
+    with pytest.raises(ParameterError, match=r"broken.module cannot \(ImportError\(\"No module named 'torch'\"\)\)"):
+        LEARNERS.find("broken")
+
+
 def test_a_flag_has_one_meaning():
     one, other = Option("depth", "Depth of a tree."), Option("depth", "Depth of the sea.")
     with pytest.raises(ParameterError, match="--depth"):

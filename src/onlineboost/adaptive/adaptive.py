@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
@@ -73,7 +74,11 @@ class Adaptive(OnlineClassifier):
 
     @property
     def estimator_(self) -> Any:
-        """The model since it last started over, for its ``report()``, ``alphas_`` and so on."""
+        """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
+        return copy.deepcopy(self._inside())
+
+    def _inside(self) -> Any:
+        """The model since it last started over, to be read at once: it shares the memory of this one."""
         fitted = self._check_fitted()
         model = fitted.spec.model()
         model.fitted = replace(fitted, spec=model.clone(), machine=self._machine().model)
@@ -82,7 +87,7 @@ class Adaptive(OnlineClassifier):
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
         n, reset = self.n_alarms_, self._check_fitted().spec.reset
-        inner: str = self.estimator_.verdict()
+        inner: str = self._inside().verdict()
         if reset == "none":
             return inner
         if not n:
@@ -97,7 +102,7 @@ class Adaptive(OnlineClassifier):
 
     def report(self) -> Report:
         """The report of the booster without the fast learner, since it last started over."""
-        inside = self.estimator_
+        inside = self._inside()
         if not hasattr(inside, "report"):
             raise ParameterError("estimator", self.estimator, "a booster: a single learner has no report")
         found: Report = inside.report()

@@ -180,9 +180,11 @@ class AdaptiveMachine(BatchMachine):
         return self.model.record._replace(clock=self.state.clock)
 
     def grow(self, n_features: int) -> None:
+        machines = self.model, self.fast
+        larger = [machine.grown(n_features) for machine in machines]  # of both, before either changes
+        for machine, states in zip(machines, larger, strict=True):
+            machine.committee, machine.transforms = states
         self.n_features = self.n_features[0], max(self.n_features[1], n_features)
-        self.model.grow(n_features)
-        self.fast.grow(n_features)
 
     @property
     def needs_names(self) -> bool:

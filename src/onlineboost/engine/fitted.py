@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,11 @@ class Fitted:
     target: Binary
     machine: Machine
     lock: SharedLock = field(default_factory=SharedLock)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy of everything, made between two updates, for ``copy`` and ``pickle``."""
+        with self.lock.reading:
+            return {name: value if name == "lock" else copy.deepcopy(value) for name, value in vars(self).items()}
 
     # ---- learning
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats
-from onlineboost.data.columns import Columns
+from onlineboost.data.columns import Columns, Located
 from onlineboost.data.target import Binary
 from onlineboost.engine import adwin, loop
 from onlineboost.engine.adwin import NoWatch, Watch
@@ -105,13 +105,20 @@ class BatchMachine(Machine):
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
     ) -> Batch:
-        found = columns.locate(x, learning=learning)
-        if found.new:
-            self.grow(columns.n + len(found.new))  # first, in case of an error
-            if self.needs_names:
-                self.name_features({column: str(name) for name, column in found.new.items()})
-            columns.add(found.new)
-        return found.row(y, weight)
+        return located(x, columns, [self], learning).row(y, weight)
+
+
+def located(x: Mapping[Any, Any], columns: Columns, machines: Sequence[Machine], learning: bool) -> Located:
+    """The features of a dict by column. With ``learning``, new names get columns, and the machines room for them."""
+    found = columns.locate(x, learning=learning)
+    if found.new:
+        for machine in machines:  # first, in case of an error
+            machine.grow(columns.n + len(found.new))
+        for machine in machines:
+            if machine.needs_names:
+                machine.name_features({column: str(name) for name, column in found.new.items()})
+        columns.add(found.new)
+    return found
 
 
 @dataclass
@@ -135,8 +142,12 @@ class CompiledMachine(BatchMachine):
         return np.concatenate(scores) if len(scores) != 1 else scores[0]
 
     def grow(self, n_features: int) -> None:
+        self.committee, self.transforms = self.grown(n_features)
+
+    def grown(self, n_features: int) -> tuple[Any, Transforms]:
+        """Committee and transforms with room for more features."""
         transforms = tuple(transform.grown(n_features) for transform in self.transforms)
-        self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
+        return self.learner.grow(self.committee, n_features), transforms
 
     @property
     def needs_names(self) -> bool:

@@ -95,6 +95,17 @@ class ObjectMachine(Machine):
     def grow(self, n_features: int) -> None:
         """Objects grow by themselves."""
 
+    @property
+    def needs_names(self) -> bool:
+        return any(machine.needs_names for machine in self.committee.machines)
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        for machine in self.committee.machines:
+            machine.name_features(names)
+
+    def columns_not_met(self) -> list[str]:
+        return list(dict.fromkeys(name for machine in self.committee.machines for name in machine.columns_not_met()))
+
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)
 

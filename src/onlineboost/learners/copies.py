@@ -14,7 +14,7 @@ from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import Machine, located
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
@@ -70,6 +70,11 @@ class Committee:
         self.weighted = weighted
         self.started = [False] * len(members)
 
+    @property
+    def machines(self) -> list[Machine]:
+        """The members that are machines of onlineboost."""
+        return [member for member in self.members if isinstance(member, Machine)]
+
     def rows(self, source: Dense | Sparse) -> Iterator[Any]:
         """The rows of a table in the form that the members take."""
         return (self.kind.from_array(source.table[r : r + 1]) for r in range(source.n_rows))
@@ -93,8 +98,8 @@ class Committee:
             once = self.weighted and (p[i] > 1 or not self.sample)
             times, weight = (int(p[i] > 0), float(p[i])) if once else (int(p[i]), None)
             for _ in range(times):
-                first, self.started[i] = not self.started[i], True
-                self.kind.learn(member, x, label, weight, target, first)
+                self.kind.learn(member, x, label, weight, target, first=not self.started[i])
+                self.started[i] = True
 
 
 class Kind(Protocol):
@@ -221,12 +226,7 @@ class _Ours:
         return next(source.batches(np.ones(1), np.ones(1)))
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Batch:
-        found = columns.locate(x, learning=learning)
-        if found.new:
-            for member in members:  # make room before the names are known, as in ``BatchMachine``
-                member.grow(columns.n + len(found.new))
-            columns.add(found.new)
-        return found.row()
+        return located(x, columns, members, learning).row()
 
     def sign(self, member: Machine, x: Batch, target: Binary) -> float:
         return self.score(member, x, target)

@@ -49,9 +49,11 @@ class Registry(Generic[T]):
         self._entries: dict[str, T] = {}
 
     def add(self, entry: T) -> T:
-        """Register an entry under a name that is not taken."""
-        if self._entries.setdefault(entry.name, entry) != entry:
+        """Register an entry under a name that is not taken; a class that is defined again replaces itself."""
+        known = self._entries.get(entry.name, entry)
+        if known != entry and _place(known) != _place(entry):
             raise ParameterError("name", entry.name, f"another name: there is already a {self.kind} with this one")
+        self._entries[entry.name] = entry
         return entry
 
     def names(self) -> list[str]:
@@ -76,7 +78,17 @@ class Registry(Generic[T]):
         """Import the entry points of other packages with these names, or all of them."""
         for point in entry_points(group=f"onlineboost.{self.kind}s"):
             if not names or point.name in names:
-                point.load()
+                try:
+                    point.load()
+                except Exception as problem:
+                    expected = f"a plug-in that can be imported, but {point.value} cannot ({problem!r})"
+                    raise ParameterError(self.kind, point.name, expected) from problem
+
+
+def _place(entry: Any) -> Any:
+    """Where the class of an entry is defined."""
+    made = getattr(entry, "make", entry)
+    return getattr(made, "__module__", None), getattr(made, "__qualname__", id(entry))
 
 
 def import_modules(package: str, path: Iterable[str]) -> None:

@@ -28,8 +28,8 @@ class Part(NamedTuple):
     facts: Facts
 
 
-def write(path: Path, parts: dict[str, Part], notes: Any = None) -> None:
-    """Write to a temporary file, then rename: the target is never half-written. The same parts give the same bytes."""
+def packed(parts: dict[str, Part], notes: Any = None) -> bytes:
+    """The content of a model file. The same parts give the same bytes."""
     from safetensors.numpy import save as to_bytes
 
     arrays: Arrays = {}
@@ -47,7 +47,12 @@ def write(path: Path, parts: dict[str, Part], notes: Any = None) -> None:
     }
     text = json.dumps(facts, allow_nan=False)
     # One entry, since the order of several would vary.
-    content = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
+    found: bytes = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
+    return found
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write to a temporary file, then rename: the target is never half-written."""
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
