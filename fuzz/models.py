@@ -15,6 +15,7 @@ import resource
 import signal
 import sys
 import tempfile
+import textwrap
 import time
 import traceback
 import warnings
@@ -79,11 +80,11 @@ def learn(model: Any, kind: str, n: int) -> None:
             model.learn(page)
 
 
-def honest() -> list[tuple[str, str, bytes]]:
+def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
     """Name, kind and content of one file for every pair and kind of data."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for number, (booster, learner) in enumerate(PAIRS):
+        for number, (booster, learner) in enumerate(pairs):
             for kind in KINDS if learner != "binned" else KINDS[:1]:
                 model = make(booster, learner)
                 for n in (37, 400):  # in the middle of the warm-up, and later
@@ -307,7 +308,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder for the files that make problems")
     given = parser.parse_args()
     check_bounds_are_checked()
-    files = honest()
+    files = honest(PAIRS)
     with tempfile.NamedTemporaryFile() as file:
         for name, kind, content in files:  # also compiles what the workers need, before they are forked
             Path(file.name).write_bytes(content)
@@ -350,8 +351,12 @@ def main() -> None:
     seconds = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"{given.inputs:,} files in {seconds:,.0f} s, {given.inputs / seconds:,.0f}/s")
+    refused = Counter({what.partition(": ")[2]: n for what, n in counts.items() if what.startswith("refused")})
+    shown = ", ".join(f"{field} {n:,}" for field, n in refused.most_common(20))
+    print(textwrap.fill(f"  refused: {refused.total():,} ({shown}, ...)", 112, subsequent_indent=" " * 6))
     for what, count in counts.most_common():
-        print(f"  {what}: {count:,}")
+        if not what.startswith("refused"):
+            print(f"  {what}: {count:,}")
     print(f"  slowest: {slowest:.2f} s; peak memory: {peak:,.0f} MB; digest of the inputs: {''.join(digests)[:16]}")
     print(f"  problems: {len(total)}")
     for number, text in total:

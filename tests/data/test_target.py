@@ -93,3 +93,9 @@ def test_strings_are_not_numbers():
     model = Linear().fit(X, [0, 1] * 20)
     with pytest.raises(DataError, match="label '1' at row 0"):
         model.partial_fit(X, ["1", "0"] * 20)
+
+
+def test_labels_larger_than_any_integer_of_numpy():
+    target = Binary(0, 10**30)
+    assert target.decode(np.array([1.0, -1.0])).tolist() == [10**30, 0]
+    assert target.decode(np.array([])).dtype == object

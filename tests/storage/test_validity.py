@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import tracemalloc
 import zlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from pairs import L, make
 from safetensors.numpy import save as to_bytes
 
 import onlineboost
+from conftest import ROOT
 from onlineboost import (
     AdaBoostOL,
     AdaBoostOLPlus,
@@ -267,3 +270,21 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
     for state in fitted.fitted.machine.states().values():
         whole = {name for name, array in saved_arrays(state).items() if array.dtype.kind == "i"}
         assert whole <= limits_of(state).keys(), type(state)
+
+
+@pytest.mark.parametrize(
+    ("booster", "learner"), [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned")]
+)
+def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkeypatch):
+    """A hundred of the fuzzer's files, in this process; ``fuzz/README.md`` has the long run."""
+    monkeypatch.syspath_prepend(ROOT / "fuzz")
+    import models
+
+    files = models.honest([(booster, learner)])
+    with np.errstate(all="ignore"):
+        found = Counter()
+        for k in range(100):
+            kind, content = models.damaged(random.Random(f"test {k}"), files)
+            (tmp_path / "m").write_bytes(content)
+            found[models.use(tmp_path / "m", kind).split(":")[0]] += 1
+    assert found["refused"] > 30 and found["accepted"] > 5

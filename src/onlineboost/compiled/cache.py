@@ -1,8 +1,8 @@
 """The disk cache of compiled code.
 
 Numba notices a change in a function's own file only, not in the files it calls into, so the cache directory is named
-after a digest of all our sources: every version has its own. Each file of it begins with a checksum: a damaged file is
-dropped, and its function compiled again.
+after a digest of all our sources and Numba's version: each has its own. Each file of it begins with a checksum: a
+damaged file is dropped, and its function compiled again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core.caching import IndexDataCacheFile
 
 
@@ -42,7 +43,7 @@ def cache_directory() -> str:
         from platformdirs import user_cache_path
 
         root = str(user_cache_path("onlineboost", appauthor=False))
-    directory = Path(root) / f"onlineboost-{source_digest()}"
+    directory = Path(root) / f"onlineboost-{source_digest()}-{numba.__version__}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):

@@ -198,7 +198,9 @@ class Binary(Target):
         negative, positive = self.decode_one(-1.0), self.decode_one(1.0)
         if type(negative) is not type(positive):
             return np.array([positive if score >= 0 else negative for score in scores], object)
-        answers: NDArray[Any] = np.where(scores >= 0, positive, negative)
+        answers: NDArray[Any] = np.where(
+            scores >= 0, np.array(positive), np.array(negative)
+        )  # also ints beyond 64 bits
         return answers
 
     def decode_one(self, score: float) -> Any:
