@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+# What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
+TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
+TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/adaptive -k "not vw"
 
-.PHONY: help demo setup test check format reproduce bench clean
+.PHONY: help demo setup test check lowest pythons format reproduce bench clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -28,6 +32,19 @@ check: $(READY)  ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+lowest: lowest.txt  ## the tests with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint lowest.txt --editable '.[plot]' $(TESTING)
+	$(VENV)-lowest/bin/python -m pytest $(TRIED)
+
+pythons:  ## the tests with every Python of PYTHONS that this machine has
+	for python in $(PYTHONS); do \
+		command -v $$python > /dev/null || { echo "$$python: not on this machine"; continue; }; \
+		$$python -m venv $(VENV)-$$python && \
+		$(VENV)-$$python/bin/python -m pip install --quiet --editable '.[plot]' $(TESTING) && \
+		$(VENV)-$$python/bin/python -m pytest $(TRIED) || exit 1; \
+	done
+
 format: $(READY)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -48,4 +65,4 @@ else
 endif
 
 clean:  ## remove what the commands above made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -517,7 +517,7 @@ def test_the_format_is_told_by_the_content(content, format):
         ("people.csv", {"label": "good", "drop": "heavy"}, DataError, "no column 'heavy' for drop=..."),
         ("people.csv", {"format": "xml"}, ParameterError, "one of arrow, csv, jsonl"),
         ("people.csv", {"bits": 31}, ParameterError, "from 1 to 30"),
-        ("people.csv", {"batch_size": 0}, ParameterError, "at least 1"),
+        ("people.csv", {"batch_size": 0}, ParameterError, "a whole number from 1 to"),
         ("people.csv", {"separator": ",,"}, ParameterError, "one character"),
         ("people.csv", {"on_error": "ignore"}, ParameterError, "'raise', 'skip'"),
         ("people.csv", {"drop": [1]}, ParameterError, "names of columns"),

@@ -121,7 +121,8 @@ def train(
 
 def chosen_options(context: typer.Context) -> set[str]:
     """The options given on the command line, by parameter."""
-    return {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
 _SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "bits", "adaptive", "seed", "baseline"}
