@@ -13,6 +13,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.tune import EngineName
 from onlineboost.errors import ParameterError
+from onlineboost.storage.atomic import write_text
 
 if TYPE_CHECKING:
     from onlineboost.data.batch import Batch
@@ -78,8 +79,8 @@ def reproduce(
         raise
     finally:
         bar.close()
-    (output / "report.html").write_text(report.html(results), encoding="utf-8")
-    (output / "report.md").write_text(report.markdown(results), encoding="utf-8")
+    write_text(output / "report.html", report.html(results))
+    write_text(output / "report.md", report.markdown(results))
     Console().print(report.text(results))
     print(f"full report: {output / 'report.html'}")
 
