@@ -209,7 +209,8 @@ def test_ctrl_c_saves_what_was_learnt_and_resuming_gives_the_same_bits(letters, 
     """The stream comes through a pipe that stops in the middle, so that the signal finds the command at work."""
     arguments = ["train", letters / "all.vw", "-n", 3, "-o", tmp_path / "whole", "-q"]
     subprocess.run(command(*arguments), check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
-    pipe = tmp_path / "pipe.vw"
+    (tmp_path / "piped").mkdir()
+    pipe = tmp_path / "piped" / "all.vw"
     os.mkfifo(pipe)
     process = subprocess.Popen(
         command("train", pipe, "-f", "vw", "-n", 3, "-o", tmp_path / "m"),
@@ -236,7 +237,7 @@ def test_ctrl_c_saves_what_was_learnt_and_resuming_gives_the_same_bits(letters, 
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_the_input_is_silent_saves_and_ends(letters, tmp_path, kind):
     process = subprocess.Popen(
         command("train", "-", "-f", "vw", "-n", 3, "-o", tmp_path / "m"),

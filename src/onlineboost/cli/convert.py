@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import tell
 from onlineboost.storage.atomic import check_target
 
 
@@ -60,4 +60,4 @@ def convert(
             progress.update(stream, page.n_rows)
     say_skipped(stream)
     if not quiet:
-        print(f"{examples:,} examples: {target}", file=sys.stderr)
+        tell(f"{examples:,} examples: {target}")
