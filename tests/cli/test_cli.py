@@ -299,14 +299,14 @@ def test_resuming_with_another_spelling_of_the_path_goes_on_there(letters, tmp_p
     assert onlineboost.load(tmp_path / "m").n_seen_ == 4000
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint_with_the_same_bits(letters, tmp_path):
-    """A few trials; ``scripts/kill_trials.py`` does as many as one likes."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    from kill_trials import trials
-
-    options = ["-n", "3", "--checkpoint-every", "700"]
-    # On a busy machine every kill may come too early or too late; one that goes on from a checkpoint will do.
-    assert any(trials(letters / "all.vw", tmp_path, n=3, seed=seed, options=options) for seed in range(8))
+def test_a_killed_run_goes_on_from_its_last_checkpoint_with_the_same_bits():
+    """A few trials; ``fuzz/kill.py`` does as many as one likes."""
+    few = ["--kills", "6", "--at-end", "2", "--signals", "4", "--full", "3"]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "fuzz" / "kill.py"), *few], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "15 trials in" in done.stdout and "kills between the last save and the exit" in done.stdout
 
 
 # ---- predict, evaluate, inspect

@@ -109,6 +109,7 @@ def test_labels_that_a_spreadsheet_would_run(tmp_path, capsys, label):
         run(capsys, "predict", tmp_path / "m", tmp_path / "d.csv", "-o", tmp_path / f"{name}.csv", *more)
         with (tmp_path / f"{name}.csv").open(newline="") as file:
             found[name] = list(csv.DictReader(file))
+        assert len(found[name]) == 2
     labels = {row["label"] for row in found["plain"]}
     assert {row["label"] for row in found["safe"]} == {"'" + one if one == label else one for one in labels}
     for name in ("score", "probability"):  # negative numbers stay numbers

@@ -100,6 +100,7 @@ def _lines(file: TextIO, as_json: bool, escape: bool) -> Write:
     import json
 
     table = csv.writer(file, lineterminator="\n")
+    quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)  # Python 3.11 forgets to for "\r"
     begun = False
 
     def write(columns: dict[str, list[Any]]) -> None:
@@ -111,7 +112,8 @@ def _lines(file: TextIO, as_json: bool, escape: bool) -> Write:
         if not begun:
             table.writerow(columns)
             begun = True
-        table.writerows(map(escaped, row) for row in rows) if escape else table.writerows(rows)
+        writer = quoted if any("\r" in str(label) for label in set(columns["label"])) else table
+        writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
 
     return write
 
