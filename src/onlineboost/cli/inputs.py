@@ -114,11 +114,14 @@ class Inputs:
 
     def __post_init__(self) -> None:
         self.found = [identify(name) for name in self.names]
+        self.by_name: dict[str, list[Learnt]] = {}
+        for one in self.learnt:
+            self.by_name.setdefault(one.name, []).append(one)
         self.earlier = [self._earlier(place) for place in range(len(self.names))]
 
     def _earlier(self, place: int) -> Learnt | None:
         input = self.found[place]
-        same = [one for one in self.learnt if one.name == input.name]
+        same = self.by_name.get(input.name, [])
         for one in reversed(same):
             if one[:3] == input:
                 return one
@@ -127,18 +130,17 @@ class Inputs:
                 return one
         return None
 
-    def parts(self) -> list[list[Part]]:
-        """What to read in each pass; pipes are known when they are read."""
-        met: Counter[Input] = Counter()
-        passes = [list[Part]() for _ in range(self.passes)]
-        for parts in passes:
-            for place, (input, earlier) in enumerate(zip(self.found, self.earlier, strict=True)):
-                met[input] += 1
-                if self.again or earlier is None or met[input] > earlier.times:
-                    parts.append(Part(place, 0))
-                elif earlier.size != input.size:
-                    parts.append(Part(place, earlier.rows))
-        return passes
+    def parts(self, number: int) -> list[Part]:
+        """What to read in this pass, and in all later ones; pipes are known when they are read."""
+        parts, met, named = list[Part](), Counter[Input](), Counter(self.found)
+        for place, (input, earlier) in enumerate(zip(self.found, self.earlier, strict=True)):
+            met[input] += 1
+            times = (number - 1) * named[input] + met[input]  # that it was learnt after this
+            if self.again or earlier is None or times > earlier.times:
+                parts.append(Part(place, 0))
+            elif earlier.size != input.size:
+                parts.append(Part(place, earlier.rows))
+        return parts
 
     def meet(self, place: int, batch: Batch) -> int:
         """Identify a pipe by its first batch; the number of rows that were learnt before."""
@@ -166,22 +168,24 @@ class Inputs:
 
     def finish(self, rows: dict[int, int]) -> None:
         """Add the inputs read to those learnt; ``rows`` has the number of rows of each."""
-        read = {self.found[place]: n for place, n in rows.items()}
-        for input, count in Counter(self.found).items():
-            if input not in read or input.digest is None:
+        position = {one: k for k, one in enumerate(self.learnt)}
+        named = Counter(self.found)
+        for place, n in rows.items():
+            input, earlier = self.found[place], self.earlier[place]
+            count = named.pop(input, 0) * self.passes  # the same file may be named twice
+            if input.digest is None or not count:
                 continue
-            earlier, times = self.earlier[self.found.index(input)], count * self.passes
             if earlier is not None and earlier[:3] == input:
-                times = earlier.times + times if self.again else max(earlier.times, times)
-            new = Learnt(input.name, input.size, input.digest, read[input], times)
-            if earlier is not None and earlier in self.learnt:
-                self.learnt[self.learnt.index(earlier)] = new
+                count = earlier.times + count if self.again else max(earlier.times, count)
+            new = Learnt(input.name, input.size, input.digest, n, count)
+            if earlier in position:
+                self.learnt[position[earlier]] = new
             else:
                 self.learnt.append(new)
 
-    def tell(self, parts: list[list[Part]]) -> None:
+    def tell(self) -> None:
         """Say which files are not learnt from their beginning."""
-        read = {part.place for one in parts for part in one}
+        read = {part.place for part in self.parts(self.passes)}
         skipped = [place for place in range(len(self.names)) if place not in read]
         for place in skipped if len(skipped) <= _SHOWN else ():
             earlier = self.earlier[place]
@@ -189,7 +193,7 @@ class Inputs:
             tell(f"onlineboost: {self.names[place]}: all {earlier.rows:,} rows were learnt before: skipped")
         if len(skipped) > _SHOWN:
             tell(f"onlineboost: {len(skipped):,} of {len(self.names):,} files were learnt before: skipped")
-        for place, skip in parts[0]:
+        for place, skip in self.parts(1):
             if skip:
                 tell(f"onlineboost: {self.names[place]}: grown since {skip:,} rows were learnt: continuing after them")
         if not read:

@@ -79,16 +79,16 @@ class Job:
         names = expand(files)
         self.lines, self.alarms, self.notes = len(training.curve.marks), _n_alarms(training), notes
         first, skip = self._begin(names, again)
-        parts = self.inputs.parts()
-        self.inputs.tell(parts)
+        self.inputs.tell()
+        changes = bool(self.inputs.parts(self.passes)) or self.output != self.resumed
         began = time.perf_counter() - compile_seconds()
         with self._signals():
             try:
                 for number in range(first, self.passes + 1):
                     if training.model.fitted is not None:
                         schema = {"like": training.model}
-                    if parts[number - 1]:
-                        self._pass(training, number, parts[number - 1], skip, reading | schema)
+                    if parts := self.inputs.parts(number):
+                        self._pass(training, number, parts, skip, reading | schema)
                     skip = 0
                     if self.interrupted:
                         break
@@ -107,7 +107,7 @@ class Job:
                 raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
             if self.finished:
                 self.inputs.finish(self.rows)
-            if self.output is not None and (any(parts) or self.output != self.resumed):
+            if self.output is not None and changes:
                 self._save(training)
 
     def _begin(self, names: list[str], again: bool) -> tuple[int, int]:

@@ -51,8 +51,8 @@ class Notes:
             raise ModelFileError(path, "notes", expected) from problem
 
 
-def _whole(value: Any, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= _MANY:
+def _whole(value: Any, least: int = 0, most: int = _MANY) -> int:
+    if type(value) is not int or not least <= value <= most:
         raise ValueError(value)
     return value
 
@@ -97,7 +97,7 @@ def _place(facts: Any) -> dict[str, Any] | None:
         "files": files,
         "pass": number,
         "rows": _whole(facts["rows"]),
-        "passes": _whole(facts["passes"], number),
+        "passes": _whole(facts["passes"], number, most=1 << 31),
         "again": bool(facts.get("again", False)),
         "error": bool(facts.get("error", False)),
         "inputs": [{"size": _optional(_whole, i["size"]), "digest": _optional(_text, i["digest"])} for i in inputs],
