@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -375,3 +376,71 @@ def test_a_full_disk_leaves_the_old_model_and_says_so(files):
     assert "Traceback" not in done.stderr
     assert (files / "m").read_bytes() == before
     assert sorted(os.listdir(files)) == ["all.vw", "m", "one.vw", "two.vw"]
+
+
+# ---- more inputs
+
+
+def test_a_file_named_twice_is_two_inputs(files, capsys):
+    twice = [files / "one.vw"] * 2
+    assert train(capsys, *twice, "-n", 3, "-o", files / "m")[0]["learnt"] == 8000
+    assert train(capsys, *twice, "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "one.vw", *twice, "--resume", files / "m")[0]["learnt"] == 4000
+
+
+def test_many_files_are_told_apart_in_one_line(files, rows, capsys):
+    for k in range(20):
+        (files / f"part-{k:02}.vw").write_text("".join(rows[200 * k : 200 * k + 200]))
+    train(capsys, files / "part-*.vw", "-n", 3, "-o", files / "m")
+    (files / "part-20.vw").write_text("".join(rows[5000:5200]))
+    result, err = train(capsys, files / "part-*.vw", "--resume", files / "m")
+    assert result["learnt"] == 200
+    assert "20 of 21 files were learnt before: skipped" in err
+
+
+def test_a_checkpoint_at_the_last_row_is_finished_by_resuming(files, capsys):
+    options = [files / "one.vw", "-n", 3, "-o", files / "m", "--checkpoint-every", 2000]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=4000), "train", *map(str, options)]
+    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+    assert load_all(files / "m")[2]["unfinished"]["rows"] == 4000
+    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 0
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_two_hangups_are_one(files, rows):
+    """A closed terminal sends several; the second must not stop the save of the first."""
+    process = subprocess.Popen(
+        command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m"),
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        process.stdin.write("".join(rows).encode() * 3)
+        process.stdin.flush()
+        while b"16,384" not in process.stderr.readline():
+            assert process.poll() is None
+        for _ in range(3):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.001)
+        assert process.wait(timeout=20) == 130
+    assert onlineboost.load(files / "m").n_seen_ >= 16384
+
+
+def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files):
+    def piped(name: str, *options: object) -> tuple[dict, str]:
+        done = subprocess.run(
+            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
+            input=(files / name).read_bytes(), capture_output=True, env=ENVIRONMENT, check=True,
+        )  # fmt: skip
+        return json.loads(done.stdout), done.stderr.decode()
+
+    options = ["-", "-f", "vw", "-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, options)]
+    content = (files / "one.vw").read_bytes()
+    assert subprocess.run(program, env=ENVIRONMENT, input=content, capture_output=True, check=False).returncode == 9
+    (files / "copy").write_bytes((files / "m").read_bytes())
+    assert piped("one.vw", "--resume", files / "m")[0]["learnt"] == 1000
+    (files / "m").write_bytes((files / "copy").read_bytes())
+    result, err = piped("two.vw", "--resume", files / "m")
+    assert result["learnt"] == 2000
+    assert "stopped at row 3,000 of another stream: learning all rows" in err
