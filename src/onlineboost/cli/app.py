@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
 from onlineboost.cli.registered import load_named, registered_options, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
+from onlineboost.cli.terminal import flush, say, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 from onlineboost.errors import (
@@ -37,7 +39,7 @@ def _version(asked: bool) -> None:
     if asked:
         from onlineboost import __version__
 
-        print(f"onlineboost {__version__}")
+        say(f"onlineboost {__version__}")
         raise typer.Exit
 
 
@@ -69,7 +71,7 @@ def demo(
         from onlineboost.datasets.letter import export_letter
 
         export_letter(export)
-        print(f"20,000 examples: {export}", file=sys.stderr)
+        tell(f"20,000 examples: {export}")
         return
     from onlineboost.cli.demo import run
 
@@ -103,18 +105,15 @@ def main(arguments: list[str] | None = None) -> None:
     if sys.stdout is None:  # closed by the parent process
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
-        code = build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0
-        if code == WRONG_USAGE and "--json" in arguments:
-            print('{"error": "wrong command line: see standard error"}')
+        code = _run(arguments)
+        flush()
     except (ParameterError, ConflictError, MissingPackageError) as problem:
         code = _report(problem, arguments, WRONG_USAGE)
     except (DataError, ModelFileError, NotFittedError) as problem:
         code = _report(problem, arguments, WRONG_DATA)
     except BrokenPipeError:
         # Whoever reads our output has closed it, as ``head`` does. Nothing more may be written, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         code = WRONG_DATA
     except OSError as problem:
         code = _report(problem, arguments, WRONG_DATA)
@@ -122,11 +121,33 @@ def main(arguments: list[str] | None = None) -> None:
         code = _report("out of memory: use fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
     except KeyboardInterrupt:
         code = _report("interrupted", arguments, INTERRUPTED)
-    if code == INTERRUPTED:  # a reading thread may be blocked on a pipe: do not wait for it
+    try:
         sys.stdout.flush()
-        sys.stderr.flush()
+    except OSError:  # a full disk, or a terminal that is gone
+        _discard_output()
+    if code == INTERRUPTED:  # a reading thread may be blocked on a pipe: do not wait for it
         os._exit(code)
     sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """The exit code of a command."""
+    try:
+        build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
+        return 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0
+        if code == WRONG_USAGE and "--json" in arguments:
+            say('{"error": "wrong command line: see standard error"}')
+        return code
+
+
+def _discard_output() -> None:
+    """What is left in the buffer must not fail once more at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # a stream without a file, as in tests
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 _KEYWORD = re.compile(r"(?<![\w-])(\w+)=\.\.\.")  # how messages name parameters, which are options here
@@ -145,16 +166,17 @@ _READING = ("label", "weight", "drop", "categorical", "positive", "bits", "forma
 
 def _report(problem: object, arguments: list[str], code: int) -> int:
     message = _with_flags(problem)
-    if isinstance(problem, OSError) and problem.strerror and problem.filename is not None:
-        message = f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, OSError) and problem.strerror:
+        message = f"{problem.filename}: {problem.strerror}" if problem.filename is not None else problem.strerror
     if isinstance(problem, OSError) and not message:
         message = type(problem).__name__
-    print(f"onlineboost: {message}", file=sys.stderr)
+    tell(f"onlineboost: {message}")
     if "--json" in arguments:
         import json
 
         facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}
-        print(json.dumps({"error": message, **facts}, default=str))
+        with suppress(OSError):  # of standard output, which may be the problem
+            say(json.dumps({"error": message, **facts}, default=str))
     return code
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import difflib
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import tell
+from onlineboost.errors import ParameterError
+from onlineboost.registry import FORMATS
 from onlineboost.storage.atomic import check_target
 
 
@@ -48,6 +52,7 @@ def convert(
         return open_stream(source, labels="optional", **options)
 
     check_target("OUT", target, [source])
+    _check_ending(target)
     examples = 0
     with (
         open_writer(target, stream_again, rereadable=is_regular(source)) as write,
@@ -60,4 +65,14 @@ def convert(
             progress.update(stream, page.n_rows)
     say_skipped(stream)
     if not quiet:
-        print(f"{examples:,} examples: {target}", file=sys.stderr)
+        tell(f"{examples:,} examples: {target}")
+
+
+def _check_ending(target: str) -> None:
+    from onlineboost.readers.detect import by_name
+
+    if by_name(target) is None:
+        known = [format.suffixes[0] for format in FORMATS if format.writer is not None]
+        met = [close for ending in Path(target).suffixes for close in difflib.get_close_matches(ending, known, 1)]
+        hint = f"; did you mean {met[0]}?" if met else ""
+        raise ParameterError("OUT", target, f"a file name that ends in one of {', '.join(known)}{hint}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import say, tell
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def datasets(
         if name is None:
             raise ConflictError("--download needs the NAME of a set: onlineboost datasets --download covtype")
         path = fetch(name, data, quiet=quiet or json_output)
-        print_json({"name": name, "path": str(path)}) if json_output else print(path)
+        print_json({"name": name, "path": str(path)}) if json_output else say(path)
     elif name is not None:
         facts = describe(get(name), data)
         print_json(facts) if json_output else _print(facts)
@@ -80,17 +80,18 @@ def place(dataset: Dataset, data: Path | None) -> str:
 
 
 def _print_all(every: list[dict[str, Any]]) -> None:
-    print(f"{'set':<13} {'examples':>9} {'features':>8} {'positive':>8}  {'+1 means':<25} location")
+    say(f"{'set':<13} {'examples':>9} {'features':>8} {'positive':>8}  {'+1 means':<25} location")
     for facts in every:
         size = facts["file"] or facts["paper"]
         positive = f"{_share(facts):.1%}" if facts["file"] else "?"
         numbers = f"{size['examples']:>9,} {size['features']:>8,} {positive:>8}"
-        print(f"{facts['name']:<13} {numbers}  {facts['positive']:<25} {facts['here']}")
+        say(f"{facts['name']:<13} {numbers}  {facts['positive']:<25} {facts['here']}")
     missing = [facts["name"] for facts in every if not facts["file"]]
     extra = [facts["name"] for facts in every if facts["extra"]]
-    print(f"\nnot available: {', '.join(missing)} (sizes as in the paper)", file=sys.stderr)
-    print(f"not in the paper: {', '.join(extra)}", file=sys.stderr)
-    print("details of a set: onlineboost datasets NAME", file=sys.stderr)
+    tell("")
+    tell(f"not available: {', '.join(missing)} (sizes as in the paper)")
+    tell(f"not in the paper: {', '.join(extra)}")
+    tell("details of a set: onlineboost datasets NAME")
 
 
 def _share(facts: dict[str, Any]) -> float:
@@ -112,9 +113,10 @@ def _print(facts: dict[str, Any]) -> None:
     lines += [("download", remote["url"]) for remote in facts["source"] or ()]
     for name, value in lines:
         if value:
-            print(f"{name + ':':<20} {value}")
+            say(f"{name + ':':<20} {value}")
     if paper:
         sizes = f"{paper['examples']:,} examples, {paper['features']:,} features ({paper['per_example']} per example)"
-        print(f"\nin the paper: {sizes}; errors on the test part of 20 %:")
+        say()
+        say(f"in the paper: {sizes}; errors on the test part of 20 %:")
         for column, error in zip(COLUMNS, paper["errors"].values(), strict=True):
-            print(f"{column:>20} {error:.4f}")
+            say(f"{column:>20} {error:.4f}")

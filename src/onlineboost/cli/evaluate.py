@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import printable, say
 
 if TYPE_CHECKING:
     from onlineboost.model import OnlineClassifier
@@ -43,7 +44,7 @@ def evaluate(
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(Picture(title, *curves, loaded.model.edges_, result["reliability"]), plot)
+        draw(Picture(printable(title), *curves, loaded.model.edges_, result["reliability"]), plot)
         result["plot"] = str(plot)
     print_json(result) if json_output else _print(result)
 
@@ -100,12 +101,13 @@ def _print(result: dict[str, Any]) -> None:
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
-        print(f"{name + ':':<20} {value}")
-    labels = [*map(str, result["labels"]), "-", "-"][:2]
+        say(f"{name + ':':<20} {value}")
+    labels = [*map(printable, result["labels"]), "-", "-"][:2]
     width = max(12, *(len(label) + 2 for label in labels))
-    print(f"\n{'label / predicted':<20}" + "".join(f"{label:>{width}}" for label in labels))
+    say()
+    say(f"{'label / predicted':<20}" + "".join(f"{label:>{width}}" for label in labels))
     for label, row in zip(labels, result["confusion"], strict=True):
-        print(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
+        say(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
 
 
 def _format(figure: float | None) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import say
+from onlineboost.errors import ModelFileError
 
 if TYPE_CHECKING:
     from onlineboost.cli.load import Loaded
@@ -26,14 +29,17 @@ def inspect(
 
       onlineboost inspect clicks.model --json --top 100
     """
-    from onlineboost.cli.load import load
     from onlineboost.cli.show import print_json
 
-    facts = describe(load(model, streamed=False), top)
+    facts = describe(model, top)
     print_json(facts) if json_output else _print(facts)
 
 
-def describe(loaded: Loaded, top: int) -> dict[str, Any]:
+def describe(path: Path, top: int) -> dict[str, Any]:
+    from onlineboost.cli.load import load
+    from onlineboost.cli.notes import Notes
+
+    loaded = load(path, streamed=False)
     model, columns = loaded.model, loaded.fitted.columns
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
@@ -49,10 +55,12 @@ def describe(loaded: Loaded, top: int) -> dict[str, Any]:
         facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if value not in (None, ())}
     if hasattr(model, "alarms_"):  # Adaptive
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
-    if "curve" in loaded.notes and loaded.notes["curve"]["weight"]:
-        facts["progressive_error"] = loaded.notes["curve"]["mistakes"] / loaded.notes["curve"]["weight"]
-    if loaded.notes.get("unfinished"):
-        facts["unfinished"] = loaded.notes["unfinished"]
+    with suppress(ModelFileError):  # notes that somebody else made
+        notes = Notes.from_json(path, loaded.notes)
+        if notes.curve.weight:
+            facts["progressive_error"] = notes.curve.error
+        if notes.unfinished:
+            facts["unfinished"] = notes.unfinished
     return facts
 
 
@@ -69,7 +77,7 @@ def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
 def _print(facts: dict[str, Any]) -> None:
     from onlineboost.cli.show import format_labels
 
-    print(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
+    say(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
     lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
     lines.append(("labels", format_labels(facts["labels"])))
     if "reading" in facts:
@@ -86,11 +94,13 @@ def _print(facts: dict[str, Any]) -> None:
         place = facts["unfinished"]
         lines.append(("stopped", f"after row {place['rows']:,} of {', '.join(place['files'])}, pass {place['pass']}"))
     for name, value in lines:
-        print(f"{name + ':':<20} {value}")
-    print("\nedge of each weak learner (0: guessing, 1: always right), by its weights")
+        say(f"{name + ':':<20} {value}")
+    say()
+    say("edge of each weak learner (0: guessing, 1: always right), by its weights")
     for i, edge in enumerate(facts["edges"], 1):
-        print(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
+        say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
     if facts["strongest"]:
-        print(f"\nstrongest features: {facts['strength']}")
+        say()
+        say(f"strongest features: {facts['strength']}")
         for feature in facts["strongest"]:
-            print(f"{feature['strength']:>+12.4f}  {feature['feature']}")
+            say(f"{feature['strength']:>+12.4f}  {feature['feature']}")

@@ -1,19 +1,24 @@
-"""Training on files: progress, checkpoints, interruption, summary."""
+"""Training on files: progress, checkpoints, interruption, resuming."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from onlineboost.cli.terminal import tell
 from onlineboost.compiled.jit import compile_seconds
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
+    from onlineboost.cli.inputs import Inputs, Part
+    from onlineboost.cli.notes import Notes
+    from onlineboost.data.page import Page
     from onlineboost.evaluate.training import Training
 
 
@@ -24,14 +29,20 @@ class _Stopped(BaseException):
 class Job:
     """One or more passes over files."""
 
-    def __init__(self, output: Path | None, passes: int, every: int | None, quiet: bool) -> None:
-        self.output, self.passes, self.every, self.quiet = output, passes, every, quiet
-        self.interrupted = self.waiting = False
+    inputs: Inputs
+    notes: Notes  # of the model that is resumed
+
+    def __init__(self, output: Path | None, resumed: Path | None, passes: int, every: int | None, quiet: bool) -> None:
+        self.output = output or resumed
+        self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
+        self.interrupted = self.waiting = self.learning = self.failed = False
         self.seconds = 0.0
         self.skipped = 0
         self.first_error: float | None = None
-        self.lines = self.alarms = 0
-        self.place: dict[str, Any] | None = None  # where it stopped; None: at the end
+        self.lines = self.alarms = self.learnt = 0
+        self.place: tuple[int, int] | None = None  # pass, and rows of it; None: nothing of these files was learnt
+        self.finished = False
+        self.rows: dict[int, int] = {}  # of each input
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
@@ -59,42 +70,77 @@ class Job:
         files: list[str],
         reading: dict[str, Any],
         schema: dict[str, Any],
-        unfinished: dict[str, Any] | None,
+        notes: Notes,
+        again: bool,
     ) -> None:
+        """Learn what the model has not learnt of the files, and save it."""
         from onlineboost.readers.files import expand
 
         names = expand(files)
-        self.lines, self.alarms = len(training.curve.marks), _n_alarms(training)
-        start = _start(unfinished, names)
-        self.passes = max(self.passes, start.get("passes", 1))
+        self.lines, self.alarms, self.notes = len(training.curve.marks), _n_alarms(training), notes
+        first, skip = self._begin(names, again)
+        self.inputs.tell()
+        changes = bool(self.inputs.parts(self.passes)) or self.output != self.resumed
         began = time.perf_counter() - compile_seconds()
-        old = {kind: signal.signal(kind, self._stop) for kind in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            for number in range(start["pass"], self.passes + 1):
-                if training.model.fitted is not None:
-                    schema = {"like": training.model}
-                self._pass(training, names, number, start["rows"] if number == start["pass"] else 0, reading | schema)
+        with self._signals():
+            try:
+                for number in range(first, self.passes + 1):
+                    if training.model.fitted is not None:
+                        schema = {"like": training.model}
+                    if parts := self.inputs.parts(number):
+                        self._pass(training, number, parts, skip, reading | schema)
+                    skip = 0
+                    if self.interrupted:
+                        break
+                self.finished = not self.interrupted
+            except _Stopped:
+                self.interrupted = True
+            except Exception as problem:
+                self.waiting = False
+                self._keep(training, problem)
+                raise
+            self.waiting = False
+            self.seconds = time.perf_counter() - compile_seconds() - began
+            if training.model.fitted is None:
                 if self.interrupted:
-                    break
-        except _Stopped:
-            self.interrupted = True
-        finally:
-            for kind, handler in old.items():
-                signal.signal(kind, handler)
-        self.seconds = time.perf_counter() - compile_seconds() - began
-        if training.model.fitted is None:
-            if self.interrupted:
-                raise KeyboardInterrupt
-            raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
-        if self.output is not None:
-            self._save(training)
+                    raise KeyboardInterrupt
+                raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
+            if self.finished:
+                self.inputs.finish(self.rows)
+            if self.output is not None and changes:
+                self._save(training)
 
-    def _pass(self, training: Training, names: list[str], number: int, skip: int, options: dict[str, Any]) -> None:
+    def _begin(self, names: list[str], again: bool) -> tuple[int, int]:
+        """The pass and the row to begin at: where the training stopped, if the files are the same."""
+        from onlineboost.cli.inputs import Inputs
+
+        stopped, learnt = self.notes.unfinished, self.notes.learnt
+        if stopped is not None and stopped["files"] == _paths(names):
+            passes = max(self.passes, stopped["passes"])
+            self.inputs = Inputs(names, learnt, passes, stopped["again"])
+            changed = [] if stopped["error"] else self.inputs.changed(stopped["inputs"])
+            if not changed:
+                self.passes, self.place = passes, (stopped["pass"], stopped["rows"])
+                tell(f"onlineboost: continuing after {_where(stopped)}")
+                return self.place
+            if not again:
+                raise DataError(
+                    f"{', '.join(changed)}: has changed since the training stopped at {_where(stopped)}: "
+                    "restore it, or --again learns all its rows"
+                )
+        elif stopped is not None:
+            others = "of other files: learning all rows of these files"
+            tell(f"onlineboost: the model had stopped at {_where(stopped)} {others}")
+        self.inputs = Inputs(names, learnt, self.passes, again)
+        return 1, 0
+
+    def _pass(self, training: Training, number: int, parts: list[Part], skip: int, options: dict[str, Any]) -> None:
         from onlineboost.cli.show import Progress, say_skipped
         from onlineboost.readers import open_stream
 
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
-        done = 0
+        names = [self.inputs.names[part.place] for part in parts]
+        done, rows, known = 0, dict[int, int](), 0  # rows of the pass, of each input, and at the beginning of this one
         self.waiting = True  # opening a pipe may block
         with open_stream(names, **options) as stream, Progress(what, stream.size, self.quiet) as progress:
             while not self.interrupted:
@@ -103,45 +149,101 @@ class Job:
                 self.waiting = False
                 if page is None:
                     break
-                size = page.n_rows
-                start = min(max(skip - done, 0), size)
+                size, part = page.n_rows, parts[page.source]
+                if part.place not in rows:
+                    rows[part.place], known = 0, part.skip
+                    if self.inputs.found[part.place].size is None:
+                        known, skip = self._meet(part.place, page, skip)
+                start = min(max(skip - done, known - rows[part.place], 0), size)
                 while start < size and not self.interrupted:
                     stop = size if self.every is None else min(size, start + self.every - (done + start) % self.every)
+                    self.learning = True
                     training.learn(page.rows(start, stop))
-                    start = stop
-                    where = [os.path.realpath(name) if name != "-" else name for name in names]
-                    self.place = {"files": where, "pass": number, "rows": done + start, "passes": self.passes}
+                    self.learnt += stop - start
+                    start, self.place = stop, (number, done + stop)
+                    self.learning = False
                     if self.every is not None and (done + start) % self.every == 0:
-                        self._save(training)
+                        self._checkpoint(training, progress)
                     self._print_progress(training, progress)
                     self._print_alarms(training, progress)
                 done += size
+                rows[part.place] += size
                 progress.update(stream, size, f", error {training.curve.error:.4f}")
-        self.waiting = False
+        self.rows |= rows
         if number == 1:
             self.skipped, self.first_error = stream.skipped, training.curve.error
             say_skipped(stream)
-        if number == self.passes and not self.interrupted:
-            self.place = None
 
-    def _stop(self, *signal_and_frame: object) -> None:
-        """The first signal stops the run after the current batch, the second immediately."""
-        if self.interrupted:
+    def _meet(self, place: int, page: Page, skip: int) -> tuple[int, int]:
+        """Identify a pipe by its first page: rows learnt before, and rows to skip if the training stopped there."""
+        known, stopped = self.inputs.meet(place, page.batch), self.notes.unfinished
+        if skip and stopped is not None and not stopped["error"] and self.inputs.changed(stopped["inputs"]):
+            tell(f"onlineboost: the model had stopped at {_where(stopped)} of another stream: learning all rows")
+            self.place = None
+            return known, 0
+        return known, skip
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Stop in good order by Ctrl-C, SIGTERM and, except under nohup, the end of the terminal."""
+        kinds = [signal.SIGINT, signal.SIGTERM]
+        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            kinds.append(signal.SIGHUP)
+        old = {kind: signal.signal(kind, self._stop) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in old.items():
+                signal.signal(kind, handler)
+
+    def _stop(self, kind: int, frame: object) -> None:
+        """The first signal stops the run after the current batch, a second Ctrl-C immediately.
+
+        Others may come twice: a closed terminal sends several.
+        """
+        if self.interrupted and kind == signal.SIGINT:
             os.write(2, b"onlineboost: stopped immediately: what was learnt since the last save is lost\n")
             os._exit(130)  # no exception can be raised within compiled code
         self.interrupted = True
         if self.waiting:
+            self.waiting = False
             raise _Stopped
 
+    def _checkpoint(self, training: Training, progress: Any) -> None:
+        """Save, or say that it was not possible: the next checkpoint may be."""
+        try:
+            self._save(training)
+        except OSError as problem:
+            progress.line(f"onlineboost: checkpoint not saved: {problem.strerror or problem}")
+
+    def _keep(self, training: Training, problem: Exception) -> None:
+        """Save what was learnt before an error, so that a run with a mended input continues there."""
+        whole = not self.learning or isinstance(problem, DataError)  # such an error comes before anything changes
+        if self.place is None or training.model.fitted is None or not whole:
+            return
+        self.failed = True
+        learnt = f"onlineboost: {training.model.n_seen_:,} examples were learnt before the error"
+        if self.output is None:
+            tell(f"{learnt}: not saved (no -o MODEL)")
+            return
+        try:
+            self._save(training)
+        except OSError as second:
+            tell(f"{learnt}: not saved: {second}")
+        else:
+            tell(f"{learnt}: saved to {self.output}; mend the input, then continue with --resume {self.output}")
+
     def _save(self, training: Training) -> None:
+        from onlineboost.cli.notes import Notes
+
         assert self.output is not None
-        notes = {
-            "curve": training.curve.as_json(),
-            "base_curve": training.base_curve.as_json(),
-            "entries": training.entries,
-            "unfinished": self.place,
-        }
-        training.model.save(self.output, base=training.base, notes=notes)
+        place = None if self.finished else self.notes.unfinished
+        if self.place is not None and not self.finished:
+            where = {"files": _paths(self.inputs.names), "pass": self.place[0], "rows": self.place[1]}
+            run = {"passes": self.passes, "again": self.inputs.again, "error": self.failed}
+            place = {**where, **run, "inputs": self.inputs.as_json()}
+        notes = Notes(training.curve, training.base_curve, training.entries, place, self.inputs.learnt)
+        training.model.save(self.output, base=training.base, notes=notes.as_json())
 
     def _print_alarms(self, training: Training, progress: Any) -> None:
         """Print a line for each new alarm."""
@@ -176,6 +278,7 @@ class Job:
             "algorithm": type(training.model).__name__,
             "model": repr(training.model),
             "examples": curve.examples,
+            "learnt": self.learnt,
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
             "gain": training.gain,
@@ -194,51 +297,13 @@ class Job:
         return result
 
 
-def _start(unfinished: dict[str, Any] | None, names: list[str]) -> dict[str, Any]:
-    """Where to begin: where a checkpoint stopped, if the files are the same."""
-    if unfinished is None:
-        return {"pass": 1, "rows": 0}
-    where = f"row {unfinished['rows']:,}" + (f" of pass {unfinished['pass']}" if unfinished["passes"] > 1 else "")
-    same = unfinished["files"] == [os.path.realpath(name) if name != "-" else name for name in names]
-    others = f"the model had stopped at {where} of other files: learning all rows of these files"
-    print(f"onlineboost: {f'continuing after {where}' if same else others}", file=sys.stderr)
-    return unfinished if same else {"pass": 1, "rows": 0}
+def _paths(names: list[str]) -> list[str]:
+    return [os.path.realpath(name) if name != "-" else name for name in names]
+
+
+def _where(stopped: dict[str, Any]) -> str:
+    return f"row {stopped['rows']:,}" + (f" of pass {stopped['pass']}" if stopped["passes"] > 1 else "")
 
 
 def _n_alarms(training: Training) -> int:
     return training.model.n_alarms_ if training.model.fitted is not None else 0
-
-
-def print_summary(result: dict[str, Any]) -> None:
-    from onlineboost.cli.show import format_labels
-
-    if result["interrupted"]:
-        output = result["output"]
-        saved = f"saved to {output}; continue with --resume {output}" if output else "not saved (no -o MODEL)"
-        print(f"\nInterrupted after {result['examples']:,} examples: {saved}\n")
-    lines = [("examples", f"{result['examples']:,} ({result['examples'] / max(result['seconds'], 1e-9):,.0f}/s)")]
-    met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
-    lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
-    lines.append(("labels", format_labels(result["labels"])))
-    lines.append(("progressive error", f"{result['error']:.4f}"))
-    if result["base_error"] is not None:
-        lines.append(("base learner alone", f"{result['base_error']:.4f}"))
-    if result["gain"] is not None:
-        lines.append(("boosting", f"{abs(result['gain']):.1%} {'fewer' if result['gain'] >= 0 else 'more'} mistakes"))
-    if "first_pass_error" in result:
-        lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
-    if "holdout" in result:
-        base = result["holdout"].get("base_error")
-        alone = f" (base learner alone: {base:.4f})" if base is not None else ""
-        lines.append(("error on holdout", f"{result['holdout']['error']:.4f}{alone}"))
-    if result["alarms"]:
-        lines.append(("alarms", f"{result['alarms']:,}"))
-    lines.append(("time", f"{result['seconds']:.2f} s"))
-    lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
-    lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
-    if "plot" in result:
-        lines.append(("plot", result["plot"]))
-    for name, value in lines:
-        print(f"{name + ':':<20} {value}")
-    if result.get("verdict"):
-        print(f"\n{result['verdict']}")

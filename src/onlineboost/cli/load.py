@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
 from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import DataError
@@ -16,7 +16,7 @@ class Loaded(NamedTuple):
     model: OnlineClassifier
     fitted: Fitted
     base: OnlineClassifier | None  # the base learner, trained on the same stream
-    notes: dict[str, Any]
+    notes: Any  # of its training, as JSON: ``Notes.from_json`` checks them
 
 
 def load(path: Path, streamed: bool = True) -> Loaded:
@@ -28,7 +28,7 @@ def load(path: Path, streamed: bool = True) -> Loaded:
     model, base, notes = load_all(path)
     if streamed and model.fitted.columns.schema is None:
         raise DataError(f"{path}: trained on arrays or dicts in Python, so it cannot read files: use it in Python")
-    return Loaded(model, model.fitted, base, notes or {})
+    return Loaded(model, model.fitted, base, notes)
 
 
 def check_known(model: OnlineClassifier, batch: Batch) -> None:
@@ -41,4 +41,4 @@ def check_known(model: OnlineClassifier, batch: Batch) -> None:
     if share == 0:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
-        print(f"onlineboost: the model knows only {share:.0%} of the features of the first rows", file=sys.stderr)
+        tell(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")

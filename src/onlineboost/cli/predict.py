@@ -11,7 +11,8 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.errors import ParameterError
+from onlineboost.cli.terminal import flush, tell
+from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.storage.atomic import check_target, replacing
 
 
@@ -22,6 +23,14 @@ def predict(
         str, typer.Option("--output", "-o", help="Output file (.csv, .jsonl or .parquet), or - for standard output.")
     ] = "-",
     label: o.Label = None,
+    escape_formulas: Annotated[
+        bool,
+        o.option(
+            "--escape-formulas",
+            help="Apostrophe before labels that a spreadsheet would take for a formula, such as =1+1 (CSV only).",
+            panel=o.OUTPUT,
+        ),
+    ] = False,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
     **given: Any,
@@ -40,13 +49,15 @@ def predict(
 
     if output != "-":
         check_target("--output", output, [*files, str(model)])
+    if escape_formulas and (json_output or Path(output).suffix.lower() in (".jsonl", ".parquet")):
+        raise ConflictError("--escape-formulas is for CSV: other formats keep text and formulas apart.")
     loaded = load(model)
     options = o.stream_options(given) | {"label": label}
     target = loaded.fitted.target
     examples = 0
     with (
         open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
-        _writer(output, json_output) as write,
+        _writer(output, json_output, escape_formulas) as write,
         Progress("predicting", stream.size, quiet or output == "-") as progress,
     ):
         for page in stream:
@@ -58,18 +69,18 @@ def predict(
             examples += page.n_rows
             progress.update(stream, page.n_rows)
     if output != "-" and not quiet:
-        print(f"{examples:,} predictions: {output}", file=sys.stderr)
+        tell(f"{examples:,} predictions: {output}")
 
 
 Write = Callable[[dict[str, list[Any]]], None]
 
 
 @contextmanager
-def _writer(output: str, as_json: bool) -> Iterator[Write]:
+def _writer(output: str, as_json: bool, escape: bool) -> Iterator[Write]:
     """A function that writes predictions. A file appears under its name once it is complete."""
     if output == "-":
-        yield _lines(sys.stdout, as_json)
-        sys.stdout.flush()
+        yield _lines(sys.stdout, as_json, escape)
+        flush()
         return
     path = Path(output).expanduser()
     kind = path.suffix.lower()
@@ -81,14 +92,15 @@ def _writer(output: str, as_json: bool) -> Iterator[Write]:
                 yield write
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                yield _lines(file, as_json or kind == ".jsonl")
+                yield _lines(file, as_json or kind == ".jsonl", escape)
 
 
-def _lines(file: TextIO, as_json: bool) -> Write:
+def _lines(file: TextIO, as_json: bool, escape: bool) -> Write:
     import csv
     import json
 
     table = csv.writer(file, lineterminator="\n")
+    quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)  # Python 3.11 forgets to for "\r"
     begun = False
 
     def write(columns: dict[str, list[Any]]) -> None:
@@ -100,9 +112,25 @@ def _lines(file: TextIO, as_json: bool) -> Write:
         if not begun:
             table.writerow(columns)
             begun = True
-        table.writerows(rows)
+        writer = quoted if any("\r" in str(label) for label in set(columns["label"])) else table
+        writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
 
     return write
+
+
+def escaped(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula; numbers are none.
+
+    >>> [escaped(cell) for cell in ("=1+1", "-1", -1, "red")]
+    ["'=1+1", '-1', -1, 'red']
+    """
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 @contextmanager

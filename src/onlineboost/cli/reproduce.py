@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import say, tell
 from onlineboost.cli.tune import EngineName
 from onlineboost.errors import ParameterError
+from onlineboost.storage.atomic import write_text
 
 if TYPE_CHECKING:
     from onlineboost.data.batch import Batch
@@ -64,7 +66,7 @@ def reproduce(
 
     names = _names(data, sets)
     if not quiet:
-        print(f"onlineboost: {', '.join(names)}: results in {output}", file=sys.stderr)
+        tell(f"onlineboost: {', '.join(names)}: results in {output}")
     output.mkdir(parents=True, exist_ok=True)  # an error here comes before any data are read
     loaded = {name: _load(name, data) for name in names}
     command = _command(data, sets, splits, quick, seed)
@@ -74,14 +76,14 @@ def reproduce(
     try:
         results = experiment.run(loaded)
     except KeyboardInterrupt:
-        print(f"onlineboost: interrupted: the same command continues with the results in {output}", file=sys.stderr)
+        tell(f"onlineboost: interrupted: the same command continues with the results in {output}")
         raise
     finally:
         bar.close()
-    (output / "report.html").write_text(report.html(results), encoding="utf-8")
-    (output / "report.md").write_text(report.markdown(results), encoding="utf-8")
+    write_text(output / "report.html", report.html(results))
+    write_text(output / "report.md", report.markdown(results))
     Console().print(report.text(results))
-    print(f"full report: {output / 'report.html'}")
+    say(f"full report: {output / 'report.html'}")
 
 
 def _names(data: Path | None, sets: str | None) -> list[str]:
@@ -152,7 +154,7 @@ class Bar:
             name = what.partition(",")[0]
             if name != self.set and self.bar is None and not self.quiet:
                 seconds = time.perf_counter() - self.began
-                print(f"onlineboost: {name}, after {seconds:,.0f} s ...", file=sys.stderr, flush=True)
+                tell(f"onlineboost: {name}, after {seconds:,.0f} s ...")
             self.set = name
         if self.bar is not None:
             error = f", best error {best.error:.4f}" if best is not None else ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from onlineboost.cli.terminal import printable, say, tell
 from onlineboost.readers import Stream
 
 if TYPE_CHECKING:
@@ -43,21 +45,24 @@ class Progress:
 
     def __exit__(self, *problem: object) -> None:
         if self.bar is not None:
-            self.bar.stop()
+            with suppress(OSError):
+                self.bar.stop()
 
     def update(self, stream: Stream, examples: int, facts: str = "") -> None:
         self.examples += examples
         if self.bar is not None:
             speed = self.examples / max(time.perf_counter() - self.began, 1e-9)
             text = f"{self.examples:,} examples, {speed:,.0f}/s{facts}"
-            self.bar.update(self.task, completed=stream.position, facts=text)
+            with suppress(OSError):
+                self.bar.update(self.task, completed=stream.position, facts=text)
 
     def line(self, text: str) -> None:
         """Print a line above the bar."""
         if self.bar is not None:
-            self.bar.console.print(text, highlight=False)
+            with suppress(OSError):  # the terminal is gone
+                self.bar.console.print(printable(text), highlight=False, markup=False)
         else:
-            print(text, file=sys.stderr, flush=True)
+            tell(text)
 
 
 class RaceProgress:
@@ -94,9 +99,9 @@ def say_skipped(stream: Stream) -> None:
     if not stream.skipped:
         return
     for problem in stream.problems[:5]:
-        print(f"onlineboost: skipped: {problem}", file=sys.stderr)
+        tell(f"onlineboost: skipped: {problem}")
     if stream.skipped > 5:
-        print(f"onlineboost: skipped: {stream.skipped:,} records in total", file=sys.stderr)
+        tell(f"onlineboost: skipped: {stream.skipped:,} records in total")
 
 
 def format_labels(labels: list[Any]) -> str:
@@ -129,4 +134,4 @@ def print_json(result: dict[str, Any]) -> None:
             return [plain(inner) for inner in value]
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    print(json.dumps(plain(result), allow_nan=False))
+    say(json.dumps(plain(result), allow_nan=False))

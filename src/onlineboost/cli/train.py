@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.job import Job, print_summary
+from onlineboost.cli.job import Job
 from onlineboost.cli.registered import BOOSTING, NONE, make_learner, make_model, registered_options
 from onlineboost.cli.show import print_json
+from onlineboost.cli.summary import print_summary
+from onlineboost.cli.terminal import printable, tell
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
+    from onlineboost.cli.notes import Notes
     from onlineboost.evaluate.training import Training
 
 RUN = "Run"
@@ -45,6 +47,9 @@ def train(
         list[str] | None, o.option("--holdout", help="File to test on at the end (can be repeated).", panel=RUN)
     ] = None,
     resume: Annotated[Path | None, o.option("--resume", help="Model file to continue from.", panel=RUN)] = None,
+    again: Annotated[
+        bool, o.option("--again", help="Once more all rows of files that the model has learnt before.", panel=RUN)
+    ] = False,
     checkpoint_every: Annotated[
         int | None,
         o.option("--checkpoint-every", help="Number of examples after which the model is saved.", panel=RUN, min=1),
@@ -74,13 +79,16 @@ def train(
     algorithm, learner = given["algorithm"].value, given["learner"].value
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
-    job = Job(output or resume, passes, checkpoint_every, quiet)
+    job = Job(output, resume, passes, checkpoint_every, quiet)
     job.check(plot, files, holdout or [])
+    if again and resume is None:
+        raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
     if resume is not None:
         _refuse_with_resume(context)
-        training, unfinished = _resumed(resume)
+        training, notes = _resumed(resume)
         schema: dict[str, Any] = {"like": training.model}
     else:
+        from onlineboost.cli.notes import Notes
         from onlineboost.evaluate.training import Training
 
         base = make_learner(learner, given)
@@ -90,17 +98,17 @@ def train(
 
             model = Adaptive(model)
         training = Training(model, base.clone() if baseline and algorithm != NONE else None)
-        unfinished = None
+        notes = Notes()
         schema = o.schema_options(label, weight, drop, categorical, positive, bits)
-    job.run(training, files, reading, schema, unfinished)
+    job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
     if algorithm != NONE or adaptive or resume is not None:
         result["verdict"] = training.model.verdict()
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
-        print(f"onlineboost: all examples have the label {known}: expected two labels", file=sys.stderr)
+        tell(f"onlineboost: all examples have the label {known}: expected two labels")
     for name in training.model.columns_not_met():
-        print(f"onlineboost: the files have no column {name!r}: nothing was crossed with it", file=sys.stderr)
+        tell(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
     if holdout and not job.interrupted:
         from onlineboost.cli.evaluate import measure
 
@@ -109,7 +117,7 @@ def train(
         from onlineboost.evaluate.plots import Picture, draw
 
         title = f"{result['algorithm']} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(Picture(title, training.curve.line(), training.base_curve.line(), training.model.edges_), plot)
+        draw(Picture(printable(title), training.curve.line(), training.base_curve.line(), training.model.edges_), plot)
         result["plot"] = str(plot)
     if json_output:
         print_json(result)
@@ -136,15 +144,11 @@ def _refuse_with_resume(context: typer.Context) -> None:
             raise ConflictError(f"{parameter.opts[0]} has no effect with --resume: settings come with the model.")
 
 
-def _resumed(path: Path) -> tuple[Training, dict[str, Any] | None]:
+def _resumed(path: Path) -> tuple[Training, Notes]:
     from onlineboost.cli.load import load
-    from onlineboost.evaluate.metrics import Curve
+    from onlineboost.cli.notes import Notes
     from onlineboost.evaluate.training import Training
 
     loaded = load(path)
-    training = Training(loaded.model, loaded.base)
-    if loaded.notes:
-        curves = (Curve.from_json(loaded.notes[name]) for name in ("curve", "base_curve"))
-        training.curve, training.base_curve = curves
-        training.entries = loaded.notes["entries"]
-    return training, loaded.notes.get("unfinished")
+    notes = Notes.from_json(path, loaded.notes)
+    return Training(loaded.model, loaded.base, notes.curve, notes.base_curve, notes.entries), notes

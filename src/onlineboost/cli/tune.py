@@ -25,6 +25,7 @@ from onlineboost.cli.registered import (
     registered_options,
     values_of,
 )
+from onlineboost.cli.terminal import say, say_lines
 from onlineboost.cli.train import RUN, chosen_options
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.registry import BOOSTERS, LEARNERS, Option
@@ -205,10 +206,11 @@ def _as_typed(parameter: Any, value: Any) -> list[str]:
 def _print(race: Race, examples: int, seconds: float, command: str) -> None:
     counts = {status: sum(row.status == status for row in race.rows) for status in ("done", "stopped", "failed")}
     finished = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
-    print(race.table())
-    print()
+    say_lines(race.table())
+    say()
     lines = [("configurations", finished), ("examples", f"{examples:,}"), ("time", f"{seconds:.2f} s")]
     lines.append(("lowest error", f"{race.best.error:.4f}"))
     for name, value in lines:
-        print(f"{name + ':':<20} {value}")
-    print(f"\n{command}")
+        say(f"{name + ':':<20} {value}")
+    say()
+    say(command)

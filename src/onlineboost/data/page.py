@@ -20,6 +20,7 @@ class Page(NamedTuple):
     position: int = 0  # bytes read of all files so far
     skipped: int = 0  # records skipped since the last page
     problems: tuple[str, ...] = ()  # error messages of the first of them
+    source: int = 0  # number of the file it is from
 
     @property
     def n_rows(self) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from onlineboost.data.batch import Floats32, Ints
+from onlineboost.storage.atomic import write_text
 
 # Names of the UCI repository.
 _FIRST = ("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar")
@@ -32,4 +33,4 @@ def export_letter(path: Path) -> None:
     rows = (
         ",".join([*(f"{x:.0f}" for x in row), "A-M" if sign > 0 else "N-Z"]) for row, sign in zip(X, y, strict=True)
     )
-    path.write_text("\n".join([",".join([*NAMES, "half"]), *rows]) + "\n")
+    write_text(path, "\n".join([",".join([*NAMES, "half"]), *rows]) + "\n")

@@ -10,6 +10,7 @@ from typing import Any
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.errors import MissingPackageError, ParameterError
+from onlineboost.storage.atomic import replacing
 
 _BLUE, _RED = "#2166ac", "#b2182b"
 
@@ -74,7 +75,8 @@ class Report:
             axis.axhline(0, color="black", linewidth=0.5)
             axis.set(xlabel="learner", title=name)
         figure.suptitle(f"{self.booster}, {self.n_examples:,} examples")
-        figure.savefig(target)
+        with replacing(target) as temporary:
+            figure.savefig(temporary, format=target.suffix.lower()[1:])
 
 
 def _cell(value: float, form: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from onlineboost.data.batch import Floats
 from onlineboost.errors import MissingPackageError, ParameterError
+from onlineboost.storage.atomic import replacing, write_text
 
 KINDS = (".png", ".svg", ".html")
 _BLUE, _GREY = "#2166ac", "#888888"
@@ -39,13 +40,15 @@ def check_plot(path: Path) -> None:
 def draw(picture: Picture, path: Path) -> None:
     """Write the plot in the format that the file's name ends in."""
     figure = _figure(picture)
-    if path.suffix.lower() != ".html":
-        figure.savefig(path, dpi=150)
+    kind = path.suffix.lower()
+    if kind != ".html":
+        with replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150, format=kind[1:])
         return
     memory = io.StringIO()
     figure.savefig(memory, format="svg")
     svg = memory.getvalue()
-    path.write_text(_PAGE.format(title=html.escape(picture.title), svg=svg[svg.index("<svg") :]), encoding="utf-8")
+    write_text(path, _PAGE.format(title=html.escape(picture.title), svg=svg[svg.index("<svg") :]))
 
 
 def _figure(picture: Picture) -> Any:
@@ -54,7 +57,7 @@ def _figure(picture: Picture) -> Any:
     panels = 3 if picture.reliability else 2
     figure = Figure(figsize=(5 * panels, 4.2), layout="constrained")
     left, right, *third = figure.subplots(1, panels)
-    figure.suptitle(picture.title)
+    figure.suptitle(picture.title, parse_math=False)  # a dollar in a file's name is no formula
     for curve, name, colour in ((picture.curve, "boosted", _BLUE), (picture.base_curve, "base learner alone", _GREY)):
         if curve:
             examples, errors = zip(*curve, strict=True)

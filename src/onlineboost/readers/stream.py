@@ -171,9 +171,10 @@ def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
 
 def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
     before = 0
-    for source in sources:
+    for number, source in enumerate(sources):
         with source:
-            yield from reader.pages(source, before)
+            for page in reader.pages(source, before):
+                yield page._replace(source=number)
             before += source.size or 0
 
 

@@ -35,7 +35,7 @@ from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 from onlineboost.reproduction import vw
 from onlineboost.reproduction.protocol import FAMILIES, SETTINGS, Task, tasks
-from onlineboost.storage.atomic import replacing
+from onlineboost.storage.atomic import write_text
 from onlineboost.tuning.data import Data, read
 from onlineboost.tuning.race import Race, Row, tune
 from onlineboost.tuning.ray_engine import cluster
@@ -100,7 +100,7 @@ class Experiment:
         return {**facts, "quick": self.quick, **names, "sets": found, "missing": missing}
 
     def _keep(self, name: str, what: dict[str, Any]) -> None:
-        _write(self.folder / name, json.dumps(what, indent=1) + "\n")
+        write_text(self.folder / name, json.dumps(what, indent=1) + "\n")
 
     def _split(self, name: str, rows: Batch, split: int) -> list[dict[str, Any]]:
         """All cells of a set."""
@@ -129,7 +129,7 @@ class Experiment:
                 pass  # an incomplete file
         entry = find()
         if task.setting != "vw itself" or not entry["failed"]:
-            _write(path, json.dumps({"key": key, "entry": entry}))
+            write_text(path, json.dumps({"key": key, "entry": entry}))
         return entry
 
     def _path(self, name: str, split: int, family: str, setting: str, ending: str) -> Path:
@@ -207,11 +207,6 @@ def together(results: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]
         for entry in one["entries"]:
             entry["seconds"] = timings["cells"].get(f"{one['name']} {entry['family']} {entry['setting']}", 0.0)
     return {**found, **{key: timings[key] for key in ("seconds", "machine", "vw_sweep")}}
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:

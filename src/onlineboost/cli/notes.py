@@ -1,0 +1,113 @@
+"""The notes of a training in its model file: error curves, where it stopped, and which inputs it has learnt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onlineboost.cli.inputs import Learnt
+from onlineboost.errors import ModelFileError
+from onlineboost.evaluate.metrics import Curve
+
+_MANY = 1 << 62
+
+
+@dataclass
+class Notes:
+    """What ``onlineboost train`` keeps beside the model."""
+
+    curve: Curve = field(default_factory=Curve)
+    base_curve: Curve = field(default_factory=Curve)
+    entries: int = 0
+    unfinished: dict[str, Any] | None = None  # where the training stopped; None: at the end
+    learnt: list[Learnt] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "curve": self.curve.as_json(),
+            "base_curve": self.base_curve.as_json(),
+            "entries": self.entries,
+            "unfinished": self.unfinished,
+            "learnt": [one._asdict() for one in self.learnt],
+        }
+
+    @classmethod
+    def from_json(cls, path: Path, facts: Any) -> Notes:
+        """The notes of a model file, whoever wrote them; a model saved in Python has none."""
+        if facts is None:
+            return cls()
+        try:
+            return cls(
+                _curve(facts["curve"]),
+                _curve(facts["base_curve"]),
+                _whole(facts["entries"]),
+                _place(facts.get("unfinished")),
+                [_learnt(one) for one in _items(facts.get("learnt", []))],
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
+            raise ModelFileError(path, "notes", expected) from problem
+
+
+def _whole(value: Any, least: int = 0, most: int = _MANY) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(value)
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+        raise ValueError(value)
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError(value)
+    return value
+
+
+def _items(value: Any, most: int = _MANY) -> list[Any]:
+    if type(value) is not list or len(value) > most:
+        raise ValueError(value)
+    return value
+
+
+def _curve(facts: dict[str, Any]) -> Curve:
+    points = [(_whole(n, 1), _number(error)) for n, error in _items(facts["points"], 1 << 20)]
+    marks = [(_whole(n, 1), _number(weight), _number(wrong)) for n, weight, wrong in _items(facts["marks"], 63)]
+    if [mark[0] for mark in marks] != [1 << k for k in range(len(marks))]:
+        raise ValueError(marks)
+    most, stride = _whole(facts["most"], 1), _whole(facts["stride"], 1)
+    weight, mistakes = _number(facts["weight"]), _number(facts["mistakes"])
+    return Curve(most, stride, _whole(facts["examples"]), weight, mistakes, points, marks)
+
+
+def _place(facts: Any) -> dict[str, Any] | None:
+    if facts is None:
+        return None
+    files = [_text(name) for name in _items(facts["files"])]
+    inputs = _items(facts.get("inputs", [{"size": None, "digest": None}] * len(files)))
+    if not files or len(inputs) != len(files):
+        raise ValueError(files)
+    number = _whole(facts["pass"], 1)
+    return {
+        "files": files,
+        "pass": number,
+        "rows": _whole(facts["rows"]),
+        "passes": _whole(facts["passes"], number, most=1 << 31),
+        "again": bool(facts.get("again", False)),
+        "error": bool(facts.get("error", False)),
+        "inputs": [{"size": _optional(_whole, i["size"]), "digest": _optional(_text, i["digest"])} for i in inputs],
+    }
+
+
+def _optional(check: Any, value: Any) -> Any:
+    return None if value is None else check(value)
+
+
+def _learnt(facts: dict[str, Any]) -> Learnt:
+    size, digest = _optional(_whole, facts["size"]), _text(facts["digest"])
+    return Learnt(_text(facts["name"]), size, digest, _whole(facts["rows"]), _whole(facts["times"], 1))

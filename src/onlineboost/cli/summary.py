@@ -1,0 +1,44 @@
+"""The summary of a training, for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onlineboost.cli.show import format_labels
+from onlineboost.cli.terminal import say, say_lines
+
+
+def print_summary(result: dict[str, Any]) -> None:
+    if result["interrupted"]:
+        output = result["output"]
+        saved = f"saved to {output}; continue with --resume {output}" if output else "not saved (no -o MODEL)"
+        say()
+        say(f"Interrupted after {result['examples']:,} examples: {saved}")
+        say()
+    speed = f"({result['learnt'] / max(result['seconds'], 1e-9):,.0f}/s)" if result["learnt"] else "(none of them now)"
+    lines = [("examples", f"{result['examples']:,} {speed}")]
+    met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
+    lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
+    lines.append(("labels", format_labels(result["labels"])))
+    lines.append(("progressive error", f"{result['error']:.4f}"))
+    if result["base_error"] is not None:
+        lines.append(("base learner alone", f"{result['base_error']:.4f}"))
+    if result["gain"] is not None:
+        lines.append(("boosting", f"{abs(result['gain']):.1%} {'fewer' if result['gain'] >= 0 else 'more'} mistakes"))
+    if "first_pass_error" in result:
+        lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
+    if "holdout" in result:
+        base = result["holdout"].get("base_error")
+        alone = f" (base learner alone: {base:.4f})" if base is not None else ""
+        lines.append(("error on holdout", f"{result['holdout']['error']:.4f}{alone}"))
+    if result["alarms"]:
+        lines.append(("alarms", f"{result['alarms']:,}"))
+    lines.append(("time", f"{result['seconds']:.2f} s"))
+    lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
+    lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
+    if "plot" in result:
+        lines.append(("plot", result["plot"]))
+    for name, value in lines:
+        say(f"{name + ':':<20} {value}")
+    if result.get("verdict"):
+        say_lines(f"\n{result['verdict']}")

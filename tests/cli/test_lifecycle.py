@@ -1,0 +1,446 @@
+"""Training that is interrupted, killed, resumed, repeated, or given a broken input: nothing is lost or learnt twice."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import onlineboost
+from onlineboost.cli.app import main
+from onlineboost.model import load_all
+
+ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "onlineboost", *map(str, arguments)]
+
+
+def train(capsys, *arguments: object, code: int = 0) -> tuple[dict, str]:
+    with pytest.raises(SystemExit) as exit:
+        main(["train", *map(str, arguments), "--json"])
+    out, err = capsys.readouterr()
+    assert (exit.value.code or 0) == code, err
+    return json.loads(out), err
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 9, (2, 40_000))
+    return [f"{1 if x + y > 8 else -1} | a:{x} b:{y}\n" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+
+
+@pytest.fixture
+def files(rows, tmp_path):
+    """A folder with the rows in one file and in two."""
+    for name, part in (("all", rows[:6000]), ("one", rows[:4000]), ("two", rows[4000:6000])):
+        (tmp_path / f"{name}.vw").write_text("".join(part))
+    return tmp_path
+
+
+def stop(path, files, rows: int, **more) -> None:
+    """Make a finished model look like one that stopped in the middle, as its last checkpoint."""
+    model, base, notes = load_all(path)
+    place = {"files": [os.path.realpath(file) for file in files], "pass": 1, "rows": rows, "passes": 1}
+    model.save(path, base=base, notes={**notes, "unfinished": place | more})
+
+
+# ---- inputs that were learnt before
+
+
+def test_a_finished_input_is_not_learnt_twice(files, capsys):
+    """As after a kill between the last save and the exit."""
+    train(capsys, files / "all.vw", "-n", 3, "-o", files / "m")
+    before = (files / "m").read_bytes(), (files / "m").stat().st_mtime_ns
+    result, err = train(capsys, files / "all.vw", "--resume", files / "m")
+    assert "all.vw: all 6,000 rows were learnt before: skipped" in err
+    assert "nothing to learn: --again learns these files once more" in err
+    assert (result["examples"], result["learnt"]) == (6000, 0)
+    assert ((files / "m").read_bytes(), (files / "m").stat().st_mtime_ns) == before
+    train(capsys, files / "all.vw", "--resume", files / "m", "-o", files / "copy")
+    assert (files / "copy").read_bytes() == before[0]
+
+
+def test_again_is_a_second_pass(files, capsys):
+    train(capsys, files / "one.vw", files / "two.vw", "-n", 3, "-o", files / "twice", "--passes", 2)
+    train(capsys, files / "one.vw", files / "two.vw", "-n", 3, "-o", files / "m")
+    result, _ = train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m", "--again")
+    assert (result["examples"], result["learnt"]) == (12_000, 6000)
+    assert (files / "m").read_bytes() == (files / "twice").read_bytes()
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--passes", 2)[0]["learnt"] == 0
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--passes", 3)[0]["learnt"] == 4000
+
+
+def test_again_needs_a_model(files, capsys):
+    assert "--again needs --resume MODEL" in train(capsys, files / "all.vw", "--again", code=2)[1]
+
+
+def test_only_new_files_among_those_named_are_learnt(files, capsys):
+    both = files / "one.vw", files / "two.vw"
+    train(capsys, *both, "-n", 3, "-o", files / "whole")
+    train(capsys, both[0], "-n", 3, "-o", files / "m")
+    result, err = train(capsys, *both, "--resume", files / "m")
+    assert "one.vw: all 4,000 rows were learnt before: skipped" in err
+    assert result["learnt"] == 2000
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_the_file_may_have_moved_and_the_model_does_not_say_where_it_was(files, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    (files / "elsewhere").mkdir()
+    (files / "one.vw").rename(files / "elsewhere" / "one.vw")
+    assert train(capsys, files / "elsewhere" / "one.vw", "--resume", files / "m")[0]["learnt"] == 0
+    assert str(files).encode() not in (files / "m").read_bytes()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_only_rows_added_since_are_learnt(files, capsys, compressed):
+    pack = gzip.compress if compressed else bytes
+    one, two = ((files / f"{name}.vw").read_bytes() for name in ("one", "two"))
+    log = files / ("log.vw.gz" if compressed else "log.vw")
+    log.write_bytes(pack(one) + pack(two))
+    train(capsys, log, "-n", 3, "-o", files / "whole")
+    log.write_bytes(pack(one))
+    train(capsys, log, "-n", 3, "-o", files / "m")
+    log.write_bytes(pack(one) + pack(two))
+    result, err = train(capsys, log, "--resume", files / "m")
+    assert f"{log}: grown since 4,000 rows were learnt: continuing after them" in err
+    assert result["learnt"] == 2000
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_a_last_line_that_was_completed_since_is_a_change(files, capsys):
+    (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:1")
+    train(capsys, files / "log.vw", "-n", 3, "-o", files / "m")
+    (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:12\n1 | a\n")
+    result, err = train(capsys, files / "log.vw", "--resume", files / "m")
+    assert "grown" not in err
+    assert result["learnt"] == 3
+
+
+def test_a_file_with_new_content_is_a_new_file(files, capsys):
+    (files / "today.vw").write_bytes((files / "one.vw").read_bytes())
+    train(capsys, files / "today.vw", "-n", 3, "-o", files / "m")
+    (files / "today.vw").write_bytes((files / "two.vw").read_bytes())
+    result, err = train(capsys, files / "today.vw", "--resume", files / "m")
+    assert "learnt before" not in err
+    assert result["examples"] == 6000
+
+
+def test_a_change_of_any_byte_of_a_small_file_is_noticed(tmp_path):
+    from onlineboost.cli.inputs import digest
+
+    path = tmp_path / "x"
+    path.write_bytes(bytes(100_000))
+    assert digest(path, 100_000) == digest(path, 100_000)
+    content = bytearray(100_000)
+    content[54_321] = 1
+    (tmp_path / "y").write_bytes(content)
+    assert digest(path, 100_000) != digest(tmp_path / "y", 100_000)
+    (tmp_path / "y").write_bytes(bytes(100_001))
+    assert digest(path, 100_000) == digest(tmp_path / "y", 100_000)  # of the beginning
+
+
+def test_a_stopped_input_that_changed_is_an_error_with_a_next_step(files, capsys):
+    options = ["-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
+    process = subprocess.run(
+        [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, [files / "one.vw", *options])],
+        env=ENVIRONMENT, capture_output=True, check=False,
+    )  # fmt: skip
+    assert process.returncode == 9
+    content = (files / "one.vw").read_text()
+    (files / "one.vw").write_text(content.replace("a:1", "a:7", 1))
+    error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
+    assert "one.vw: has changed since the training stopped at row 3,000: restore it, or --again" in error["error"]
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
+
+
+# Ends a run like a kill, right after the checkpoint at this row.
+_STOP_AFTER = """
+import os, sys
+from onlineboost.cli import app
+from onlineboost.model import OnlineClassifier
+save = OnlineClassifier.save
+def watched(model, path, *, base, notes):
+    save(model, path, base=base, notes=notes)
+    if model.n_seen_ == {rows}:
+        os._exit(9)
+OnlineClassifier.save = watched
+app.main()
+"""
+
+
+def test_a_stopped_input_that_grew_goes_on_where_it_stopped(files, capsys):
+    log = files / "log.vw"
+    log.write_bytes((files / "one.vw").read_bytes())
+    options = [log, "-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, options)]
+    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+    log.write_bytes((files / "all.vw").read_bytes())
+    result, err = train(capsys, log, "--resume", files / "m")
+    assert "continuing after row 3,000" in err
+    assert result["learnt"] == 3000
+    train(capsys, log, "-n", 3, "-o", files / "whole")
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_standard_input_is_known_by_its_first_rows(files):
+    def piped(name: str, *options: object) -> tuple[dict, str]:
+        done = subprocess.run(
+            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
+            input=(files / name).read_bytes(), capture_output=True, env=ENVIRONMENT, check=True,
+        )  # fmt: skip
+        return json.loads(done.stdout), done.stderr.decode()
+
+    piped("one.vw", "-n", 3)
+    again, err = piped("one.vw", "--resume", files / "m")
+    assert (again["examples"], again["learnt"]) == (4000, 0)
+    assert "standard input: its first 4,000 rows were learnt before: skipped" in err
+    assert piped("all.vw", "--resume", files / "m")[0]["learnt"] == 2000
+    assert piped("two.vw", "--resume", files / "m")[0]["learnt"] == 2000
+    assert piped("two.vw", "--resume", files / "m", "--again")[0]["learnt"] == 2000
+
+
+@pytest.mark.parametrize("notes", [[1, 2], {"a": 1}, "text", 7, {"curve": 3, "base_curve": {}, "entries": 1}])
+def test_notes_of_another_shape(files, capsys, notes):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    model, base, _ = load_all(files / "m")
+    model.save(files / "m", base=base, notes=notes)
+    error, _ = train(capsys, files / "two.vw", "--resume", files / "m", code=1)
+    assert "notes: not those of a training: expected a file of onlineboost train" in error["error"]
+    for arguments in (["inspect", files / "m"], ["evaluate", files / "m", files / "two.vw"]):
+        with pytest.raises(SystemExit) as exit:
+            main([*map(str, arguments)])
+        assert not exit.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"unfinished": [1]},
+        {"unfinished": {"files": ["x"], "pass": 1, "rows": -1, "passes": 1}},
+        {"unfinished": {"files": ["x"], "pass": "1", "rows": 1, "passes": 1}},
+        {"learnt": 3},
+        {"learnt": [{"name": 3}]},
+        {"entries": "many"},
+        {"curve": {"points": [[1]]}},
+    ],
+)
+def test_notes_that_somebody_changed(files, capsys, change):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    model, base, notes = load_all(files / "m")
+    model.save(files / "m", base=base, notes={**notes, **change})
+    error, _ = train(capsys, files / "two.vw", "--resume", files / "m", code=1)
+    assert "notes: not those of a training" in error["error"]
+    with pytest.raises(SystemExit) as exit:
+        main(["inspect", str(files / "m")])
+    assert not exit.value.code, capsys.readouterr().err
+
+
+def test_models_saved_in_python_can_be_resumed(files, capsys):
+    from onlineboost.readers import open_stream
+
+    onlineboost.OnlineBBM(n_estimators=3).fit(open_stream(files / "one.vw")).save(files / "m")
+    result, _ = train(capsys, files / "two.vw", "--resume", files / "m")
+    assert result["learnt"] == 2000
+    assert onlineboost.load(files / "m").n_seen_ == 6000
+
+
+# ---- signals
+
+
+def test_an_interrupt_before_the_first_new_row_keeps_the_place(files):
+    train_one = command("train", files / "one.vw", "-n", 3, "-o", files / "m", "-q")
+    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    pipe = files / "pipe.vw"
+    os.mkfifo(pipe)
+    stop(files / "m", [pipe], 4000)
+    process = subprocess.Popen(
+        command("train", pipe, "-f", "vw", "--resume", files / "m"), env=ENVIRONMENT, stderr=subprocess.PIPE
+    )
+    with process:
+        assert b"continuing after row 4,000" in process.stderr.readline()
+        with pipe.open("wb"):  # open, and silent
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) == 130
+    notes = load_all(files / "m")[2]
+    assert notes["unfinished"]["rows"] == 4000
+
+
+def _silent(files, rows, kind, wrap=()):
+    """Train on a pipe that falls silent, send a signal: the exit code and what was printed."""
+    process = subprocess.Popen(
+        [*wrap, *command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m")],
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        process.stdin.write("".join(rows).encode() * 3)
+        process.stdin.flush()
+        while b"16,384" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(kind)
+        if wrap:  # ignored: it goes on to the end of the input
+            process.stdin.close()
+        return process.wait(timeout=20), process.stdout.read()
+
+
+def test_a_hangup_saves_what_was_learnt(files, rows):
+    code, out = _silent(files, rows, signal.SIGHUP)
+    assert code == 130
+    assert b"examples: saved to" in out
+    assert onlineboost.load(files / "m").n_seen_ >= 16384
+
+
+def test_nohup_is_respected(files, rows):
+    code, _ = _silent(files, rows, signal.SIGHUP, wrap=["nohup"])
+    assert code == 0
+    assert onlineboost.load(files / "m").n_seen_ == 120_000
+
+
+def test_a_closed_terminal_saves_what_was_learnt(files, rows):
+    """The terminal is gone: a hangup comes, and nothing can be printed."""
+    os.mkfifo(files / "pipe.vw")
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve(sys.executable, command("train", files / "pipe.vw", "-n", 3, "-o", files / "m"), ENVIRONMENT)
+    with (files / "pipe.vw").open("w") as pipe:
+        pipe.write("".join(rows) * 3)
+        pipe.flush()
+        text = b""
+        while b"16,384" not in text:
+            text += os.read(terminal, 1000)
+        os.close(terminal)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert onlineboost.load(files / "m").n_seen_ >= 16384
+    assert load_all(files / "m")[2]["unfinished"]["rows"] == onlineboost.load(files / "m").n_seen_
+
+
+# ---- broken inputs, full disks
+
+
+def test_a_data_error_keeps_what_was_learnt_and_resuming_gives_the_same_bits(files, rows, capsys):
+    path = files / "long.vw"
+    path.write_text("".join(rows))
+    train(capsys, path, "-n", 3, "-o", files / "whole")
+    path.write_text("".join([*rows[:35_000], "1 | a:1x\n", *rows[35_001:]]))
+    error, err = train(capsys, path, "-n", 3, "-o", files / "m", code=1)
+    assert error["line"] == 35_001
+    learnt = onlineboost.load(files / "m").n_seen_
+    assert 16_384 <= learnt <= 35_000
+    assert f"{learnt:,} examples were learnt before the error: saved to {files / 'm'}" in err
+    assert f"continue with --resume {files / 'm'}" in err
+    path.write_text("".join(rows))
+    result, err = train(capsys, path, "--resume", files / "m")
+    assert f"continuing after row {learnt:,}" in err
+    assert result["learnt"] == 40_000 - learnt
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_an_error_in_the_first_rows_leaves_the_model_of_before(files, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    before = (files / "m").read_bytes()
+    (files / "bad.vw").write_text("1 | a:1x\n")
+    _, err = train(capsys, files / "bad.vw", "-n", 3, "-o", files / "m", code=1)
+    assert "saved" not in err
+    train(capsys, files / "bad.vw", "--resume", files / "m", code=1)
+    assert (files / "m").read_bytes() == before
+    assert (files / "m").read_bytes() == before
+
+
+def test_a_full_disk_leaves_the_old_model_and_says_so(files):
+    train_one = command("train", files / "one.vw", "-n", 3, "-o", files / "m", "-q")
+    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    before = (files / "m").read_bytes()
+    done = subprocess.run(
+        command("train", files / "two.vw", "--resume", files / "m", "-q", "--checkpoint-every", 500),
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"onlineboost: {files / 'm'}: File too large: not written, the old file is unchanged"
+    )
+    assert "checkpoint not saved" in done.stderr  # and the training went on
+    assert "Traceback" not in done.stderr
+    assert (files / "m").read_bytes() == before
+    assert sorted(os.listdir(files)) == ["all.vw", "m", "one.vw", "two.vw"]
+
+
+# ---- more inputs
+
+
+def test_a_file_named_twice_is_two_inputs(files, capsys):
+    twice = [files / "one.vw"] * 2
+    assert train(capsys, *twice, "-n", 3, "-o", files / "m")[0]["learnt"] == 8000
+    assert train(capsys, *twice, "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "one.vw", *twice, "--resume", files / "m")[0]["learnt"] == 4000
+
+
+def test_many_files_are_told_apart_in_one_line(files, rows, capsys):
+    for k in range(20):
+        (files / f"part-{k:02}.vw").write_text("".join(rows[200 * k : 200 * k + 200]))
+    train(capsys, files / "part-*.vw", "-n", 3, "-o", files / "m")
+    (files / "part-20.vw").write_text("".join(rows[5000:5200]))
+    result, err = train(capsys, files / "part-*.vw", "--resume", files / "m")
+    assert result["learnt"] == 200
+    assert "20 of 21 files were learnt before: skipped" in err
+
+
+def test_a_checkpoint_at_the_last_row_is_finished_by_resuming(files, capsys):
+    options = [files / "one.vw", "-n", 3, "-o", files / "m", "--checkpoint-every", 2000]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=4000), "train", *map(str, options)]
+    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+    assert load_all(files / "m")[2]["unfinished"]["rows"] == 4000
+    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 0
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_two_hangups_are_one(files, rows):
+    """A closed terminal sends several; the second must not stop the save of the first."""
+    process = subprocess.Popen(
+        command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m"),
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        process.stdin.write("".join(rows).encode() * 3)
+        process.stdin.flush()
+        while b"16,384" not in process.stderr.readline():
+            assert process.poll() is None
+        for _ in range(3):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.001)
+        assert process.wait(timeout=20) == 130
+    assert onlineboost.load(files / "m").n_seen_ >= 16384
+
+
+def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files):
+    def piped(name: str, *options: object) -> tuple[dict, str]:
+        done = subprocess.run(
+            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
+            input=(files / name).read_bytes(), capture_output=True, env=ENVIRONMENT, check=True,
+        )  # fmt: skip
+        return json.loads(done.stdout), done.stderr.decode()
+
+    options = ["-", "-f", "vw", "-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, options)]
+    content = (files / "one.vw").read_bytes()
+    assert subprocess.run(program, env=ENVIRONMENT, input=content, capture_output=True, check=False).returncode == 9
+    (files / "copy").write_bytes((files / "m").read_bytes())
+    assert piped("one.vw", "--resume", files / "m")[0]["learnt"] == 1000
+    (files / "m").write_bytes((files / "copy").read_bytes())
+    result, err = piped("two.vw", "--resume", files / "m")
+    assert result["learnt"] == 2000
+    assert "stopped at row 3,000 of another stream: learning all rows" in err
