@@ -509,8 +509,14 @@ class Session:
             seed, path, content = self.write()
             options = self.options()
             options["drop"] = options.get("drop", ()) if b"list" in content else ()
+            honest = content == seed.content
+            if honest:
+                options["drop"] = "list" if b"list" in content else ()
             task = {"path": str(path), "format": seed.format, "options": options, "rows": seed.rows}
-            self.note(worker.read(task), path, content, str(options))
+            answer = worker.read(task)
+            if honest and not answer.get("same"):
+                answer |= {"kind": "problem", "message": f"honest, but: {answer.get('message')}"}
+            self.note(answer, path, content, str(options))
         worker.stop()
         self.report(inputs, time.perf_counter() - began)
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from onlineboost.readers.bounded import BoundedFile, DamagedError, TooLargeError
-from onlineboost.readers.parquet_pages import Survey, survey
+from onlineboost.readers.parquet_footer import BYTE_ARRAY, SNAPPY, UNCOMPRESSED, read_footer
+from onlineboost.readers.parquet_pages import longest_value, survey
 from onlineboost.readers.table import TEXT_COPIES, rows_within
-from onlineboost.readers.table_columns import flat_columns
 
 _TOGETHER = 1 << 17  # rows of small groups that are read in one go
+_RATIO = {UNCOMPRESSED: 1, SNAPPY: 22}  # how many times larger a page may become: Snappy copies 64 bytes by 3
+_NO_BOUND = 1 << 40
 
 
 def batches_of(file: Any, raw: BoundedFile, wanted: list[str], batch_size: int, limit: int) -> Iterator[Any]:
@@ -30,17 +32,18 @@ class RowGroups:
     """The row groups of a file, and how many of their rows fit at a time."""
 
     def __init__(self, file: Any, raw: BoundedFile, wanted: list[str], batch_size: int, limit: int) -> None:
-        self.file, self.raw, self.batch_size, self.limit = file, raw, batch_size, limit
-        self.leaves = [c for c, path in enumerate(_paths(file)) if path in set(wanted)]
-        everything = len(self.leaves) in (0, file.metadata.num_columns)
-        self.columns = None if everything else wanted
+        self.raw, self.batch_size, self.limit = raw, batch_size, limit
+        names = [file.schema.column(c).path for c in range(len(file.schema.names))]
+        self.footer = read_footer(raw, file.metadata.num_row_groups, len(names))
+        chosen = {c for c, name in enumerate(names) if name in set(wanted)} or set(range(len(names)))
+        self.leaves = sorted(chosen)
+        self.columns = None if len(chosen) == len(names) else wanted
 
     def runs(self) -> Iterator[tuple[int, list[int]]]:
         """(rows at a time, numbers of row groups), in the order of the file."""
         run: list[int] = []
         rows, before = 0, 0
-        for g in range(self.file.metadata.num_row_groups):
-            n = self.file.metadata.row_group(g).num_rows
+        for g, n in enumerate(self.footer.rows.tolist()):
             step = self._step(g, n)
             if run and (step != before or rows >= _TOGETHER):
                 yield before, run
@@ -51,49 +54,20 @@ class RowGroups:
 
     def _step(self, g: int, rows: int) -> int:
         """How many rows of a group to read at a time. Raises ``TooLargeError`` if its pages do not fit."""
-        group = self.file.metadata.row_group(g)
-        pages, longest = 0, {}
-        for c in self.leaves or range(group.num_columns):
-            column = group.column(c)
-            found = survey(self.raw, _start(column), column.num_values)
+        chunks = [self.footer.chunk(g, c) for c in self.leaves]
+        texts = [chunk for chunk in chunks if chunk.kind == BYTE_ARRAY]
+        possible = sum(chunk.packed * _RATIO.get(chunk.codec, _NO_BOUND) for chunk in chunks)
+        pages, repeated = 0, []
+        for chunk in texts if possible <= self.limit else chunks:
+            found = survey(self.raw, chunk.start, chunk.values)
             pages += found.largest + found.dictionary
             if pages > self.limit:
                 raise TooLargeError(f"row group {g} has pages that are needed at once and", pages)
-            if column.physical_type == "BYTE_ARRAY":
-                longest[column.path_in_schema] = _longest(found)
-        step = min(self.batch_size, rows_within(self.limit, len(self.leaves)))
+            if chunk.kind == BYTE_ARRAY:
+                repeated.append((found, chunk.codec))
+        step = min(self.batch_size, rows_within(self.limit, len(chunks)))
         room = self.limit // TEXT_COPIES
-        if sum(longest.values()) * min(step, rows) > room:
-            longest |= self._longest_values(g, [path for path, size in longest.items() if size])
-            step = min(step, max(1, room // max(sum(longest.values()), 1)))
+        if sum(found.repeatable for found, _ in repeated) * min(step, rows) > room:
+            longest = sum(longest_value(self.raw, found, codec) for found, codec in repeated)
+            step = min(step, max(1, room // max(longest, 1)))
         return step
-
-    def _longest_values(self, g: int, paths: list[str]) -> dict[str, int]:
-        """The size of the longest value in the dictionary of each column; nothing for columns without one."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
-
-        whole = pq.ParquetFile(self.raw, metadata=self.file.metadata, read_dictionary=paths, pre_buffer=False)
-        found = {}
-        for batch in whole.iter_batches(1, row_groups=[g], columns=paths, use_threads=False):
-            for name, column in flat_columns(batch):
-                if pa.types.is_dictionary(column.type):
-                    found[name] = pc.max(pc.binary_length(column.dictionary)).as_py() or 0
-            break
-        return found
-
-
-def _paths(file: Any) -> list[str]:
-    return [file.schema.column(c).path for c in range(len(file.schema.names))]
-
-
-def _start(column: Any) -> int:
-    """Where the first page of a column chunk is."""
-    data, dictionary = int(column.data_page_offset), column.dictionary_page_offset
-    return int(dictionary) if dictionary and 0 < dictionary < data else data
-
-
-def _longest(found: Survey) -> int:
-    """No value that is written more than once can be longer: those of dictionaries, and of repeated beginnings."""
-    return max(found.dictionary, found.largest if found.delta else 0)
