@@ -110,6 +110,10 @@ class OnlineClassifier(Parameters, ABC):
         if isinstance(page, Batch):
             schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, Binary(-1, 1))
             page = Page(page, [], target, schema or Schema())
+        if not isinstance(page, Page):
+            raise DataError(
+                f"the page is a {type(page).__name__}: expected one of open_stream; see partial_fit for arrays"
+            )
         if fitted is None:
             fitted = self.new_fitted(Columns(schema=page.schema), copy.copy(page.target))
         target = fitted.check_page(page)

@@ -161,7 +161,19 @@ def _with_flags(problem: object) -> str:
     return message.replace(f"{name}=", f"{_flag(name)}=", 1) if known and message.startswith(f"{name}=") else message
 
 
-_READING = ("label", "weight", "drop", "categorical", "positive", "bits", "format", "header", "separator")
+_READING = (
+    "label",
+    "weight",
+    "drop",
+    "categorical",
+    "positive",
+    "bits",
+    "format",
+    "header",
+    "separator",
+    "max_line_mb",
+    "max_batch_mb",
+)
 
 
 def _report(problem: object, arguments: list[str], code: int) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey
-from onlineboost.errors import DataError
+from onlineboost.errors import DataError, MissingPackageError
 
 _MOST_COLUMNS = (1 << 31) - 2
 _ROWS = 1 << 15
@@ -148,11 +148,24 @@ def check_weight(given: Any, n_rows: int) -> Floats:
 
 def as_matrix(batch: Batch, columns: int) -> Sparse:
     """The rows as a SciPy matrix, for learners that are Python objects."""
-    from scipy.sparse import csr_matrix
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        raise MissingPackageError("a learner that is a Python object", "SciPy", "scipy") from None
 
     first, last = batch.indptr[0], batch.indptr[-1]
     parts = batch.values[first:last], batch.indices[first:last], batch.indptr - first
     return Sparse(csr_matrix(parts, (batch.y.size, columns)))
+
+
+def writable(value: Any) -> Any:
+    """The value with read-only arrays copied, such as those of a memory map: compiled code needs writable ones."""
+    if isinstance(value, np.ndarray):
+        return value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
+    if isinstance(value, tuple):
+        parts = [writable(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
 
 
 def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:

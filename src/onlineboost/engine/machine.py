@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Dense, Sparse, writable
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.columns import Columns, Located
 from onlineboost.data.target import Binary
@@ -72,7 +72,7 @@ class Machine(ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
-        self.__dict__.update({name: _writable(value) for name, value in state.items()})
+        self.__dict__.update({name: writable(value) for name, value in state.items()})
 
     @property
     def needs_names(self) -> bool:
@@ -182,12 +182,3 @@ class CompiledMachine(BatchMachine):
         parts = {"record": self.record, "committee": self.committee, "booster": self.booster, "head": self.head}
         parts |= {f"transform{number}": transform for number, transform in enumerate(self.transforms)}
         return parts | {"watch": self.watch}
-
-
-def _writable(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
-    if isinstance(value, tuple):
-        parts = [_writable(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value

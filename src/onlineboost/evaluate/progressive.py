@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import Batch, Floats
-from onlineboost.data.page import Pages
+from onlineboost.data.page import Page, Pages
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.model import OnlineClassifier
 from onlineboost.registry import METRICS
@@ -67,8 +67,9 @@ def _scored(model: OnlineClassifier, X: Any, y: Any, sample_weight: Any) -> Iter
         return
     scores = model.progressive_fit(X, y, sample_weight)
     assert model.fitted is not None
-    if isinstance(X, Batch):
-        yield scores, X.y, X.weight
+    if isinstance(X, Batch | Page):
+        batch = X.batch if isinstance(X, Page) else X
+        yield scores, batch.y, batch.weight
     else:
         weight = np.ones(scores.size) if sample_weight is None else np.asarray(sample_weight, np.float64)
         yield scores, model.fitted.target.encode(y), weight

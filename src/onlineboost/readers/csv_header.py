@@ -10,11 +10,14 @@ import numpy as np
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.csv_cells import find_cell
 from onlineboost.readers.labels import as_number
+from onlineboost.readers.limits import MAX_LINE, beyond
 from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_table, with_names
 from onlineboost.readers.rows import AT, END, EOF, LINE, Table
 from onlineboost.readers.scan import Bytes
-from onlineboost.readers.status import EXPECTED, MORE, OK
+from onlineboost.readers.status import EXPECTED, LONG_RECORD, MORE, OK
 from onlineboost.readers.text import ByteSource, TextReader
+
+_GUESSED = 1 << 16  # bytes of the first line that tell the separator
 
 
 def read_header(
@@ -23,18 +26,21 @@ def read_header(
     """The columns of a source. An option that is None is guessed from the first line."""
     schema, label_required = reader.options.schema, reader.options.label_required
     state = reader.builder.rows.state
-    while True:
+    cells: list[str] | None = None
+    while cells is None:
         _skip_empty_lines(reader.text, state)
-        mark = ord(separator or guess_separator(reader.text[state[AT] : state[END]].tobytes()))
-        try:
-            cells, after = _first_record(reader.text, state, mark, reader.builder.rows.cell)
-        except DataError as problem:
-            message = f"{source.name}: {problem}"
-            raise ReadError(message, path=source.name, line=int(state[LINE])) from None
-        if cells or state[EOF] or not reader.fill(source):
-            break
-    if cells is None:
-        raise ReadError(f"{source.name}: line 1: expected a closing quote", path=source.name, line=1)
+        start = reader.text[state[AT] : min(state[AT] + _GUESSED, state[END])].tobytes()
+        mark = ord(separator or guess_separator(start))
+        if state[EOF] or _has_line_end(reader.text, state):
+            try:
+                cells, after = _first_record(reader.text, state, mark, reader.builder.rows.cell)
+            except DataError as problem:
+                message = f"{source.name}: {problem}"
+                raise ReadError(message, path=source.name, line=int(state[LINE])) from None
+        if cells is None and not reader.fill(source):
+            place, limit = f"line {state[LINE]}", beyond(MAX_LINE, reader.max_line)
+            message = f"{source.name}: {place}: {EXPECTED[LONG_RECORD]}: {limit}"
+            raise ReadError(message, path=source.name, line=int(state[LINE]))
     if header is None:
         label = label_column(schema)
         named = label in cells and as_number(label) is None
@@ -48,6 +54,10 @@ def read_header(
     need = 2 * reader.text.size + sum(len(name.encode()) for name in names)
     reader.builder.rows = reader.builder.rows._replace(scratch=np.zeros(need, np.uint8))
     return new_table(schema, names, found, label_required, mark)
+
+
+def _has_line_end(text: Bytes, state: Any) -> bool:
+    return text[state[AT] : state[END]].tobytes().find(b"\n") >= 0
 
 
 def guess_separator(start: bytes) -> str:

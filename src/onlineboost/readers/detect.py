@@ -6,10 +6,9 @@ from operator import attrgetter
 from pathlib import PurePath
 
 from onlineboost.errors import DataError, ParameterError, ReadError
+from onlineboost.readers.files import COMPRESSED
 from onlineboost.readers.format import Format
 from onlineboost.registry import FORMATS
-
-COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 
 
 def find(format: object) -> Format:

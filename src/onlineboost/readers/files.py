@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import bz2
 import difflib
 import glob
-import gzip
 import io
-import lzma
 import os
-import zlib
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
 from onlineboost.errors import DataError, ReadError
+from onlineboost.readers.decompress import compression_of, damaged, decompressed
 
 STDIN = "-"
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 _HEAD = 1 << 16
+_TEXT = bytes({*range(256)} - {*range(32), 127} | {9, 10, 12, 13})  # bytes that are in text of any encoding
 
 
 def expand(sources: Any) -> list[str]:
@@ -59,7 +58,8 @@ class Source:
         raw: Any = open(0 if name == STDIN else name, "rb", buffering=_HEAD, closefd=name != STDIN)  # noqa: SIM115
         self.raw = raw
         self.compression = compression_of(raw.peek(8)[:8])
-        self.stream: BinaryIO = _decompressed(self.compression, raw)
+        self.stream: BinaryIO = decompressed(self.compression, raw, self.name) if self.compression else raw
+        self.checked = False
         self.size = os.fstat(raw.fileno()).st_size if is_regular(name) else None
 
     @property
@@ -72,35 +72,36 @@ class Source:
 
     def readinto(self, memory: memoryview) -> int:
         """Fill the memory; the number of bytes, which is smaller only at the end of the file."""
+        if not self.checked:
+            self._check_name()
         filled = 0
-        try:
-            while filled < len(memory):
-                n = cast(Any, self.stream).readinto(memory[filled:])
-                if not n:
-                    break
-                filled += n
-        except (EOFError, OSError, lzma.LZMAError, ValueError) as problem:
-            if isinstance(problem, OSError) and problem.errno is not None:
-                raise
-            message = f"{self.name}: the compressed data ({self.compression}) are damaged or cut off: {problem}"
-            raise ReadError(message, path=self.name) from problem
+        while filled < len(memory):
+            n = cast(Any, self.stream).readinto(memory[filled:])
+            if not n:
+                break
+            filled += n
         return filled
+
+    def _check_name(self) -> None:
+        """Refuse a file that is named as compressed, but is neither compressed nor text: its beginning is damaged."""
+        self.checked = True
+        suffix = PurePath(self.name).suffix
+        if self.compression is None and suffix in COMPRESSED:
+            start = self.raw.peek(_HEAD)[:_HEAD]
+            if not start or start.translate(None, _TEXT):
+                raise damaged(self.name, suffix[1:], "at byte 0", f"the file does not begin as {suffix[1:]} does")
 
     def head(self) -> bytes:
         """The decompressed beginning of the file, without moving on; empty if it cannot be decompressed."""
         start: bytes = self.raw.peek(_HEAD)[:_HEAD]
+        if self.compression is None:
+            return start
         try:
-            if self.compression == "gz":
-                return zlib.decompressobj(31).decompress(start, _HEAD)
-            if self.compression == "xz":
-                return lzma.LZMADecompressor().decompress(start, _HEAD)
-            if self.compression == "bz2":
-                return bz2.BZ2Decompressor().decompress(start, _HEAD)
-            if self.compression == "zst":
-                return _decompressed("zst", io.BytesIO(start)).read(1 << 12)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error):
+            return cast(Any, decompressed(self.compression, io.BufferedReader(io.BytesIO(start)), self.name)).read1(
+                _HEAD
+            )
+        except ReadError:
             return b""
-        return start
 
     def close(self) -> None:
         if self.stream is not self.raw:
@@ -112,45 +113,6 @@ class Source:
 
     def __exit__(self, *problem: object) -> None:
         self.close()
-
-
-def compression_of(start: bytes) -> str | None:
-    """The compression of a file by its first bytes.
-
-    >>> compression_of(b"BZh91AY"), compression_of(b"1 | a b")
-    ('bz2', None)
-    """
-    marks = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
-    return next((kind for mark, kind in marks.items() if start.startswith(mark)), None)
-
-
-def _decompressed(kind: str | None, raw: Any) -> BinaryIO:
-    if kind == "gz":
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-    if kind == "bz2":
-        return cast(BinaryIO, bz2.BZ2File(raw))
-    if kind == "xz":
-        return cast(BinaryIO, lzma.LZMAFile(raw))
-    if kind == "zst":
-        import pyarrow as pa
-
-        return cast(BinaryIO, io.BufferedReader(_ArrowStream(pa.CompressedInputStream(raw, "zstd"))))
-    return cast(BinaryIO, raw)
-
-
-class _ArrowStream(io.RawIOBase):
-    """Arrow's decompression as a Python stream."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, memory: Any) -> int:
-        part = self.stream.read(len(memory))
-        memory[: len(part)] = part
-        return len(part)
 
 
 def is_regular(name: str) -> bool:

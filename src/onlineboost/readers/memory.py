@@ -21,6 +21,7 @@ from onlineboost.data.target import Binary
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.labels import sign_of
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.roles import DEFAULT_LABEL, label_column
 from onlineboost.readers.table import BatchReader
@@ -72,7 +73,9 @@ def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions) -> Ite
             yield Page(part, [], target, options.schema)
 
 
-def frame_pages(frame: Any, y: Any, sample_weight: Any, options: ReadOptions) -> Iterator[Page]:
+def frame_pages(
+    frame: Any, y: Any, sample_weight: Any, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB
+) -> Iterator[Page]:
     """Data frames of any kind that narwhals supports, as Arrow record batches."""
     import narwhals as nw
     import pyarrow as pa
@@ -97,14 +100,16 @@ def frame_pages(frame: Any, y: Any, sample_weight: Any, options: ReadOptions) ->
                 raise DataError(f"the data frame has a column {name!r}: expected that column or {what}=, not both")
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
-    return BatchReader(options).pages(table.to_batches(), "data frame")
+    return BatchReader(options, bytes_of(MAX_BATCH, max_batch_mb)).pages(table.to_batches(), "data frame")
 
 
-def dict_pages(rows: Iterable[Any], y: Any, sample_weight: Any, options: ReadOptions) -> Iterator[Page]:
+def dict_pages(
+    rows: Iterable[Any], y: Any, sample_weight: Any, options: ReadOptions, max_line_mb: int = MAX_LINE_MB
+) -> Iterator[Page]:
     """Dicts, or pairs (dict, label), through the parser of JSON lines."""
     if y is not None or sample_weight is not None:
         raise DataError("dicts hold their own label and weight, or come as pairs (dict, label)")
-    reader = TextReader(jsonl.SYNTAX, options, chunk=1 << 16)
+    reader = TextReader(jsonl.SYNTAX, options, chunk=1 << 16, max_line_mb=max_line_mb)
     return reader.pages(DictSource(rows, label_column(options.schema)))
 
 

@@ -69,6 +69,6 @@ EXPECTED = {
     TOO_DEEP: "expected at most 32 nested levels",
     TRAILING: "expected the end of the line",
     TOUCHING: "expected a space between the label and '|': without one it is a tag",
-    LONG_RECORD: "expected a line of at most 16 MiB, with every quote closed",
+    LONG_RECORD: "expected a shorter line, with every quote closed",
     LIST_LABEL: "expected a single value, since this is the label or the weight",
 }

@@ -15,6 +15,7 @@ from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import detect, files, memory
 from onlineboost.readers.format import Format, Reader, formats_with
+from onlineboost.readers.limits import MAX_BATCH_MB, MAX_LINE_MB
 from onlineboost.readers.pages import MAX_PROBLEMS, ReadOptions
 
 _AHEAD = 4  # pages that the reading thread may be ahead
@@ -33,11 +34,21 @@ class Stream(Pages):
         self.size = size
         self.rows = self.skipped = self.position = 0
         self.problems: list[str] = []
+        self._ended = False
         self._pages = _Ahead(pages) if ahead else pages
+
+    def __iter__(self) -> Self:
+        if self._ended:
+            raise DataError("the stream was already read: expected a new one, open_stream(...), or list(stream) kept")
+        return self
 
     def __next__(self) -> Page:
         while True:
-            page = next(self._pages)
+            try:
+                page = next(self._pages)
+            except StopIteration:
+                self._ended = True
+                raise
             self.position = page.position
             self.skipped += page.skipped
             self.problems += page.problems[: MAX_PROBLEMS - len(self.problems)]
@@ -97,7 +108,8 @@ def open_stream(
     batch_size : maximum number of rows of a page
     like : a model; columns and labels are read as in its training
     format_options : options of the format; for CSV ``header`` (True or False) and ``separator``, by default guessed
-        from the first line
+        from the first line; for text ``max_line_mb`` (16), for Parquet and Arrow ``max_batch_mb`` (1024), the limits
+        of memory
 
     Examples
     --------
@@ -131,11 +143,11 @@ def open_stream(
     for name in given:
         formats_with(name)
     if kind == "frame":
-        pages = memory.frame_pages(source, y, sample_weight, options)
+        pages = memory.frame_pages(source, y, sample_weight, options, given.get("max_batch_mb", MAX_BATCH_MB))
     elif kind == "arrays":
         pages = memory.array_pages(source, y, sample_weight, options)
     else:
-        pages = memory.dict_pages(source, y, sample_weight, options)
+        pages = memory.dict_pages(source, y, sample_weight, options, given.get("max_line_mb", MAX_LINE_MB))
     return Stream(pages, None, ahead=False)
 
 
@@ -179,6 +191,8 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
 
 
 def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Schema, Binary]:
+    if not hasattr(model, "fitted"):
+        raise ParameterError("like", model, "a model, such as onlineboost.load(file)")
     fitted = model.fitted
     schema = fitted.columns.schema if fitted is not None else None
     if schema is None:

@@ -11,14 +11,32 @@ import numpy as np
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
+from onlineboost.readers.bounded import DamagedError, TooLargeError
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
 from onlineboost.readers.labels import positive_hint, sign_of
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, beyond
 from onlineboost.readers.pages import PageBuilder, ReadOptions
 from onlineboost.readers.roles import find_roles, with_names
 from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT
-from onlineboost.readers.table_columns import cells_of, first_of_each, flat_columns, plain_value, rows_of
+from onlineboost.readers.table_columns import (
+    cells_of,
+    decoded_bytes,
+    first_of_each,
+    flat_columns,
+    flat_schema,
+    plain_value,
+    rows_of,
+)
 from onlineboost.readers.table_rows import close_gaps, fill_column
+
+TEXT_COPIES = 4  # a text is held by Arrow, as large_string, and as bytes for the compiled code; the page comes on top
+_COLUMN_BYTES = 8 * SLOTS + 32  # of a column in a row: slots of features, and the arrays they come from
+
+
+def rows_within(limit: int, columns: int) -> int:
+    """How many rows of so many columns stay within a limit of memory."""
+    return max(1, limit // (_COLUMN_BYTES * max(columns, 1)))
 
 
 class TableReader:
@@ -34,47 +52,84 @@ class TableReader:
 
 
 @contextmanager
-def arrow_errors(source: Source, title: str) -> Iterator[None]:
-    """Turn Arrow's errors into a ``ReadError``."""
+def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
+    """Turn errors of Arrow and of what Arrow reads into a ``ReadError``."""
     import pyarrow as pa
 
     try:
         yield
-    except (pa.ArrowInvalid, OSError) as problem:
-        message = f"{source.name}: not a whole {title} file: {str(problem).splitlines()[0]}"
-        raise ReadError(message, path=source.name) from problem
+    except ReadError:
+        raise
+    except TooLargeError as problem:
+        raise ReadError(f"{source.name}: {problem}: {beyond(MAX_BATCH, limit)}", path=source.name) from problem
+    except (pa.ArrowException, DamagedError, OSError, UnicodeDecodeError, OverflowError, MemoryError) as problem:
+        raise ReadError(
+            f"{source.name}: not a whole {title} file: {_first_line(problem)}", path=source.name
+        ) from problem
+
+
+def _first_line(problem: BaseException) -> str:
+    return (str(problem).splitlines() or [type(problem).__name__])[0]
 
 
 class BatchReader:
-    """Reads Arrow record batches."""
+    """Reads Arrow record batches, so many rows at a time that they stay within the limit."""
 
-    def __init__(self, options: ReadOptions) -> None:
-        self.options = options
+    def __init__(self, options: ReadOptions, limit: int = MAX_BATCH_MB << 20) -> None:
+        self.options, self.limit = options, limit
         self.builder = PageBuilder(options, chunk=1)
 
-    def pages(self, batches: Any, path: str, position: Any = lambda: 0) -> Iterator[Page]:
-        """Pages of the record batches of one table."""
-        row = 1
-        for whole in batches:
-            for start in range(0, whole.num_rows, self.options.batch_size):
-                part = whole.slice(start, self.options.batch_size)
-                self._read(part, path, row)
-                row += part.num_rows
-                yield self.builder.page(position())
-
-    def _read(self, batch: Any, path: str, first_row: int) -> None:
-        flat = list(flat_columns(batch))
-        names = [name for name, _ in flat]
+    def roles(self, names: list[str], path: str) -> dict[str, int]:
+        """The role of each column."""
         schema = self.builder.schema
         try:
             found = find_roles(schema, names, path, self.options.label_required, self.options.label_ignored)
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
         self.builder.schema = with_names(schema, names, found)
-        roles = dict(zip(names, found, strict=True))
-        wanted = {name: column for name, column in flat if roles[name] != IGNORED}
+        return dict(zip(names, found, strict=True))
+
+    def pages(
+        self, batches: Any, path: str, position: Any = lambda: 0, roles: dict[str, int] | None = None
+    ) -> Iterator[Page]:
+        """Pages of the record batches of one table; with ``roles``, the batches may lack ignored columns."""
+        import pyarrow as pa
+
+        row = 1
+        for whole in batches:
+            try:
+                columns = len(flat_schema(whole.schema))
+                step = min(self.options.batch_size, rows_within(self.limit, columns))
+                for start in range(0, whole.num_rows, step):
+                    for flat, n in self._pieces(whole.slice(start, step), path, row):
+                        self._read(flat, n, path, row, roles)
+                        row += n
+                        yield self.builder.page(position())
+            except (pa.ArrowException, UnicodeDecodeError, OverflowError) as problem:
+                message = f"{path}: from row {row}: a column cannot be read: {_first_line(problem)}"
+                raise ReadError(message, path=path, line=row) from problem
+
+    def _pieces(self, part: Any, path: str, first_row: int) -> Iterator[tuple[list[tuple[str, Any]], int]]:
+        """Columns and number of rows of pieces whose cells stay within a share of the limit: texts are copied."""
+        flat = flat_columns(part)
+        size = sum(decoded_bytes(column) for _, column in flat)
+        if size <= self.limit // TEXT_COPIES:
+            yield flat, part.num_rows
+        elif part.num_rows == 1:
+            needed = f"{path}: row {first_row} takes {size * TEXT_COPIES / (1 << 20):,.0f} MB"
+            raise ReadError(f"{needed}: {beyond(MAX_BATCH, self.limit)}", path=path, line=first_row)
+        else:
+            half = part.num_rows // 2
+            yield from self._pieces(part.slice(0, half), path, first_row)
+            yield from self._pieces(part.slice(half), path, first_row + half)
+
+    def _read(
+        self, flat: list[tuple[str, Any]], n: int, path: str, first_row: int, given: dict[str, int] | None
+    ) -> None:
+        roles = given if given is not None else self.roles([name for name, _ in flat], path)
+        wanted = {name: column for name, column in flat if roles.get(name, IGNORED) != IGNORED}
         cells = {name: cells_of(name, column, roles[name], path) for name, column in wanted.items()}
-        good = np.ones(batch.num_rows, bool)
+        good = np.ones(n, bool)
         errors = [error for name, cell in cells.items() for error in self._errors(name, cell, roles[name], path)]
         for r, name, message in sorted(errors, key=lambda error: error[0]):
             if good[r]:

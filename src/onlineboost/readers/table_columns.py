@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,25 @@ from onlineboost.readers.rows import CATEGORY, LABEL
 _DAY = 86400
 
 
-def flat_columns(batch: Any) -> Iterator[tuple[str, Any]]:
+def flat_columns(batch: Any) -> list[tuple[str, Any]]:
     """Columns by name; those of structs as ``outer.inner``."""
     import pyarrow as pa
 
-    table = pa.Table.from_batches([batch])
+    table = _flattened(pa.Table.from_batches([batch]))
+    return [(name, column.combine_chunks()) for name, column in zip(table.column_names, table.columns, strict=True)]
+
+
+def flat_schema(schema: Any) -> list[tuple[str, Any]]:
+    """Types by name, as ``flat_columns`` has them."""
+    return [(field.name, field.type) for field in _flattened(schema.empty_table()).schema]
+
+
+def _flattened(table: Any) -> Any:
+    import pyarrow as pa
+
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        yield name, _plain_array(column.combine_chunks())
+    return table
 
 
 def _plain_array(column: Any) -> Any:
@@ -33,6 +42,45 @@ def _plain_array(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def decoded_bytes(column: Any) -> int:
+    """How many bytes the cells have once each is written out; a dictionary or a view holds a long one only once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and _is_text(pa, kind.value_type):
+        values = column.dictionary
+        if values.nbytes * len(column) < _SMALL:
+            return 0
+        if _is_view(pa, values.type):
+            return int(values.nbytes) * len(column)
+        lengths = pc.take(pc.binary_length(values), column.indices)
+        return pc.sum(lengths.cast(pa.int64())).as_py() or 0
+    if _is_view(pa, kind):
+        views = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)[:, 0]
+        return int(views[column.offset : column.offset + len(column)].sum(dtype=np.int64))
+    return int(column.nbytes)
+
+
+_SMALL = 1 << 22
+
+
+def _is_view(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def is_nested(kind: Any) -> bool:
+    """Whether a cell may hold any number of values."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_nested(kind)) and not pa.types.is_struct(kind)
+
+
+def unreadable(name: str, kind: Any, path: str) -> ReadError:
+    expected = "expected numbers, texts, dates or booleans; leave it out with drop=..."
+    return ReadError(f"{path}: column {name!r} is {kind}: {expected}", path=path, column=name)
 
 
 def _is_text(pa: Any, kind: Any) -> bool:
@@ -45,7 +93,10 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    column = _plain_array(column)
     kind = column.type
+    if is_nested(kind):
+        raise unreadable(name, kind, path)
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
     if role == LABEL:
         if pa.types.is_floating(kind):
@@ -53,14 +104,15 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
         codes = column.dictionary_encode()
         return {
             "labels": codes.indices.fill_null(0).to_numpy(),
-            "uniques": codes.dictionary.to_pylist(),
+            "uniques": _values(codes.dictionary),
             "valid": valid,
         }
     if role == CATEGORY or _is_text(pa, kind):
-        return {
-            "texts": column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string()),
-            "valid": valid,
-        }
+        try:
+            texts = column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
+        except pa.ArrowNotImplementedError:
+            raise unreadable(name, kind, path) from None
+        return {"texts": texts, "valid": valid}
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         micros = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
         since = micros.fill_null(0).to_numpy() // 1_000_000  # rounded down, before 1970 too
@@ -75,13 +127,21 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
         try:
             numbers = column.cast(pa.float64(), safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            expected = "expected numbers, texts, dates or booleans; leave it out with drop=..."
-            message = f"{path}: column {name!r} is {kind}: {expected}"
-            raise ReadError(message, path=path, column=name) from None
+            raise unreadable(name, kind, path) from None
     values = np.array(numbers.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64)
     missing = np.isnan(values)
     values[missing] = 0
     return {"numbers": values, "valid": valid & ~missing}
+
+
+def _values(array: Any) -> list[Any]:
+    """The values as Python has them; strings that are not UTF-8 as bytes."""
+    import pyarrow as pa
+
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        return list(array.cast(pa.large_string()).view(pa.large_binary()).to_pylist())
 
 
 def rows_of(value: Any, good: NDArray[np.bool_]) -> Any:
@@ -104,6 +164,6 @@ def plain_value(label: Any) -> Any:
     """A label as it would be read from text: whole numbers are int."""
     if isinstance(label, bytes):
         return label.decode(errors="replace")
-    if isinstance(label, float) and label == int(label):
+    if isinstance(label, float) and label.is_integer():
         return int(label)
     return label if isinstance(label, str | bool | int | float) else str(label)

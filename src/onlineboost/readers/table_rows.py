@@ -93,5 +93,7 @@ def _buffers(texts: Any) -> tuple[Ints, Bytes]:
     _, offsets, data = texts.buffers()
     n = len(texts)
     ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + n + 1].copy()
-    text = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].copy() if data is not None else np.zeros(0, np.uint8)
-    return ends - ends[0], np.concatenate([text, np.zeros(16, np.uint8)])
+    text = np.zeros(ends[-1] - ends[0] + 16, np.uint8)
+    if data is not None:
+        text[:-16] = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
+    return ends - ends[0], text

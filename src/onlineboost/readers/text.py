@@ -12,6 +12,7 @@ import numpy as np
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.labels import positive_hint, sign_of
+from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
 from onlineboost.readers.roles import named_table, new_table
 from onlineboost.readers.rows import (
@@ -44,7 +45,6 @@ from onlineboost.readers.status import (
 from onlineboost.registry import FORMATS
 
 CHUNK = 1 << 20
-MAX_RECORD_BYTES = 1 << 24
 _BOM = b"\xef\xbb\xbf"
 _NO_TEXT = {b"PK\x03\x04": "a zip archive", b"\xff\xfe": "text in UTF-16", b"\xfe\xff": "text in UTF-16"}
 
@@ -73,8 +73,11 @@ class ByteSource(Protocol):
 class TextReader:
     """Reads sources of one text format, one after another."""
 
-    def __init__(self, syntax: Syntax, options: ReadOptions, chunk: int = CHUNK) -> None:
+    def __init__(
+        self, syntax: Syntax, options: ReadOptions, chunk: int = CHUNK, max_line_mb: int = MAX_LINE_MB
+    ) -> None:
         self.syntax, self.options = syntax, options
+        self.max_line = bytes_of(MAX_LINE, max_line_mb)
         self.builder = PageBuilder(options, chunk)
         self.text = np.zeros(chunk + SLACK, np.uint8)
         binary = [(mark, f"a file in {format.title} format") for format in FORMATS for mark in format.magic]
@@ -128,7 +131,7 @@ class TextReader:
         self.text[:left] = self.text[state[AT] : state[END]]
         state[AT], state[END] = 0, left
         if left == self.text.size - SLACK:
-            if left >= MAX_RECORD_BYTES:
+            if left >= self.max_line:
                 state[ERROR_AT] = 0
                 return False
             self._grow()
@@ -142,7 +145,7 @@ class TextReader:
     def _grow(self) -> None:
         """Double the buffer, and the arrays for what is in it."""
         text = self.text
-        self.text = np.zeros(2 * (text.size - SLACK) + SLACK, np.uint8)
+        self.text = np.zeros(min(2 * (text.size - SLACK), self.max_line) + SLACK, np.uint8)
         self.text[: text.size] = text
         rows = self.builder.rows
         larger = new_rows(self.text.size - SLACK, rows.y.size, None)
@@ -200,6 +203,8 @@ class TextReader:
         if status == LARGE_INDEX:
             bits = self.options.schema.bits
             message += f"; with {bits} bits the largest is {(1 << bits) - 1}"
+        if status == LONG_RECORD:
+            message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
         self.builder.reject(f"{path}: line {line}, column {column}: {message}", path, line, column)
         self._skip_line()
         state[LINE] += 1

@@ -9,8 +9,7 @@ import numpy as np
 
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.readers.detect import COMPRESSED
-from onlineboost.readers.files import STDIN
+from onlineboost.readers.files import COMPRESSED, STDIN
 from onlineboost.readers.output import Output, Write
 from onlineboost.readers.write_lines import reversible_name
 

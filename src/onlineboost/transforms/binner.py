@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlineboost.data.arrays import check_features
+from onlineboost.data.arrays import check_features, writable
 from onlineboost.data.batch import joined
-from onlineboost.errors import DataError, NotFittedError, ParameterError
+from onlineboost.errors import DataError, MissingPackageError, NotFittedError, ParameterError
 from onlineboost.parameters import Parameters
 from onlineboost.transforms.crosses import (
     CrossesState,
@@ -81,7 +81,10 @@ class Binner(Parameters):
 
     def transform(self, X: Any) -> Any:
         """The transformed rows as a SciPy sparse matrix; without entries until 128 rows were learnt."""
-        from scipy.sparse import csr_matrix
+        try:
+            from scipy.sparse import csr_matrix
+        except ImportError:
+            raise MissingPackageError("Binner.transform", "SciPy", "scipy") from None
 
         if self._state is None:
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
@@ -97,6 +100,9 @@ class Binner(Parameters):
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
         known = self._state.output_names(dict(enumerate(self._names)))
         return np.array([known.get(j, f"unused {j}") for j in range(self._width())], object)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: writable(value) for name, value in state.items()})
 
     def _width(self) -> int:
         assert self._state is not None

@@ -3,30 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
+from onlineboost.data.page import Page
+from onlineboost.errors import ReadError
+from onlineboost.readers.bounded import BoundedFile
 from onlineboost.readers.files import Source
 from onlineboost.readers.format import Format
+from onlineboost.readers.ipc_messages import MAGIC, CheckedStream, check_file
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, bytes_of
 from onlineboost.readers.output import Output
-from onlineboost.readers.table import TableReader, arrow_errors
+from onlineboost.readers.pages import ReadOptions
+from onlineboost.readers.table import BatchReader, arrow_errors
 from onlineboost.readers.write_table import table_writer
 from onlineboost.registry import FORMATS
 
-_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_STREAM = b"\xff\xff\xff\xff"
 
 
-def open_batches(source: Source, batch_size: int) -> Iterator[Any]:
-    import pyarrow as pa
+class ArrowReader:
+    """Reads Arrow files and streams; each record batch is validated before anything else looks at it."""
 
-    stream: Any = source.stream
-    with arrow_errors(source, "Arrow"):
-        if hasattr(stream, "peek") and stream.peek(len(_FILE)).startswith(_FILE):
-            reader = pa.ipc.open_file(source.raw)
-            for k in range(reader.num_record_batches):
-                yield reader.get_batch(k)
-        else:
-            yield from pa.ipc.open_stream(stream)
+    def __init__(self, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB) -> None:
+        self.limit = bytes_of(MAX_BATCH, max_batch_mb)
+        self.reader = BatchReader(options, self.limit)
+
+    def pages(self, source: Source, before: int = 0) -> Iterator[Page]:
+        return self.reader.pages(self._batches(source), source.name, lambda: before + source.position)
+
+    def _batches(self, source: Source) -> Iterator[Any]:
+        with arrow_errors(source, "Arrow", self.limit):
+            for batch in self._unchecked(source):
+                batch.validate(full=True)
+                yield batch
+
+    def _unchecked(self, source: Source) -> Iterator[Any]:
+        import pyarrow as pa
+
+        stream: Any = source.stream
+        if not stream.peek(len(MAGIC)).startswith(MAGIC):
+            yield from pa.ipc.open_stream(CheckedStream(stream, self.limit))
+            return
+        if source.compression is not None:
+            message = f"{source.name}: an Arrow file within {source.compression} cannot be read: decompress it first"
+            raise ReadError(message, path=source.name)
+        file = BoundedFile(source.raw)
+        check_file(file, self.limit)
+        reader = pa.ipc.open_file(file)
+        for k in range(reader.num_record_batches):
+            yield reader.get_batch(k)
 
 
 def open_table(output: Output, schema: Any) -> Any:
@@ -40,9 +65,10 @@ FORMATS.add(
         name="arrow",
         title="Arrow",
         suffixes=(".arrow", ".feather", ".ipc"),
-        reader=partial(TableReader, open_batches),
+        reader=ArrowReader,
         writer=table_writer(open_table, compressible=False),
-        magic=(_FILE,),
+        options=(MAX_BATCH,),
+        magic=(MAGIC,),
         looks_like=lambda start: start.startswith(_STREAM),
         priority=60,
     )

@@ -18,6 +18,7 @@ from onlineboost.readers.csv_header import read_header
 from onlineboost.readers.floats import any_number, parse_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import plain_label
+from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB
 from onlineboost.readers.output import Output
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.rows import (
@@ -175,13 +176,18 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     return put_cell(rows, k, table.mask, size, kind, value, days, text, a, b)
 
 
-def reader(options: ReadOptions, header: bool | None = None, separator: str | None = None) -> TextReader:
+def reader(
+    options: ReadOptions,
+    header: bool | None = None,
+    separator: str | None = None,
+    max_line_mb: int = MAX_LINE_MB,
+) -> TextReader:
     """A reader of CSV. An option that is None is guessed from the first line."""
     good = isinstance(separator, str) and re.fullmatch(r"[^\w\r\n\"'.+-]", separator, re.ASCII)
     if separator is not None and not good:
         raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
     columns = partial(read_header, header=header, separator=separator)
-    return TextReader(Syntax(parse, label_of, rb"[,;\t\r\n]", columns), options)
+    return TextReader(Syntax(parse, label_of, rb"[,;\t\r\n]", columns), options, max_line_mb=max_line_mb)
 
 
 def label_of(spelling: bytes) -> Any:
@@ -204,6 +210,7 @@ OPTIONS = (
         parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
         default="guessed from the first line",
     ),
+    MAX_LINE,
 )
 
 FORMATS.add(

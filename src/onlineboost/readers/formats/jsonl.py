@@ -20,6 +20,7 @@ from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.json_strings import copy_string
 from onlineboost.readers.json_values import number_name, put_value
 from onlineboost.readers.labels import as_number
+from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -219,6 +220,7 @@ FORMATS.add(
         suffixes=(".jsonl", ".ndjson", ".json"),
         reader=partial(TextReader, SYNTAX),
         writer=line_writer(lines),
+        options=(MAX_LINE,),
         looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
         priority=50,
     )

@@ -14,6 +14,7 @@ from onlineboost.errors import DataError
 from onlineboost.readers.floats import parse_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
+from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -154,6 +155,7 @@ FORMATS.add(
         suffixes=(".libsvm", ".svm", ".svmlight"),
         reader=partial(TextReader, SYNTAX),
         writer=line_writer(lines),
+        options=(MAX_LINE,),
         has_columns=False,
         looks_like=lambda start: _LINE.match(first_line(start)) is not None,
         priority=40,

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
+from onlineboost.data.page import Page
 from onlineboost.errors import ReadError
+from onlineboost.readers.bounded import BoundedFile
 from onlineboost.readers.files import Source
 from onlineboost.readers.format import Format
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, bytes_of
 from onlineboost.readers.output import Output
-from onlineboost.readers.table import TableReader, arrow_errors
+from onlineboost.readers.pages import ReadOptions
+from onlineboost.readers.parquet_groups import batches_of
+from onlineboost.readers.rows import IGNORED
+from onlineboost.readers.table import BatchReader, arrow_errors
+from onlineboost.readers.table_columns import flat_schema, is_nested, unreadable
 from onlineboost.readers.write_table import table_writer
 from onlineboost.registry import FORMATS
 
 
-def open_batches(source: Source, batch_size: int) -> Iterator[Any]:
-    import pyarrow.parquet as pq
+class ParquetReader:
+    """Reads Parquet files, a batch of rows at a time; columns that are left out are not read."""
 
-    if source.compression is not None:
-        raise ReadError(
-            f"{source.name}: Parquet within {source.compression} cannot be read: decompress it first", path=source.name
-        )
-    with arrow_errors(source, "Parquet"):
-        file = pq.ParquetFile(source.raw, pre_buffer=False, page_checksum_verification=True)
-        yield from file.iter_batches(batch_size, use_threads=False)
+    def __init__(self, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB) -> None:
+        self.limit, self.batch_size = bytes_of(MAX_BATCH, max_batch_mb), options.batch_size
+        self.reader = BatchReader(options, self.limit)
+
+    def pages(self, source: Source, before: int = 0) -> Iterator[Page]:
+        import pyarrow.parquet as pq
+
+        if source.compression is not None:
+            message = f"{source.name}: Parquet within {source.compression} cannot be read: decompress it first"
+            raise ReadError(message, path=source.name)
+        with arrow_errors(source, "Parquet", self.limit):
+            raw = BoundedFile(source.raw)
+            file = pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
+            columns = flat_schema(file.schema_arrow)
+        roles = self.reader.roles([name for name, _ in columns], source.name)
+        wanted = [(name, kind) for name, kind in columns if roles[name] != IGNORED]
+        for name, kind in wanted:
+            if is_nested(kind):
+                raise unreadable(name, kind, source.name)
+        batches = self._batches(source, file, raw, [name for name, _ in wanted])
+        yield from self.reader.pages(batches, source.name, lambda: before + source.position, roles)
+
+    def _batches(self, source: Source, file: Any, raw: BoundedFile, wanted: list[str]) -> Iterator[Any]:
+        with arrow_errors(source, "Parquet", self.limit):
+            yield from batches_of(file, raw, wanted, self.batch_size, self.limit)
 
 
 def open_table(output: Output, schema: Any) -> Any:
@@ -38,8 +62,9 @@ FORMATS.add(
         name="parquet",
         title="Parquet",
         suffixes=(".parquet", ".pq"),
-        reader=partial(TableReader, open_batches),
+        reader=ParquetReader,
         writer=table_writer(open_table, compressible=False),
+        options=(MAX_BATCH,),
         magic=(b"PAR1",),
     )
 )

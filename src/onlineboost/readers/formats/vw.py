@@ -18,6 +18,7 @@ from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
+from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -161,6 +162,7 @@ FORMATS.add(
         suffixes=(".vw",),
         reader=partial(TextReader, SYNTAX),
         writer=line_writer(lines),
+        options=(MAX_LINE,),
         has_columns=False,
         looks_like=looks_like,
         priority=30,
