@@ -90,7 +90,7 @@ def head_digest(batch: Batch) -> str:
 
 def has_grown(path: str, size: int, earlier: str) -> bool:
     """Whether the file still begins with what had this size and digest, up to the end of a line."""
-    from onlineboost.readers.files import compression_of
+    from onlineboost.readers.decompress import compression_of
 
     with open(path, "rb") as file:
         start = file.read(8)
