@@ -498,8 +498,8 @@ class Tree:
             return
         self.nodes += 2
         node.split = (slot, code)
-        left, right = sides(left, a, b)
-        node.children = [Node(node.depth + 1, left), Node(node.depth + 1, right)]
+        right = [max(a - left[0], 0.0), max(b - left[1], 0.0)]
+        node.children = [Node(node.depth + 1, list(left)), Node(node.depth + 1, right)]
 
     def best_two(self, histogram: dict, a: float, b: float) -> tuple:
         """The gain of the second best slot; gain, slot, code and left weights of the best."""
@@ -552,12 +552,7 @@ class Stump(Tree):
             _, (_, slot, code, left) = self.best_two(root.histogram, a, b)
             if slot is not None:
                 root.split = (slot, code)
-                root.children = [Node(1, side) for side in sides(left, a, b)]
-
-
-def sides(left: tuple[float, float], a: float, b: float) -> tuple[list[float], list[float]]:
-    """The weights on both sides of a split; none is below 0, whatever the rounding."""
-    return [max(left[0], 0.0), max(left[1], 0.0)], [max(a - left[0], 0.0), max(b - left[1], 0.0)]
+                root.children = [Node(1, list(left)), Node(1, [max(a - left[0], 0.0), max(b - left[1], 0.0)])]
 
 
 def bits(a: float, b: float) -> float:

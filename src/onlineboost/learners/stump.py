@@ -36,7 +36,7 @@ class StumpState(NamedTuple):
         bins = self.histograms.shape[1]
         return binned_limits(self.low, bins) | {
             "choice": (-bins, max(self.low.size, bins)),
-            **dict.fromkeys(("sides", "totals", "histograms"), SUM),
+            **dict.fromkeys(("totals", "histograms"), SUM),  # sides may be just below 0, by rounding
         }
 
     def check(self) -> None:
@@ -113,7 +113,7 @@ def _choose(state: StumpState, i: int) -> None:
     found = best_split(state.histograms, i * state.low.size, state.low, state.allowed, i, state.met[0], a, b)
     if found[2] >= 0:
         state.choice[i, 0], state.choice[i, 1] = found[2], found[3]
-        state.sides[i, 0, 0], state.sides[i, 0, 1] = max(found[4], 0.0), max(found[5], 0.0)
+        state.sides[i, 0, 0], state.sides[i, 0, 1] = found[4], found[5]
         state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[4], 0.0), max(b - found[5], 0.0)
 
 

@@ -63,7 +63,7 @@ class TreeState(NamedTuple):
             "used": (0, max(self.nodes.shape[1], self.rows)),
             "free": (0, self.rows - 1),
             "histograms": (0, MAX_FLOAT32),
-            **dict.fromkeys(("weight", "wrong", "since", "gains"), SUM),
+            **dict.fromkeys(("wrong", "since", "gains"), SUM),  # weights may be just below 0, by rounding
         }
 
     def check(self) -> None:
@@ -302,7 +302,6 @@ def _split(state: TreeState, i: int, node: int, slot: int, code: int, left_a: fl
     state.nodes[i, node, SLOT], state.nodes[i, node, CODE] = slot, code
     state.nodes[i, node, CHILD] = left
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    # The rest of float64 sums after those of float32 histograms may be just below 0.
-    state.weight[i, left, 0], state.weight[i, left, 1] = max(left_a, 0.0), max(left_b, 0.0)
+    state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b
     state.weight[i, left + 1, 0], state.weight[i, left + 1, 1] = max(a - left_a, 0.0), max(b - left_b, 0.0)
     state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
