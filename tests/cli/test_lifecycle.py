@@ -343,7 +343,7 @@ def test_a_data_error_keeps_what_was_learnt_and_resuming_gives_the_same_bits(fil
     assert f"continue with --resume {files / 'm'}" in err
     path.write_text("".join(rows))
     result, err = train(capsys, path, "--resume", files / "m")
-    assert f"continuing after row {learnt:,}" in err
+    assert f"continuing after row {learnt:,}, with a changed file: its rows up to there are taken" in err
     assert result["learnt"] == 40_000 - learnt
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 

@@ -118,10 +118,11 @@ class Job:
         if stopped is not None and stopped["files"] == _paths(names):
             passes = max(self.passes, stopped["passes"])
             self.inputs = Inputs(names, learnt, passes, stopped["again"])
-            changed = [] if stopped["error"] else self.inputs.changed(stopped["inputs"])
-            if not changed:
+            changed = self.inputs.changed(stopped["inputs"])
+            if not changed or stopped["error"]:
                 self.passes, self.place = passes, (stopped["pass"], stopped["rows"])
-                tell(f"onlineboost: continuing after {_where(stopped)}")
+                mended = ", with a changed file: its rows up to there are taken to be the same" if changed else ""
+                tell(f"onlineboost: continuing after {_where(stopped)}{mended}")
                 return self.place
             if not again:
                 raise DataError(
