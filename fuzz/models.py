@@ -34,7 +34,6 @@ from pairs import BOOSTERS, COMPILED, make
 import onlineboost
 from onlineboost import Adaptive, DataError, ModelFileError, ParameterError
 from onlineboost.cli.inspect import describe
-from onlineboost.cli.load import Loaded
 from onlineboost.compiled.jit import njit
 from onlineboost.errors import ConflictError, NotFittedError
 from onlineboost.readers import open_stream
@@ -227,9 +226,18 @@ def use(path: Path, kind: str) -> str:
         model, *_ = onlineboost.model.load_all(path)
     except ModelFileError as problem:
         return f"refused: {problem.field.split('.')[-1]}"
-    for step in (predict, lambda m, k: learn(m, k, 200), predict, look, save_again(path)):
+    steps: list[Callable[[], object]] = [
+        lambda: describe(path, 5),
+        lambda: predict(model, kind),
+        lambda: learn(model, kind, 200),
+        lambda: predict(model, kind),
+        lambda: look(model),
+        lambda: model.save(path),
+        lambda: onlineboost.load(path),
+    ]
+    for step in steps:
         try:
-            step(model, kind)
+            step()
         except OURS as problem:
             return f"accepted, then {type(problem).__name__}"
     return "accepted"
@@ -244,19 +252,10 @@ def predict(model: Any, kind: str) -> None:
         list(map(model.predict, open_stream(X[:20], y=Y[:20], like=model)))
 
 
-def look(model: Any, kind: str) -> None:
-    describe(Loaded(model, model.fitted, None, {}), 5)
+def look(model: Any) -> None:
     model.verdict()
     if hasattr(model, "report") and (not isinstance(model, Adaptive) or hasattr(model.estimator_, "report")):
         str(model.report())
-
-
-def save_again(path: Path) -> Callable[[Any, str], None]:
-    def step(model: Any, kind: str) -> None:
-        model.save(path)
-        onlineboost.load(path)
-
-    return step
 
 
 # ---- processes: a crash or a hang ends a worker, not the fuzzer

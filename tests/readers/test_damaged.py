@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from onlineboost import Linear
 from onlineboost.errors import DataError, ReadError
+from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
 from onlineboost.readers.ipc_messages import CheckedStream
 
@@ -259,3 +261,11 @@ def test_a_stream_is_read_once(tmp_path):
 def test_like_takes_a_model():
     with pytest.raises(ValueError, match="like='m': expected a model"):
         open_stream([{"a": 1}], like="m")
+
+
+def test_models_say_what_a_page_is():
+    rows = [({"a": k}, k % 2) for k in range(20)]
+    page = next(open_stream(rows))
+    with pytest.raises(DataError, match="the page is a list: expected one of open_stream; see partial_fit for arrays"):
+        Linear().learn([page])
+    assert progressive_score(Linear(), page) == progressive_score(Linear(), open_stream(rows))

@@ -130,7 +130,10 @@ def test_entry_points_are_not_read_for_known_names(tmp_path, outside):
     """A package that cannot be imported harms nobody who does not ask for it."""
     (tmp_path / "hebb_learner.py").write_text("raise RuntimeError('imported')")
     assert command(tmp_path, outside, "train", "rows.csv", "--learner", "tree", "-q").returncode == 0
-    assert "RuntimeError: imported" in command(tmp_path, outside, "train", "rows.csv", "--learner", "hebb").stderr
+    assert (
+        "cannot (RuntimeError('imported'))"
+        in command(tmp_path, outside, "train", "rows.csv", "--learner", "hebb").stderr
+    )
 
 
 def test_names_are_those_of_the_command_line():

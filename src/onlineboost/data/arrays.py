@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -160,10 +160,21 @@ def as_matrix(batch: Batch, columns: int) -> Sparse:
 
 def writable(value: Any) -> Any:
     """The value with read-only arrays copied, such as those of a memory map: compiled code needs writable ones."""
+    return _each_array(
+        value, lambda array: array if type(array) is np.ndarray and array.flags.writeable else np.array(array)
+    )
+
+
+def copied(value: Any) -> Any:
+    """The value with all arrays copied."""
+    return _each_array(value, np.array)
+
+
+def _each_array(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
-        return value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
+        return change(value)
     if isinstance(value, tuple):
-        parts = [writable(part) for part in value]
+        parts = [_each_array(part, change) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 

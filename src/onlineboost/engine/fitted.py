@@ -41,7 +41,8 @@ class Fitted:
     def __getstate__(self) -> dict[str, Any]:
         """A copy of everything, made between two updates, for ``copy`` and ``pickle``."""
         with self.lock.reading:
-            return {name: value if name == "lock" else copy.deepcopy(value) for name, value in vars(self).items()}
+            machine, columns = self.machine.snapshot(), copy.deepcopy(self.columns)
+            return vars(self) | {"machine": machine, "columns": columns, "target": copy.copy(self.target)}
 
     # ---- learning
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.data.arrays import Dense, Sparse, writable
+from onlineboost.data.arrays import Dense, Sparse, copied, writable
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.columns import Columns, Located
 from onlineboost.data.target import Binary
@@ -69,6 +70,13 @@ class Machine(ABC):
         return {
             f"{part}.{name}": array for part, state in states.items() for name, array in saved_arrays(state).items()
         }
+
+    def snapshot(self) -> Self:
+        """A copy with arrays of its own."""
+        twin = copy.copy(self)
+        for name, value in vars(self).items():
+            setattr(twin, name, value.snapshot() if isinstance(value, Machine) else copied(value))
+        return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""

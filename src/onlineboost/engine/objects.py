@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -94,6 +95,11 @@ class ObjectMachine(Machine):
 
     def grow(self, n_features: int) -> None:
         """Objects grow by themselves."""
+
+    def snapshot(self) -> Self:
+        twin = super().snapshot()
+        twin.committee = copy.deepcopy(self.committee)
+        return twin
 
     @property
     def needs_names(self) -> bool:

@@ -7,6 +7,8 @@ import os
 import stat
 from typing import Any
 
+from onlineboost.errors import ReadError
+
 
 class DamagedError(ValueError):
     """What is wrong with a file."""
@@ -22,10 +24,10 @@ class TooLargeError(ValueError):
 class BoundedFile(io.RawIOBase):
     """A regular file for Arrow. A length in it that is wrong leads to a short read, not to a huge allocation."""
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, name: str) -> None:
         facts = os.fstat(raw.fileno())
         if not stat.S_ISREG(facts.st_mode):
-            raise DamagedError("it is a pipe: expected a file, of which any part can be read")
+            raise ReadError(f"{name}: a pipe, which cannot be read in any order: save it as a file first", path=name)
         self.raw, self.size = raw, facts.st_size
 
     def part(self, at: int, size: int) -> bytes:

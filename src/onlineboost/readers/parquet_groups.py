@@ -62,7 +62,7 @@ class RowGroups:
             found = survey(self.raw, chunk.start, chunk.values)
             pages += found.largest + found.dictionary
             if pages > self.limit:
-                raise TooLargeError(f"row group {g} has pages that are needed at once and", pages)
+                raise TooLargeError(f"row group {g} (its largest pages together)", pages)
             if chunk.kind == BYTE_ARRAY:
                 repeated.append((found, chunk.codec))
         step = min(self.batch_size, rows_within(self.limit, len(chunks)))

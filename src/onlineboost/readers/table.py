@@ -63,9 +63,8 @@ def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
     except TooLargeError as problem:
         raise ReadError(f"{source.name}: {problem}: {beyond(MAX_BATCH, limit)}", path=source.name) from problem
     except (pa.ArrowException, DamagedError, OSError, UnicodeDecodeError, OverflowError, MemoryError) as problem:
-        raise ReadError(
-            f"{source.name}: not a whole {title} file: {_first_line(problem)}", path=source.name
-        ) from problem
+        message = f"{source.name}: not a whole {title} file: {_first_line(problem)}; copy or make it again"
+        raise ReadError(message, path=source.name) from problem
 
 
 def _first_line(problem: BaseException) -> str:
@@ -106,7 +105,7 @@ class BatchReader:
                         row += n
                         yield self.builder.page(position())
             except (pa.ArrowException, UnicodeDecodeError, OverflowError) as problem:
-                message = f"{path}: from row {row}: a column cannot be read: {_first_line(problem)}"
+                message = f"{path}: from row {row}: a column cannot be read: {_first_line(problem)}; see drop=..."
                 raise ReadError(message, path=path, line=row) from problem
 
     def _pieces(self, part: Any, path: str, first_row: int) -> Iterator[tuple[list[tuple[str, Any]], int]]:

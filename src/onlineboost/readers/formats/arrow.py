@@ -47,7 +47,7 @@ class ArrowReader:
         if source.compression is not None:
             message = f"{source.name}: an Arrow file within {source.compression} cannot be read: decompress it first"
             raise ReadError(message, path=source.name)
-        file = BoundedFile(source.raw)
+        file = BoundedFile(source.raw, source.name)
         check_file(file, self.limit)
         reader = pa.ipc.open_file(file)
         for k in range(reader.num_record_batches):

@@ -35,7 +35,7 @@ class ParquetReader:
             message = f"{source.name}: Parquet within {source.compression} cannot be read: decompress it first"
             raise ReadError(message, path=source.name)
         with arrow_errors(source, "Parquet", self.limit):
-            raw = BoundedFile(source.raw)
+            raw = BoundedFile(source.raw, source.name)
             file = pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
             columns = flat_schema(file.schema_arrow)
         roles = self.reader.roles([name for name, _ in columns], source.name)
