@@ -51,6 +51,7 @@ class Process:
                 os.dup2(writer, number)
             sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
             before()
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # this script may run under nohup
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             onlineboost([*map(str, arguments)])
         except SystemExit as end:
@@ -213,7 +214,7 @@ class Trials:
         """A disk that is full at a random write: the old model stays as it was, and a line says so."""
         name = self.rng.choice([*self.commands])
         process = self._start(name, *self.every)
-        time.sleep(self.rng.uniform(0.2, 0.9) * self.seconds[name])
+        time.sleep(self.rng.uniform(0.1, 0.7) * self.seconds[name])
         process.kill(signal.SIGKILL)
         process.wait()
         before = self.model.read_bytes() if self.model.exists() else None
