@@ -117,6 +117,9 @@ def test_long_members_are_decompressed_piece_by_piece(tmp_path):
 def test_text_may_be_named_as_if_it_were_compressed(tmp_path, honest):
     (tmp_path / "x.vw.gz").write_bytes(TEXT)
     assert values(tmp_path / "x.vw.gz") == honest
+    (tmp_path / "x.vw.gz").write_bytes(b"\n")  # what is left of a file that was cut off
+    with pytest.raises(ReadError, match="the file does not begin as gz does"):
+        values(tmp_path / "x.vw.gz")
 
 
 # ---- Arrow

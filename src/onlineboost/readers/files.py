@@ -88,7 +88,7 @@ class Source:
         suffix = PurePath(self.name).suffix
         if self.compression is None and suffix in COMPRESSED:
             start = self.raw.peek(_HEAD)[:_HEAD]
-            if not start or start.translate(None, _TEXT):
+            if not start.strip() or start.translate(None, _TEXT):
                 raise damaged(self.name, suffix[1:], "at byte 0", f"the file does not begin as {suffix[1:]} does")
 
     def head(self) -> bytes:
