@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from commands import ENVIRONMENT, command, heeding_hangups
 from typer.testing import CliRunner
 
 import onlineboost
@@ -19,12 +20,6 @@ from conftest import ROOT
 from onlineboost.cli.app import build, main
 from onlineboost.model import OnlineClassifier, load_all
 from onlineboost.readers import open_stream
-
-ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "onlineboost", *map(str, arguments)]
 
 
 def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
@@ -242,6 +237,7 @@ def test_a_signal_while_the_input_is_silent_saves_and_ends(letters, tmp_path, ki
     process = subprocess.Popen(
         command("train", "-", "-f", "vw", "-n", 3, "-o", tmp_path / "m"),
         env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=heeding_hangups,
     )  # fmt: skip
     with process:
         process.stdin.write((letters / "all.vw").read_bytes() * 2)

@@ -14,16 +14,11 @@ import time
 
 import numpy as np
 import pytest
+from commands import ENVIRONMENT, command, heeding_hangups
 
 import onlineboost
 from onlineboost.cli.app import main
 from onlineboost.model import load_all
-
-ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "onlineboost", *map(str, arguments)]
 
 
 def train(capsys, *arguments: object, code: int = 0) -> tuple[dict, str]:
@@ -283,6 +278,7 @@ def _silent(files, rows, kind, wrap=()):
     process = subprocess.Popen(
         [*wrap, *command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m")],
         env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=heeding_hangups,
     )  # fmt: skip
     with process:
         process.stdin.write("".join(rows).encode() * 3)
@@ -313,6 +309,7 @@ def test_a_closed_terminal_saves_what_was_learnt(files, rows):
     os.mkfifo(files / "pipe.vw")
     pid, terminal = pty.fork()
     if not pid:
+        heeding_hangups()
         os.execve(sys.executable, command("train", files / "pipe.vw", "-n", 3, "-o", files / "m"), ENVIRONMENT)
     with (files / "pipe.vw").open("w") as pipe:
         pipe.write("".join(rows) * 3)
@@ -413,6 +410,7 @@ def test_two_hangups_are_one(files, rows):
     process = subprocess.Popen(
         command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m"),
         env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=heeding_hangups,
     )  # fmt: skip
     with process:
         process.stdin.write("".join(rows).encode() * 3)
