@@ -484,7 +484,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (["train", "bad.vw", "--checkpoint-every", "5"], 2, "--checkpoint-every needs --output MODEL"),
         (["train", "-", "--passes", "2"], 2, "--passes needs files: standard input or a pipe"),
         (["train", "bad.vw", "--plot", "x.pdf"], 2, ".png, .svg, .html"),
-        (["train", "bad.vw", "--resume", "first.csv"], 1, "first.csv: container: not a complete model file"),
+        (["train", "bad.vw", "--resume", "first.csv"], 1, "first.csv: container: not a model file"),
         (["train", "bad.vw", "-o", "bad.vw"], 2, "--output='bad.vw': expected another file than the input"),
         (["train", "bad.vw", "-o", "-"], 2, "the name of a file"),
         (["train", "bad.vw", "-o", "/dev/null"], 2, "the name of a file"),

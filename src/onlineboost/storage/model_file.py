@@ -123,7 +123,8 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise ModelFileError(path, "container", f"not a complete model file ({problem})") from problem
+        expected = "expected what model.save or onlineboost train -o has written"
+        raise ModelFileError(path, "container", f"not a model file, or only a part of one: {expected}") from problem
     if "onlineboost" not in metadata:
         raise ModelFileError(path, "description", "missing: this safetensors file was not written by onlineboost")
     checksum, text = metadata["onlineboost"][:8], metadata["onlineboost"][8:]
