@@ -201,6 +201,9 @@ class AdaptiveMachine(BatchMachine):
     def n_features_seen(self) -> int | None:
         return self.fast.n_features_seen
 
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        return self.model.strengths(names)
+
     def probabilities(self, scores: Floats) -> Floats:
         return chances(scores)
 

@@ -69,8 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
-    fitted: Any = getattr(loaded.model, "estimator_", loaded.model).fitted
-    found = fitted.machine.strengths(fitted.columns.by_number())[:top]
+    found = loaded.fitted.machine.strengths(loaded.fitted.columns.by_number())[:top]
     return [{"feature": name, "number": number, "strength": strength} for name, number, strength in found]
 
 

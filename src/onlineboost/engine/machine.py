@@ -99,6 +99,10 @@ class Machine(ABC):
         """Number of different features seen so far; None if the learners do not count them."""
         return None
 
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        """Name, number and strength of each feature that the committee uses, the strongest first; empty if unknown."""
+        return []
+
 
 class BatchMachine(Machine):
     """A machine whose examples are batches."""
@@ -175,7 +179,6 @@ class CompiledMachine(BatchMachine):
         return found
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        """Name, number and strength of each feature that the committee uses, the strongest first."""
         strengths = self.learner.strengths(self.committee, self.settings.n_learners)
         if strengths is None:
             return []
