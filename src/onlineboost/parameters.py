@@ -97,6 +97,11 @@ def build(described: Any, find: Callable[[str], type[Parameters]], depth: int = 
     return kind(**{k: tuple(v) if isinstance(defaults.get(k), tuple) else v for k, v in params.items()})
 
 
+def fits_json(value: object) -> bool:
+    """Whether a name or a label is one that JSON can hold: a string or a finite number."""
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
 def check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ParameterError(name, value, f"one of {', '.join(repr(choice) for choice in choices)}")

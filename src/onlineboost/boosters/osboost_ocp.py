@@ -27,6 +27,8 @@ from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import COUNT, Limits
 
+_LARGE = 1e6  # far beyond what votes from -50 to 50 lead to
+
 
 class OSBoostOCPState(NamedTuple):
     alpha: Floats
@@ -62,6 +64,8 @@ def round(state: OSBoostOCPState, h: Floats, y: float, p: Floats) -> None:
 @njit
 def project_to_simplex(a: Floats) -> None:
     """Move to the nearest point whose coordinates are at least 0 and sum to 1 (Duchi et al. 2008)."""
+    if abs(a.max()) > _LARGE:  # the same point, without rounding all differences away
+        a -= a.max()
     ordered = np.sort(a)[::-1]
     total = shift = 0.0
     for k in range(a.size):

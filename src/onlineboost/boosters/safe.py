@@ -17,6 +17,7 @@ The score is the stack's log odds if the answer has their sign, else almost 0: l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from onlineboost.boosters.shared.coin import bias
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit, u64
 from onlineboost.compiled.simd import count_ones, load, signs, zeros
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.engine.heads import (
     StackHead,
@@ -189,13 +191,13 @@ dispatch.register(dispatch.answer, SafeHead, answer)
 dispatch.register(dispatch.correct, SafeHead, correct)
 
 
-def _rows(group: OnlineBBMState) -> list[Floats]:
+def _rows(group: OnlineBBMState) -> Iterator[Floats]:
     """The table of Online BBM and the zeros outside it, by the number c of right votes: k = N // 2 - c."""
-    rows, N = [], group.start.size
-    for i, (start, low, high) in enumerate(zip(group.start, group.low, group.high, strict=True)):
+    N = group.start.size
+    for i in range(N if not planning() else 0):
+        start, low, high = group.start[i], group.low[i], group.high[i]
         k = N // 2 - np.arange(i + 1)
-        rows.append(np.where((low <= k) & (k <= high), group.table[start + np.clip(k, low, high)], 0.0))
-    return rows
+        yield np.where((low <= k) & (k <= high), group.table[start + np.clip(k, low, high)], 0.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -239,11 +241,14 @@ class SafeBoost(
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> SafeState:
         bounds = self._bounds(n_learners)
-        rows: list[Floats] = []
-        for gamma, size in zip(self.gammas, np.diff(bounds).tolist(), strict=True):
+        sizes = np.diff(bounds).tolist()
+        table, at = filled(0, sum(size * (size + 1) // 2 for size in sizes)), 0
+        for gamma, size in zip(self.gammas, sizes, strict=True):
             check_between("gammas", gamma, 0, 0.5)
-            rows += _rows(weight_table(size, bias("auto", gamma, sampled), "reachable", hard=True))
-        return SafeState(np.concatenate(rows), bounds)
+            for row in _rows(weight_table(size, bias("auto", gamma, sampled), "reachable", hard=True)):
+                table[at : at + row.size] = row
+                at += row.size
+        return SafeState(table, bounds)
 
     def _bounds(self, n_learners: int) -> Ints:
         if not isinstance(self.gammas, tuple | list) or not 1 <= len(self.gammas) <= 50:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import LARGEST, Batch, one_row
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
-from onlineboost.parameters import check_whole
+from onlineboost.parameters import check_whole, fits_json
 
 MAX_NAMES = 1 << 18  # names of hashed features that are kept
 
@@ -111,18 +111,18 @@ class Columns:
         """Whether the names of hashed features are their numbers, as those of arrays are."""
         return all(name == str(number) for number, name in self.hashed.items())
 
-    def by_number(self) -> dict[int, str]:
+    def by_number(self) -> Mapping[int, str]:
         """The name of each column, as far as known."""
         if self.schema is not None:
             return self.hashed
         if self.fixed is not None:
-            return dict(enumerate(self.headings or map(str, range(self.fixed))))
+            return dict(enumerate(self.headings)) if self.headings else _Numbers(self.fixed)
         return {column: str(name) for name, column in self.names.items()}
 
     def describe(self) -> dict[str, Any]:
         """As JSON, for a model file."""
         for name in self.names:
-            if not isinstance(name, str | int | float):
+            if not fits_json(name):
                 raise DataError(f"the feature {name!r} cannot be saved in a model file: expected a string or a number")
         return {
             "fixed": None if self.schema else self.fixed,
@@ -142,13 +142,31 @@ class Columns:
         columns.names = {name: column for column, name in enumerate(names)}
         columns.hashed = {number: str(name) for number, name in described["hashed"]}
         one_kind = (fixed is not None) + (schema is not None) + bool(names) <= 1
-        known = len(columns.names) == len(names) and all(isinstance(name, str | int | float) for name in names)
+        known = len(columns.names) == len(names) and all(map(fits_json, names))
         headed = headings is None or (len(headings) == fixed and all(isinstance(name, str) for name in headings))
         slots = columns.n if schema is not None else 0
         hashed = all(type(number) is int and 0 <= number < slots for number in columns.hashed)
         if not (one_kind and known and headed and hashed and len(columns.hashed) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
+
+
+class _Numbers(Mapping[int, str]):
+    """Columns that have numbers for names; there may be very many."""
+
+    def __init__(self, n: int) -> None:
+        self.numbers = range(n)
+
+    def __getitem__(self, column: int) -> str:
+        if column not in self.numbers:
+            raise KeyError(column)
+        return str(column)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 def _number(name: Any, value: Any) -> tuple[Any, float]:

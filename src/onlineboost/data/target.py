@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
 from onlineboost.errors import DataError
+from onlineboost.parameters import fits_json
 
 _NONE = object()
 
@@ -100,7 +101,7 @@ class Binary(Target):
 
     def describe(self) -> list[list[Any]]:
         for label in self.known:
-            if not isinstance(label, str | int | float):
+            if not fits_json(label):
                 raise DataError(f"the label {label!r} cannot be saved in a model file: expected a string or a number")
         return self.__getstate__()
 
@@ -109,9 +110,7 @@ class Binary(Target):
         target = cls()
         target.__setstate__(described)
         labels = target.known
-        known = all(isinstance(label, str | int | float) for label in labels) and len(labels) == sum(
-            map(len, described)
-        )
+        known = all(map(fits_json, labels)) and len(labels) == sum(map(len, described))
         if len(described) != 2 or not known or len(set(labels)) < len(labels):
             raise ValueError("the labels are not two different strings or numbers")
         return target

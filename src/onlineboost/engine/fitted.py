@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Sparse
@@ -161,7 +162,7 @@ class Fitted:
             "target": self.target.describe(),
             "columns": self.columns.describe(),
         }
-        return Part(arrays, facts)
+        return Part(arrays, facts, _plan(self.spec, self.columns, self.machine.settings.seed))
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
@@ -169,20 +170,26 @@ class Fitted:
         columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
         seed = check_whole("seed", part.facts["seed"], 0, (1 << 63) - 1)
 
-        def machine() -> Machine:
-            made: Machine = model.new_machine(columns.fixed or 0, seed)
-            made.grow(columns.n)
-            return made
-
-        with planned():
-            plan = machine().arrays()
+        plan = _plan(model, columns, seed)
         if plan is None:
             raise ModelFileError(path, "description", "not a model of compiled learners")
         check_plan(path, plan, part.arrays)
-        made = machine()
+        made = _new_machine(model, columns, seed)
         for name, state in (made.states() or {}).items():
             fill(path, name, state, part.arrays)
         return cls(model.clone(), columns, target, made)
+
+
+def _new_machine(model: Any, columns: Columns, seed: int) -> Machine:
+    made: Machine = model.new_machine(columns.fixed or 0, seed)
+    made.grow(columns.n)
+    return made
+
+
+def _plan(model: Any, columns: Columns, seed: int) -> dict[str, NDArray[Any]] | None:
+    """The arrays of a model before anything was learnt, without memory."""
+    with planned():
+        return _new_machine(model, columns, seed).arrays()
 
 
 def _hashed_row(x: Mapping[Any, Any], schema: Schema, named: bool) -> tuple[Batch, dict[int, str]]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from onlineboost.data.allocation import planning
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.columns import Columns
@@ -50,6 +51,8 @@ class Copies(Parameters):
         return "weight" if _kind(self.estimator).takes_weights(self.estimator) else "sample"
 
     def committee(self, n_learners: int, n_features: int, hard: bool, sample: bool) -> Committee:
+        if planning():
+            raise ParameterError("estimator", self.estimator, "a compiled learner such as Linear, in a model file")
         kind = _kind(self.estimator)
         if not sample and not kind.takes_weights(self.estimator):
             expected = f"'sample' or 'auto', since {type(self.estimator).__name__} takes no weights"

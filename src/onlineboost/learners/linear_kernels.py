@@ -29,10 +29,10 @@ from onlineboost.compiled.simd import (
     widen,
     zeros,
 )
-from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.engine.loop import VECTOR
 from onlineboost.learners.losses import squared_gradient, step
-from onlineboost.storage.validity import SUM, Limits
+from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 
 f32 = np.float32
 _TINY = f32(1.084202e-19)  # smaller magnitudes count as this
@@ -54,7 +54,7 @@ class LinearState(NamedTuple):
     logistic: bool
 
     def limits(self) -> Limits:
-        return {"scale": (0, LARGEST), "norm_sum": SUM, "weight_sum": SUM}
+        return {"scale": (0, MAX_FLOAT32), "norm_sum": SUM, "weight_sum": SUM}
 
 
 class LinearWork(NamedTuple):

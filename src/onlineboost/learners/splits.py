@@ -16,7 +16,6 @@ from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
 from onlineboost.storage.validity import Limits
 
 _LN2 = math.log(2)
-MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def binned_limits(low: Ints32, bins: int) -> Limits:

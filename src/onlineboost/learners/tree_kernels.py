@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.splits import MAX_FLOAT32, best_split, binned_limits, read_codes, remember
-from onlineboost.storage.validity import SUM, Limits, require
+from onlineboost.learners.splits import best_split, binned_limits, read_codes, remember
+from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
@@ -58,8 +58,9 @@ class TreeState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        return binned_limits(self.low, self.histograms.shape[1]) | {
-            "nodes": (-self.histograms.shape[1], max(self.low.size, self.nodes.shape[1], self.rows)),
+        bins = self.histograms.shape[1]
+        return binned_limits(self.low, bins) | {
+            "nodes": (-bins, max(self.low.size, self.nodes.shape[1], self.rows, bins)),
             "used": (0, max(self.nodes.shape[1], self.rows)),
             "free": (0, self.rows - 1),
             "histograms": (0, MAX_FLOAT32),
@@ -106,6 +107,8 @@ def _is_forest(state: TreeState) -> bool:
                         return False
                     parent[child + side] = node
                 splits += 1
+            elif slot != -1 or row < -1:
+                return False
             elif row >= 0:
                 if row >= state.rows or owner[row] >= 0:
                     return False

@@ -21,11 +21,13 @@ from onlineboost.storage.upgrades import Arrays, Facts
 from onlineboost.storage.validity import InvalidStateError, check_values, limits_of, saved_arrays
 
 _ROWS = ":rows"
+_MANY_ROWS = 1 << 12
 
 
 class Part(NamedTuple):
     arrays: Arrays
     facts: Facts
+    plan: Arrays | None = None  # the arrays before anything was learnt; without it, all rows are saved
 
 
 def packed(parts: dict[str, Part], notes: Any = None) -> bytes:
@@ -33,15 +35,15 @@ def packed(parts: dict[str, Part], notes: Any = None) -> bytes:
     from safetensors.numpy import save as to_bytes
 
     arrays: Arrays = {}
-    for part, (mine, _) in parts.items():
+    for part, (mine, _, plan) in parts.items():
         for name, array in mine.items():
-            rows = _used_rows(array)
+            rows = _used_rows(array) if plan is not None and _may_be_sparse(plan[name]) else None
             arrays[f"{part}.{name}"] = np.ascontiguousarray(array) if rows is None else array[rows]
             if rows is not None:
                 arrays[f"{part}.{name}{_ROWS}"] = rows
     facts = {
         "format": upgrades.FORMAT,
-        "parts": {part: mine for part, (_, mine) in parts.items()},
+        "parts": {part: mine.facts for part, mine in parts.items()},
         "notes": notes,
         "arrays": {name: _checksum(array) for name, array in arrays.items()},
     }
@@ -84,7 +86,7 @@ def check_plan(path: Path, plan: Arrays, arrays: Arrays) -> None:
         if saved.shape != shape or saved.dtype != array.dtype:
             found, expected = (f"{dtype}{list(s)}" for dtype, s in ((saved.dtype, saved.shape), (array.dtype, shape)))
             raise ModelFileError(path, name, f"is {found}, expected {expected}")
-        if rows is not None and not _are_rows(rows, array.shape[0]):
+        if rows is not None and not (_may_be_sparse(array) and _are_rows(rows, array.shape[0])):
             raise ModelFileError(path, name + _ROWS, f"expected increasing numbers from 0 to {array.shape[0] - 1}")
 
 
@@ -104,6 +106,14 @@ def fill(path: Path, part: str, state: Any, arrays: Arrays) -> None:
             state.check()
     except InvalidStateError as problem:
         raise ModelFileError(path, f"{part}.{problem.field}", str(problem)) from None
+
+
+def _may_be_sparse(plan: NDArray[Any]) -> bool:
+    """Whether rows of zeros may be left out: if there are many, and all were zeros before anything was learnt.
+
+    Zeros take no memory until they are written to; any other array is as large in the file as in memory.
+    """
+    return plan.ndim > 0 and plan.shape[0] >= _MANY_ROWS and not plan[:1].any()
 
 
 def _are_rows(rows: NDArray[Any], most: int) -> bool:
@@ -159,8 +169,6 @@ def _checksum(array: NDArray[Any]) -> int:
 
 def _used_rows(array: NDArray[Any]) -> NDArray[np.int64] | None:
     """The rows that are not all zero, if they are less than half; else None."""
-    if array.shape[0] < 4096:
-        return None
     flat = array.reshape(array.shape[0], -1)
     used = np.flatnonzero(_any_in_row(flat.view(np.uint8)) if flat.flags.c_contiguous else flat.any(axis=1))
     return used if 2 * used.size < array.shape[0] else None

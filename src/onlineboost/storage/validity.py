@@ -23,11 +23,12 @@ from onlineboost.compiled.jit import njit
 
 Limits: TypeAlias = dict[str, tuple[float, float]]
 
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 HUGE = 1e100  # magnitude of float64 numbers: sums of weights and squares of features are far below it
 COUNT = (0, 1 << 62)  # numbers of examples
 SUM = (0.0, HUGE)  # sums of weights
 _DEFAULTS: dict[str, tuple[float, float]] = {
-    "float32": (float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)),
+    "float32": (-MAX_FLOAT32, MAX_FLOAT32),
     "float64": (-HUGE, HUGE),
     "bool": (0, 1),
 }

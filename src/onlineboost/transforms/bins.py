@@ -75,7 +75,7 @@ def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: i
     most = int(max_slots)
     slots = min(n_features or most, most)  # 0: dicts, whose number of features is unknown
     size = histograms * slots * int(n_bins) * 8
-    if size > 1 << 36:
+    if size > 1 << 34:
         raise ParameterError("max_slots", max_slots, f"fewer, or fewer bins: histograms could take {size >> 30} GiB")
     return slots
 

@@ -108,6 +108,8 @@ def check_crosses(bins: object, crosses: Any, bits: object) -> None:
         return
     if not isinstance(crosses, list | tuple) or not all(map(_is_pair, crosses)):
         raise ParameterError("crosses", crosses, "True, False, or pairs of columns, such as [('age', 'city')]")
+    if len(crossed_columns(crosses)) > MAX_CROSSED:
+        raise ParameterError("crosses", crosses, f"pairs of at most {MAX_CROSSED:,} columns; True crosses all")
 
 
 def _is_pair(pair: Any) -> bool:
@@ -145,13 +147,13 @@ def n_output_features(n_features: int, bins: int, products: int) -> int:
 def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:
     """The initial state; 0 bins and no crosses leave features as they are."""
     slots = SLOTS if bins else 0
-    columns = crossed_columns(crosses)
+    columns = {name: number for number, name in enumerate(crossed_columns(crosses), 1)}
     crossed = np.full((len(columns) + 1, len(columns) + 1), all_pairs(crosses))
     for a, b in () if not columns else crosses:
-        i, j = columns.index(str(a)) + 1, columns.index(str(b)) + 1
+        i, j = columns[str(a)], columns[str(b)]
         crossed[i, j] = crossed[j, i] = True
     column = filled(0, n_features, np.int32)
-    for number, name in enumerate(columns if not planning() else (), 1):
+    for name, number in columns.items() if not planning() else ():
         if name.isdecimal() and int(name) < n_features:
             column[int(name)] = number
     return CrossesState(
