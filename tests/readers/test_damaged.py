@@ -272,3 +272,15 @@ def test_models_say_what_a_page_is():
     with pytest.raises(DataError, match="the page is a list: expected one of open_stream; see partial_fit for arrays"):
         Linear().learn([page])
     assert progressive_score(Linear(), page) == progressive_score(Linear(), open_stream(rows))
+
+
+def test_a_frame_of_zst_that_is_to_be_skipped(tmp_path):
+    skipped = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
+    (tmp_path / "x.vw.zst").write_bytes(skipped + zst(b"1 | a\n-1 | b\n"))
+    assert sum(page.n_rows for page in open_stream(tmp_path / "x.vw.zst")) == 2
+
+
+def test_feather_of_version_1_is_told_from_damage(tmp_path):
+    (tmp_path / "x.feather").write_bytes(b"FEA1\0\0\0\0")
+    with pytest.raises(ReadError, match="Feather version 1 cannot be read: write it as version 2"):
+        list(open_stream(tmp_path / "x.feather"))

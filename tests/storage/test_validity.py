@@ -187,7 +187,10 @@ def model(facts):
         (lambda f: model(f).update({"class": ["OnlineBBM"]}), "expected a name"),
         (lambda f: model(f).update({"class": "Booster"}), "description: "),
         (lambda f: model(f).update(params=[]), "are not a dict"),
-        (lambda f: model(f)["params"].update(estimator={"class": "OnlineBBM", "params": {}}), "a compiled learner such as Linear"),
+        (
+            lambda f: model(f)["params"].update(estimator={"class": "OnlineBBM", "params": {}}),
+            "a compiled learner such as Linear",
+        ),
         (lambda f: model(f)["params"].update(estimator=5), "description: "),
         (lambda f: f.update(arrays=None), "arrays: missing"),
         (lambda f: f.update(format=True), "format: is True"),

@@ -24,6 +24,8 @@ def compression_of(start: bytes) -> str | None:
     >>> compression_of(b"BZh91AY"), compression_of(b"1 | a b")
     ('bz2', None)
     """
+    if start[1:4] == b"\x2a\x4d\x18" and start[0] >> 4 == 5:  # a frame that is skipped, as pzstd writes
+        return "zst"
     return next((kind for mark, kind in MARKS.items() if start.startswith(mark)), None)
 
 

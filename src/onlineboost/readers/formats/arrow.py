@@ -18,6 +18,7 @@ from onlineboost.readers.table import BatchReader, arrow_errors
 from onlineboost.readers.write_table import table_writer
 from onlineboost.registry import FORMATS
 
+_OLD = b"FEA1"
 _STREAM = b"\xff\xff\xff\xff"
 
 
@@ -41,6 +42,9 @@ class ArrowReader:
         import pyarrow as pa
 
         stream: Any = source.stream
+        if stream.peek(len(_OLD)).startswith(_OLD):
+            message = f"{source.name}: Feather version 1 cannot be read: write it as version 2, or as Parquet"
+            raise ReadError(message, path=source.name)
         if not stream.peek(len(MAGIC)).startswith(MAGIC):
             yield from pa.ipc.open_stream(CheckedStream(stream, self.limit))
             return
