@@ -86,6 +86,7 @@ def write(table: pa.Table, path, **options) -> None:
 
 
 TABLES = ["x.parquet", "x.arrow", "stream.arrow"]
+OLD = int(pa.__version__.split(".")[0]) < 20
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -97,6 +98,8 @@ def test_a_small_file_that_would_fill_the_memory_is_refused(tmp_path, name):
         "max_rows_per_page": 1 << 30,
         "use_dictionary": False,
     }
+    if OLD:  # where a page has no maximum of rows
+        del one_page["max_rows_per_page"]
     layout = one_page if name == "x.parquet" else {}
     write(table, tmp_path / name, compression="zstd", **layout)
     assert (tmp_path / name).stat().st_size < MB
@@ -132,6 +135,7 @@ def test_repeated_beginnings_of_words_are_read_a_few_rows_at_a_time(tmp_path):
     assert (sum(pages), max(pages) <= 8) == (100, True)
 
 
+@pytest.mark.skipif(OLD, reason="needs a pyarrow that makes arrays of views from buffers")
 def test_words_that_share_their_bytes_are_read_a_few_rows_at_a_time(tmp_path):
     """Views: one long text, and many rows that point to it."""
     views = np.zeros((100, 4), np.int32)
