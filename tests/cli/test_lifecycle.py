@@ -44,11 +44,12 @@ def files(rows, tmp_path):
     return tmp_path
 
 
-def stop(path, files, rows: int, **more) -> None:
-    """Make a finished model look like one that stopped in the middle, as its last checkpoint."""
+def stop(path, rows: int) -> None:
+    """Make a model that has learnt one pipe look like one that stopped in the middle, as its last checkpoint."""
     model, base, notes = load_all(path)
-    place = {"files": [os.path.realpath(file) for file in files], "pass": 1, "rows": rows, "passes": 1}
-    model.save(path, base=base, notes={**notes, "unfinished": place | more})
+    [one] = notes["learnt"]
+    place = {"input": {name: one[name] for name in ("name", "size", "digest")}, "rows": rows, "goal": [], "error": False}
+    model.save(path, base=base, notes={**notes, "unfinished": place, "learnt": []})
 
 
 # ---- inputs that were learnt before
@@ -220,16 +221,25 @@ def test_notes_of_another_shape(files, capsys, notes):
         assert not exit.value.code, capsys.readouterr().err
 
 
+ONE = {"name": "one.vw", "size": 3, "digest": "0" * 16}
+CURVE = {"most": 512, "stride": 1, "examples": 0, "weight": 0.0, "mistakes": 0.0, "points": [], "marks": []}
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"unfinished": [1]},
-        {"unfinished": {"files": ["x"], "pass": 1, "rows": -1, "passes": 1}},
-        {"unfinished": {"files": ["x"], "pass": "1", "rows": 1, "passes": 1}},
+        {"unfinished": {"files": ["x"], "pass": 1, "rows": 1, "passes": 1}},
+        {"unfinished": {"input": None, "rows": -1, "goal": [], "error": False}},
+        {"unfinished": {"input": None, "rows": 1, "goal": [], "error": False}},
+        {"unfinished": {"input": {"name": 3}, "rows": 1, "goal": [], "error": False}},
+        {"unfinished": {"input": None, "rows": 0, "goal": [{**ONE, "times": 1 << 31}], "error": False}},
         {"learnt": 3},
         {"learnt": [{"name": 3}]},
         {"entries": "many"},
         {"curve": {"points": [[1]]}},
+        {"curve": CURVE | {"examples": 1_000_000}},
+        {"curve": CURVE | {"points": [[5, 0.5]]}},
     ],
 )
 def test_notes_that_somebody_changed(files, capsys, change):
@@ -256,11 +266,12 @@ def test_models_saved_in_python_can_be_resumed(files, capsys):
 
 
 def test_an_interrupt_before_the_first_new_row_keeps_the_place(files):
-    train_one = command("train", files / "one.vw", "-n", 3, "-o", files / "m", "-q")
-    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    train_one = command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m", "-q")
+    rows = (files / "one.vw").read_bytes()
+    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL, input=rows)
     pipe = files / "pipe.vw"
     os.mkfifo(pipe)
-    stop(files / "m", [pipe], 4000)
+    stop(files / "m", 4000)
     process = subprocess.Popen(
         command("train", pipe, "-f", "vw", "--resume", files / "m"), env=ENVIRONMENT, stderr=subprocess.PIPE
     )
@@ -340,7 +351,7 @@ def test_a_data_error_keeps_what_was_learnt_and_resuming_gives_the_same_bits(fil
     assert f"continue with --resume {files / 'm'}" in err
     path.write_text("".join(rows))
     result, err = train(capsys, path, "--resume", files / "m")
-    assert f"continuing after row {learnt:,}, with a changed file: its rows up to there are taken" in err
+    assert f"continuing after row {learnt:,} of long.vw, with a changed file: its rows up to there are taken" in err
     assert result["learnt"] == 40_000 - learnt
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
