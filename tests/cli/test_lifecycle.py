@@ -48,7 +48,12 @@ def stop(path, rows: int) -> None:
     """Make a model that has learnt one pipe look like one that stopped in the middle, as its last checkpoint."""
     model, base, notes = load_all(path)
     [one] = notes["learnt"]
-    place = {"input": {name: one[name] for name in ("name", "size", "digest")}, "rows": rows, "goal": [], "error": False}
+    place = {
+        "input": {name: one[name] for name in ("name", "size", "digest")},
+        "rows": rows,
+        "goal": [],
+        "error": False,
+    }
     model.save(path, base=base, notes={**notes, "unfinished": place, "learnt": []})
 
 
@@ -453,3 +458,205 @@ def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files):
     result, err = piped("two.vw", "--resume", files / "m")
     assert result["learnt"] == 2000
     assert "stopped at row 3,000 of another stream: learning all rows" in err
+
+
+# ---- progress of each input
+
+
+def killed(files, at: int, *arguments: object, every: int = 500) -> None:
+    """Train with checkpoints, and end like a kill right after this row."""
+    options = [*arguments, "-o", files / "m", "--checkpoint-every", every]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=at), "train", *map(str, options)]
+    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+
+
+@pytest.fixture
+def days(rows, tmp_path):
+    """Three files; one row of the second is broken."""
+    for k in range(3):
+        (tmp_path / f"d{k}.vw").write_text("".join(rows[20_000 * k % 30_000 :][: 2000 if k != 1 else 20_000]))
+    return tmp_path
+
+
+def break_second(days) -> str:
+    good = (days / "d1.vw").read_text()
+    lines = good.splitlines(keepends=True)
+    (days / "d1.vw").write_text("".join([*lines[:18_000], "1 | a:1x\n", *lines[18_001:]]))
+    return good
+
+
+def test_a_mended_file_with_a_new_one_beside_it(days, capsys):
+    train(capsys, days / "d*.vw", "-n", 3, "-o", days / "whole")
+    good, last = break_second(days), (days / "d2.vw").read_text()
+    (days / "d2.vw").unlink()
+    train(capsys, days / "d*.vw", "-n", 3, "-o", days / "m", code=1)
+    learnt = onlineboost.load(days / "m").n_seen_
+    assert learnt > 2000
+    (days / "d1.vw").write_text(good)
+    (days / "d2.vw").write_text(last)
+    result, err = train(capsys, days / "d*.vw", "--resume", days / "m")
+    assert "d0.vw: all 2,000 rows were learnt before: skipped" in err
+    assert f"continuing after row {learnt - 2000:,} of d1.vw, with a changed file" in err
+    assert result["learnt"] == 24_000 - learnt
+    assert (days / "m").read_bytes() == (days / "whole").read_bytes()
+
+
+def test_only_the_failed_file_is_named(days, capsys):
+    train(capsys, days / "d0.vw", days / "d1.vw", "-n", 3, "-o", days / "whole")
+    good = break_second(days)
+    train(capsys, days / "d0.vw", days / "d1.vw", "-n", 3, "-o", days / "m", code=1)
+    (days / "d1.vw").write_text(good)
+    train(capsys, days / "d1.vw", "--resume", days / "m")
+    assert (days / "m").read_bytes() == (days / "whole").read_bytes()
+    assert train(capsys, days / "d0.vw", days / "d1.vw", "--resume", days / "m")[0]["learnt"] == 0
+
+
+def test_an_error_in_the_first_rows_of_the_second_file_does_not_forget_the_first(files, capsys):
+    (files / "bad.vw").write_text("1 | a:1x\n")
+    train(capsys, files / "one.vw", files / "bad.vw", "-n", 3, "-o", files / "m", code=1)
+    (files / "bad.vw").write_text("1 | a:1\n")
+    assert train(capsys, files / "bad.vw", "--resume", files / "m")[0]["learnt"] == 1
+    assert train(capsys, files / "one.vw", files / "bad.vw", "--resume", files / "m")[0]["learnt"] == 0
+
+
+def test_stopped_files_may_have_moved(files, capsys):
+    both = ["one.vw", "two.vw"]
+    train(capsys, *(files / name for name in both), "-n", 3, "-o", files / "whole")
+    killed(files, 4500, *(files / name for name in both), "-n", 3)
+    (files / "elsewhere").mkdir()
+    for name in both:
+        (files / name).rename(files / "elsewhere" / name)
+    result, err = train(capsys, *(files / "elsewhere" / name for name in both), "--resume", files / "m")
+    assert "continuing after row 500 of two.vw" in err
+    assert result["learnt"] == 1500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_an_earlier_file_has_grown_since_the_training_stopped(files, rows, capsys):
+    killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
+    with (files / "one.vw").open("a") as file:
+        file.write("".join(rows[10_000:10_700]))
+    result, err = train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")
+    assert "one.vw: grown since 4,000 rows were learnt: continuing after them" in err
+    assert "continuing after row 500 of two.vw" in err
+    assert result["learnt"] == 700 + 1500
+    assert [(one["name"], one["rows"], one["times"]) for one in load_all(files / "m")[2]["learnt"]] == [
+        ("one.vw", 4700, 1),
+        ("two.vw", 2000, 1),
+    ]
+
+
+def test_a_grown_file_that_stops_again_in_its_new_rows(files, rows, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    with (files / "one.vw").open("a") as file:
+        file.write("".join(rows[10_000:11_000]))
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
+    killed(files, 4500, files / "one.vw", "--resume", files / "m")
+    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("at", [1500, 4000, 4500, 6000, 7000, 10_000, 11_500, 12_000])
+def test_two_passes_stopped_anywhere(files, capsys, at):
+    both = [files / "one.vw", files / "two.vw"]
+    train(capsys, *both, "-n", 3, "-o", files / "whole", "--passes", 2)
+    killed(files, at, *both, "-n", 3, "--passes", 2)
+    result, err = train(capsys, *both, "--resume", files / "m")
+    assert f"pass {1 + (at > 6000)} of 2" in err
+    assert result["learnt"] == 12_000 - at
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("at", [1000, 4500, 9000, 15_500])
+def test_a_file_named_twice_stopped_anywhere(files, capsys, at):
+    twice = [files / "one.vw", files / "one.vw"]
+    train(capsys, *twice, "-n", 3, "-o", files / "whole", "--passes", 2)
+    killed(files, at, *twice, "-n", 3, "--passes", 2)
+    assert train(capsys, *twice, "--resume", files / "m")[0]["learnt"] == 16_000 - at
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_stopped_in_a_file_that_is_not_named_now(files, capsys):
+    killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
+    result, err = train(capsys, files / "one.vw", files / "all.vw", "--resume", files / "m")
+    assert "the model had stopped at row 500 of two.vw, which is not named now: not continued" in err
+    assert result["learnt"] == 6000  # of all.vw
+    assert load_all(files / "m")[2]["unfinished"] is None
+
+
+def test_a_known_name_with_other_content_is_said(files, capsys):
+    (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:1")
+    train(capsys, files / "log.vw", "-n", 3, "-o", files / "m")
+    (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:12\n1 | a\n")
+    _, err = train(capsys, files / "log.vw", "--resume", files / "m")
+    assert "log.vw has changed since 2 rows of it were learnt: learning all its rows" in err
+
+
+@pytest.mark.parametrize("at", [None, 3000])
+def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, at):
+    def piped(n: int, *options: object) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
+            input="".join(rows[:n]).encode(), capture_output=True, env=ENVIRONMENT, check=False,
+        )  # fmt: skip
+
+    if at is None:
+        assert piped(4000, "-n", 3).returncode == 0
+    else:
+        options = ["-", "-f", "vw", "-n", "3", "-o", files / "m", "--checkpoint-every", 1500]
+        program = [sys.executable, "-c", _STOP_AFTER.format(rows=at), "train", *map(str, options)]
+        subprocess.run(program, env=ENVIRONMENT, input="".join(rows[:4000]).encode(), capture_output=True, check=False)
+    before = (files / "m").read_bytes()
+    done = piped(2000, "--resume", files / "m")
+    assert done.returncode == 1
+    expected = f"standard input: ends after 2,000 rows, but {at or 4000:,} of it were learnt before: restore it"
+    assert expected in json.loads(done.stdout)["error"]
+    assert ", or --again learns all its rows" in json.loads(done.stdout)["error"]
+    assert (files / "m").read_bytes() == before
+    done = piped(2000, "--resume", files / "m", "--again")
+    assert json.loads(done.stdout)["learnt"] == 2000
+
+
+def test_more_rows_were_learnt_than_a_grown_file_has(files, rows, capsys):
+    """Notes that somebody changed."""
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    model, base, notes = load_all(files / "m")
+    notes["learnt"][0]["rows"] = 1 << 62
+    model.save(files / "m", base=base, notes=notes)
+    with (files / "one.vw").open("a") as file:
+        file.write(rows[0])
+    error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
+    assert "one.vw: ends after 4,001 rows, but 4,611,686,018,427,387,904 of it were learnt before" in error["error"]
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4001
+
+
+def test_again_finishes_an_interrupted_training_first(files, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
+    killed(files, 1500, files / "one.vw", "-n", 3)
+    result, err = train(capsys, files / "one.vw", "--resume", files / "m", "--again")
+    assert "--again: the interrupted training is finished first; then --again learns the files once more" in err
+    assert result["learnt"] == 2500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
+
+
+def test_again_that_was_interrupted(files, capsys):
+    both = [files / "one.vw", files / "two.vw"]
+    train(capsys, *both, "-n", 3, "-o", files / "whole", "--passes", 2)
+    train(capsys, *both, "-n", 3, "-o", files / "m")
+    killed(files, 10_500, *both, "--resume", files / "m", "--again")
+    assert train(capsys, *both, "--resume", files / "m")[0]["learnt"] == 1500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_where_a_training_stopped_is_inspected(files, capsys):
+    killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
+    with pytest.raises(SystemExit):
+        main(["inspect", str(files / "m")])
+    assert "stopped:             after row 500 of two.vw" in capsys.readouterr().out
+    assert str(files).encode() not in (files / "m").read_bytes()
+
+
+def test_too_many_passes(files, capsys):
+    error, _ = train(capsys, files / "one.vw", "--passes", 10_001, code=1)
+    assert "one.vw: to be learnt 10,001 times: expected at most 10,000" in error["error"]

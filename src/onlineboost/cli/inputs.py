@@ -144,13 +144,16 @@ class Inputs:
         self.changed = [input for input in files if input not in self.place and not self._knows_beginning(input)]
         left = {input: self._left(input) for input in files}
         self.waits = stopped is not None and _is_pipe(stopped.input)  # whether the stream where it stopped was not met
-        stream = self.waits and bool(self.pipes)
-        if stopped is not None and stream:
-            tell(f"onlineboost: continuing after row {stopped.rows:,} of the stream")
+        if stopped is not None and self.waits and self.pipes:
+            self.waits = not again
+            what = "--again: not continuing" if again else "continuing"
+            tell(f"onlineboost: {what} after row {stopped.rows:,} of the stream")
         elif stopped is not None and stopped.input is None and any(left.values()):
             tell("onlineboost: continuing the interrupted training")
-        if again and not self.dropped and (self.first is not None or stream or any(left.values())):
-            tell("onlineboost: --again: the interrupted training is finished first; then --again learns the files once more")
+        if again and not self.dropped and (self.first is not None or any(left.values())):
+            tell(
+                "onlineboost: --again: the interrupted training is finished first; then --again learns the files once more"
+            )
             self.again = again = False
         for input, mentions in files.items():
             self.times.setdefault(input, self.learnt[self.place[input]].times if input in self.place else 0)
@@ -161,7 +164,9 @@ class Inputs:
                 least = self.times[input] + (input in self.skip)
                 self.goal[input] = max(mentions * passes, least, self.times[input] + left[input])
             if self.goal[input] - self.times[input] > MOST_TIMES:
-                raise DataError(f"{input.name}: to be learnt {self.goal[input]:,} times: expected at most {MOST_TIMES:,}")
+                raise DataError(
+                    f"{input.name}: to be learnt {self.goal[input]:,} times: expected at most {MOST_TIMES:,}"
+                )
         self.passes = max((goal for _, goal in self._places().values()), default=1)
 
     def _stopped_at(self) -> Input | None:
@@ -268,7 +273,9 @@ class Inputs:
             if same and stopped is not None:
                 self.skip[input] = stopped.rows
                 if not pipe:
-                    tell(f"onlineboost: {self.names[place]}: continuing after row {stopped.rows:,}, where a stream stopped")
+                    tell(
+                        f"onlineboost: {self.names[place]}: continuing after row {stopped.rows:,}, where a stream stopped"
+                    )
             elif waits and stopped is not None:
                 tell(f"onlineboost: the model had stopped at row {stopped.rows:,} of another stream: learning all rows")
         return self.skip.get(input, 0)
@@ -293,10 +300,8 @@ class Inputs:
         input, skip = self.found[place], self.skip.pop(self.found[place], 0)
         self.pipes.discard(place)
         if rows < skip:
-            raise DataError(
-                f"{_shown(self.names[place])}: ends after {rows:,} rows, but {skip:,} of it were learnt before: "
-                "expected the same input; --again learns all its rows"
-            )
+            ends = f"{_shown(self.names[place])}: ends after {rows:,} rows, but {skip:,} of it were learnt before"
+            raise DataError(f"{ends}: restore it" + ("" if input == self.first else ", or --again learns all its rows"))
         if input.digest is None:  # an empty pipe
             return
         self.times[input] += 1
