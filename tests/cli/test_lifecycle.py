@@ -634,7 +634,7 @@ def test_again_finishes_an_interrupted_training_first(files, capsys):
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
     killed(files, 1500, files / "one.vw", "-n", 3)
     result, err = train(capsys, files / "one.vw", "--resume", files / "m", "--again")
-    assert "--again: the interrupted training is finished first; then --again learns the files once more" in err
+    assert "--again: the interrupted training is finished first; then --again learns the files anew" in err
     assert result["learnt"] == 2500
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
     assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
@@ -660,3 +660,45 @@ def test_where_a_training_stopped_is_inspected(files, capsys):
 def test_too_many_passes(files, capsys):
     error, _ = train(capsys, files / "one.vw", "--passes", 10_001, code=1)
     assert "one.vw: to be learnt 10,001 times: expected at most 10,000" in error["error"]
+
+
+def test_another_file_of_the_same_name_is_not_taken_for_the_mended_one(days, capsys):
+    break_second(days)
+    train(capsys, days / "d1.vw", "-n", 3, "-o", days / "m", code=1)
+    (days / "new").mkdir()
+    (days / "new" / "d1.vw").write_bytes((days / "d2.vw").read_bytes())
+    error, _ = train(capsys, days / "new" / "d1.vw", "--resume", days / "m", code=1)
+    assert "d1.vw: its first rows are not those of the 16,384 that were learnt before the error" in error["error"]
+    assert train(capsys, days / "new" / "d1.vw", "--resume", days / "m", "--again")[0]["learnt"] == 2000
+
+
+def test_files_of_the_same_name_in_several_folders(files, rows, capsys):
+    for k in range(3):
+        (files / f"{k}").mkdir()
+        (files / f"{k}" / "d.vw").write_text("".join(rows[1000 * k : 1000 * k + 1000]))
+    every = [files / f"{k}" / "d.vw" for k in range(3)]
+    train(capsys, *every, "-n", 3, "-o", files / "whole", "--passes", 2)
+    killed(files, 1500, *every, "-n", 3, "--passes", 2)
+    result, err = train(capsys, *every, "--resume", files / "m")
+    assert result["learnt"] == 4500
+    assert "has changed" not in err
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_a_finished_file_is_not_learnt_for_the_goal_of_another_of_its_name(files, rows, capsys):
+    for k in range(2):
+        (files / f"{k}").mkdir()
+        (files / f"{k}" / "d.vw").write_text("".join(rows[1000 * k : 1000 * k + 1000]))
+    killed(files, 1500, files / "0" / "d.vw", files / "1" / "d.vw", "-n", 3)
+    assert train(capsys, files / "0" / "d.vw", "--resume", files / "m")[0]["learnt"] == 0
+
+
+def test_a_stopped_run_of_files_that_have_all_grown(files, rows, capsys):
+    killed(files, 8500, files / "one.vw", files / "two.vw", "-n", 3, "--passes", 2)  # 2,500 rows of the second pass
+    for name in ("one.vw", "two.vw"):
+        with (files / name).open("a") as file:
+            file.write("".join(rows[10_000:10_100]))
+    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learnt"] == 1600 + 100 + 2100
+    notes = load_all(files / "m")[2]
+    assert [(one["rows"], one["times"]) for one in notes["learnt"]] == [(4100, 2), (2100, 2)]
+    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learnt"] == 0

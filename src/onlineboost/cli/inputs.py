@@ -55,6 +55,7 @@ class Unfinished(NamedTuple):
     rows: int  # of this input, learnt since it was last learnt to its end
     goal: dict[Input, int]  # number of times that each input is to be learnt, of those that are left
     error: bool = False  # stopped by an error in the data
+    head: str | None = None  # digest of the first rows of the input where it stopped
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -62,6 +63,7 @@ class Unfinished(NamedTuple):
             "rows": self.rows,
             "goal": [{**input._asdict(), "times": times} for input, times in self.goal.items()],
             "error": self.error,
+            "head": self.head,
         }
 
 
@@ -85,9 +87,9 @@ def digest(path: str | Path, size: int) -> str:
     return found.hexdigest()
 
 
-def head_digest(batch: Batch) -> str:
-    """The digest of the first rows of a pipe, of its first batch."""
-    n, found = min(_HEAD, batch.y.size), hashlib.blake2b(digest_size=8)
+def head_digest(batch: Batch, most: int = _HEAD) -> str:
+    """The digest of the first rows of an input, of its first batch."""
+    n, found = min(_HEAD, most, batch.y.size), hashlib.blake2b(digest_size=8)
     part = slice(batch.indptr[0], batch.indptr[n])
     for array in (
         np.diff(batch.indptr[: n + 1]),
@@ -116,7 +118,7 @@ def has_grown(path: str, size: int, earlier: str) -> bool:
 class Inputs:
     """The inputs named, how often each was learnt, and what is left to learn.
 
-    ``times`` counts all times that an input was learnt to its end, ``goal`` is what it is to become. A file named c times
+    ``times`` counts how often an input was learnt to its end, ``goal`` is what that is to become. A file named c times
     is c places with one count: place m of them (from 0) was learnt (times - m + c - 1) // c times.
     """
 
@@ -139,35 +141,37 @@ class Inputs:
         for input in self.found:
             self.mention.append(met[input])
             met[input] += 1
-        self.dropped = False  # where it stopped, by --again
+        self.head: str | None = None  # digest of the first rows of the input met last
+        self.dropped = self.mended = False  # the input where it stopped: by --again; changed after an error
         self.first = self._stopped_at()
         self.changed = [input for input in files if input not in self.place and not self._knows_beginning(input)]
-        left = {input: self._left(input) for input in files}
+        for input in files:
+            self.times.setdefault(input, self.learnt[self.place[input]].times if input in self.place else 0)
+            self.goal[input] = self._goal_of_stopped(input)
+        left = any(goal > self.times[input] + (input in self.skip) for input, goal in self.goal.items())
         self.waits = stopped is not None and _is_pipe(stopped.input)  # whether the stream where it stopped was not met
         if stopped is not None and self.waits and self.pipes:
             self.waits = not again
             what = "--again: not continuing" if again else "continuing"
             tell(f"onlineboost: {what} after row {stopped.rows:,} of the stream")
-        elif stopped is not None and stopped.input is None and any(left.values()):
-            tell("onlineboost: continuing the interrupted training")
-        if again and not self.dropped and (self.first is not None or any(left.values())):
-            tell(
-                "onlineboost: --again: the interrupted training is finished first; then --again learns the files once more"
-            )
+        if again and not self.dropped and (self.first is not None or left):
+            tell("onlineboost: --again: the interrupted training is finished first; then --again learns the files anew")
             self.again = again = False
         for input, mentions in files.items():
-            self.times.setdefault(input, self.learnt[self.place[input]].times if input in self.place else 0)
             if again:
-                self.times[input] += self.skip.pop(input, 0) > 0
+                self.times[input] += self.skip.pop(input, None) is not None
                 self.goal[input] = self.times[input] + mentions * passes
             else:
                 least = self.times[input] + (input in self.skip)
-                self.goal[input] = max(mentions * passes, least, self.times[input] + left[input])
+                self.goal[input] = max(mentions * passes, least, self.goal[input])
             if self.goal[input] - self.times[input] > MOST_TIMES:
                 raise DataError(
                     f"{input.name}: to be learnt {self.goal[input]:,} times: expected at most {MOST_TIMES:,}"
                 )
         self.passes = max((goal for _, goal in self._places().values()), default=1)
+        if left and self.first is None and not again:
+            times = f", {self.passes:,} passes" if self.passes > 1 else ""
+            tell(f"onlineboost: continuing the interrupted training{times}")
 
     def _stopped_at(self) -> Input | None:
         """The file where the training stopped, as it is now; None if it is not named, or was a pipe."""
@@ -179,10 +183,10 @@ class Inputs:
         if now is None:
             tell(f"onlineboost: the model had stopped at {where} of {old.name}, which is not named now: not continued")
             return None
+        if changed and self.again:
+            self.dropped = True
+            return None
         if changed and not stopped.error:
-            if self.again:
-                self.dropped = True
-                return None
             raise DataError(
                 f"{name}: has changed since the training stopped at {where}: restore it, or --again learns all its rows"
             )
@@ -190,7 +194,7 @@ class Inputs:
             self.place[now] = self.place.pop(old)
         elif now not in self.place:
             self._knows_beginning(now)
-        self.skip[now] = stopped.rows
+        self.skip[now], self.mended = stopped.rows, changed
         times = self.times[now] = self.times.get(now, self.learnt[self.place[now]].times if now in self.place else 0)
         mentions = self.named[now]
         goal = -(-max(times + 1, stopped.goal.get(old, 0)) // mentions)
@@ -200,7 +204,7 @@ class Inputs:
         return now
 
     def _look_for(self, old: Input) -> tuple[str, Input | None, bool]:
-        """The file that is the one of before, or has grown from it, or else has its name: its name, and if it changed."""
+        """The file that is this one, or has grown from it, or else has its name; and whether it has changed."""
         if old in self.named:
             return self.names[self.found.index(old)], old, False
         same = [(self.names[k], input) for k, input in enumerate(self.found) if input.name == old.name]
@@ -224,14 +228,17 @@ class Inputs:
                 return True
         return False
 
-    def _left(self, input: Input) -> int:
-        """How many times the interrupted training had yet to learn a file, by its content, else by its name."""
+    def _goal_of_stopped(self, input: Input) -> int:
+        """How often the interrupted training was to learn a file, found by its content, else by its name."""
         if self.stopped is None:
             return 0
-        goals = self.stopped.goal
-        for one in [input, *(one for one in goals if one.name == input.name)]:
-            if one in goals:
-                return max(0, goals[one] - (self.before[one].times if one in self.before else 0))
+        goals, old = self.stopped.goal, self.stopped.input
+        if input in goals or (input == self.first and old is not None):
+            return goals.get(old if input == self.first and old is not None else input, 0)
+        for one, goal in goals.items() if input not in self.before else ():
+            if one.name == input.name and one not in self.named and (one != old or self.first is None):
+                left = goal - (self.before[one].times if one in self.before else 0)
+                return self.times[input] + (input in self.skip) + left
         return 0
 
     def _places(self) -> dict[int, tuple[int, int]]:
@@ -263,9 +270,15 @@ class Inputs:
     def meet(self, place: int, batch: Batch) -> int:
         """The number of rows to skip, by the first batch of an input."""
         input, pipe = self.found[place], place in self.pipes
+        stopped, self.head = self.stopped, head_digest(batch)
+        if self.mended and stopped is not None and input == self.first:
+            self.mended = False
+            if head_digest(batch, stopped.rows) != stopped.head:
+                rows = f"its first rows are not those of the {stopped.rows:,} that were learnt before the error"
+                raise DataError(f"{self.names[place]}: {rows}: restore it, or --again learns all its rows")
         if pipe or self.waits:
-            head = Input(PIPE, None, head_digest(batch))
-            stopped, waits, self.waits = self.stopped, self.waits, False
+            head = Input(PIPE, None, self.head)
+            waits, self.waits = self.waits, False
             same = waits and stopped is not None and (stopped.input == head or (pipe and stopped.error))
             if pipe:
                 self.found[place] = input = head
@@ -274,7 +287,7 @@ class Inputs:
                 self.skip[input] = stopped.rows
                 if not pipe:
                     tell(
-                        f"onlineboost: {self.names[place]}: continuing after row {stopped.rows:,}, where a stream stopped"
+                        f"onlineboost: continuing after row {stopped.rows:,}: {self.names[place]} begins as the stream"
                     )
             elif waits and stopped is not None:
                 tell(f"onlineboost: the model had stopped at row {stopped.rows:,} of another stream: learning all rows")
@@ -317,7 +330,7 @@ class Inputs:
 
     def unfinished(self, error: bool) -> Unfinished:
         left = {input: goal for input, goal in self.goal.items() if goal > self.times[input]}
-        return Unfinished(self.input, self.rows, left, error)
+        return Unfinished(self.input, self.rows, left, error, self.head if self.input is not None else None)
 
     def tell(self) -> None:
         """Say which files are not learnt from their beginning, or have changed."""
@@ -332,7 +345,7 @@ class Inputs:
             if skip and input != self.first:
                 name = self.names[self.found.index(input)]
                 tell(f"onlineboost: {name}: grown since {skip:,} rows were learnt: continuing after them")
-        rows_of = {one.name: one.rows for one in self.learnt if Input(*one[:3]) not in self.named}
+        rows_of = {one.name: self.learnt[k].rows for one, k in self.place.items() if one not in self.named}
         for input in [input for input in self.changed if input.name in rows_of][:_SHOWN]:
             name, rows = self.names[self.found.index(input)], rows_of[input.name]
             tell(f"onlineboost: {name} has changed since {rows:,} rows of it were learnt: learning all its rows")

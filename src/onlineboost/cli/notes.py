@@ -99,7 +99,7 @@ def _unfinished(facts: Any, learnt: list[Learnt]) -> Unfinished | None:
     for one in _items(facts["goal"]):
         known = _input(one)
         goal[known] = _whole(one["times"], 1, times.get(known, 0) + MOST_TIMES)
-    return Unfinished(input, rows, goal, bool(facts["error"]))
+    return Unfinished(input, rows, goal, bool(facts["error"]), _optional(_text, facts.get("head")))
 
 
 def _input(facts: dict[str, Any]) -> Input:
