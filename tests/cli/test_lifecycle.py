@@ -658,8 +658,8 @@ def test_where_a_training_stopped_is_inspected(files, capsys):
 
 
 def test_too_many_passes(files, capsys):
-    error, _ = train(capsys, files / "one.vw", "--passes", 10_001, code=1)
-    assert "one.vw: to be learnt 10,001 times: expected at most 10,000" in error["error"]
+    error, _ = train(capsys, files / "one.vw", "--passes", 10_001, code=2)
+    assert "at most 10,000 times the same file" in error["error"]
 
 
 def test_another_file_of_the_same_name_is_not_taken_for_the_mended_one(days, capsys):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from onlineboost.cli.terminal import tell
-from onlineboost.errors import DataError
+from onlineboost.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from onlineboost.data.batch import Batch
@@ -165,9 +165,7 @@ class Inputs:
                 least = self.times[input] + (input in self.skip)
                 self.goal[input] = max(mentions * passes, least, self.goal[input])
             if self.goal[input] - self.times[input] > MOST_TIMES:
-                raise DataError(
-                    f"{input.name}: to be learnt {self.goal[input]:,} times: expected at most {MOST_TIMES:,}"
-                )
+                raise ParameterError("--passes", passes, f"at most {MOST_TIMES:,} times the same file")
         self.passes = max((goal for _, goal in self._places().values()), default=1)
         if left and self.first is None and not again:
             times = f", {self.passes:,} passes" if self.passes > 1 else ""
