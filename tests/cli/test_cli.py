@@ -288,8 +288,8 @@ def stopped(notes: dict, times: int) -> dict:
     """Notes as if the last pass of the only file had stopped at its last row."""
     [one] = notes["learnt"]
     input = {name: one[name] for name in ("name", "size", "digest")}
-    goal = [{**input, "times": times + 1}]
-    place = {"input": input, "rows": one["rows"], "goal": goal, "error": False}
+    left = [{**input, "times": 1}]
+    place = {"input": input, "rows": one["rows"], "left": left, "error": False, "head": None, "times": times}
     return {"unfinished": place, "learnt": [{**one, "times": times}] if times else []}
 
 

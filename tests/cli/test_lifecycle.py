@@ -48,12 +48,8 @@ def stop(path, rows: int) -> None:
     """Make a model that has learnt one pipe look like one that stopped in the middle, as its last checkpoint."""
     model, base, notes = load_all(path)
     [one] = notes["learnt"]
-    place = {
-        "input": {name: one[name] for name in ("name", "size", "digest")},
-        "rows": rows,
-        "goal": [],
-        "error": False,
-    }
+    input = {name: one[name] for name in ("name", "size", "digest")}
+    place = {"input": input, "rows": rows, "left": [], "error": False, "head": None, "times": 0}
     model.save(path, base=base, notes={**notes, "unfinished": place, "learnt": []})
 
 
@@ -227,6 +223,7 @@ def test_notes_of_another_shape(files, capsys, notes):
 
 
 ONE = {"name": "one.vw", "size": 3, "digest": "0" * 16}
+STOPPED = {"input": None, "rows": 0, "left": [], "error": False, "head": None, "times": 0}
 CURVE = {"most": 512, "stride": 1, "examples": 0, "weight": 0.0, "mistakes": 0.0, "points": [], "marks": []}
 
 
@@ -235,10 +232,10 @@ CURVE = {"most": 512, "stride": 1, "examples": 0, "weight": 0.0, "mistakes": 0.0
     [
         {"unfinished": [1]},
         {"unfinished": {"files": ["x"], "pass": 1, "rows": 1, "passes": 1}},
-        {"unfinished": {"input": None, "rows": -1, "goal": [], "error": False}},
-        {"unfinished": {"input": None, "rows": 1, "goal": [], "error": False}},
-        {"unfinished": {"input": {"name": 3}, "rows": 1, "goal": [], "error": False}},
-        {"unfinished": {"input": None, "rows": 0, "goal": [{**ONE, "times": 1 << 31}], "error": False}},
+        {"unfinished": STOPPED | {"rows": -1}},
+        {"unfinished": STOPPED | {"rows": 1}},
+        {"unfinished": STOPPED | {"input": {"name": 3}}},
+        {"unfinished": STOPPED | {"left": [{**ONE, "times": 1 << 31}]}},
         {"learnt": 3},
         {"learnt": [{"name": 3}]},
         {"entries": "many"},

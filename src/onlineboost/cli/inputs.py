@@ -53,17 +53,19 @@ class Unfinished(NamedTuple):
 
     input: Input | None  # where it stopped; None: between two inputs
     rows: int  # of this input, learnt since it was last learnt to its end
-    goal: dict[Input, int]  # number of times that each input is to be learnt, of those that are left
+    left: dict[Input, int]  # number of times that each input is yet to be learnt to its end
     error: bool = False  # stopped by an error in the data
     head: str | None = None  # digest of the first rows of the input where it stopped
+    times: int = 0  # that this input was learnt to its end before
 
     def as_json(self) -> dict[str, Any]:
         return {
             "input": None if self.input is None else self.input._asdict(),
             "rows": self.rows,
-            "goal": [{**input._asdict(), "times": times} for input, times in self.goal.items()],
+            "left": [{**input._asdict(), "times": times} for input, times in self.left.items()],
             "error": self.error,
             "head": self.head,
+            "times": self.times,
         }
 
 
@@ -193,9 +195,9 @@ class Inputs:
         elif now not in self.place:
             self._knows_beginning(now)
         self.skip[now], self.mended = stopped.rows, changed
-        times = self.times[now] = self.times.get(now, self.learnt[self.place[now]].times if now in self.place else 0)
-        mentions = self.named[now]
-        goal = -(-max(times + 1, stopped.goal.get(old, 0)) // mentions)
+        times, mentions = stopped.times, self.named[now]
+        self.times[now] = times
+        goal = -(-(times + stopped.left.get(old, 1)) // mentions)
         number = f", pass {times // mentions + 1:,} of {goal:,}" if goal > 1 else ""
         mended = ", with a changed file: its rows up to there are taken to be the same" if changed else ""
         tell(f"onlineboost: continuing after {where} of {old.name}{number}{mended}")
@@ -230,13 +232,14 @@ class Inputs:
         """How often the interrupted training was to learn a file, found by its content, else by its name."""
         if self.stopped is None:
             return 0
-        goals, old = self.stopped.goal, self.stopped.input
-        if input in goals or (input == self.first and old is not None):
-            return goals.get(old if input == self.first and old is not None else input, 0)
-        for one, goal in goals.items() if input not in self.before else ():
-            if one.name == input.name and one not in self.named and (one != old or self.first is None):
-                left = goal - (self.before[one].times if one in self.before else 0)
-                return self.times[input] + (input in self.skip) + left
+        times, left, old = self.times[input], self.stopped.left, self.stopped.input
+        if input == self.first and old is not None:
+            return times + left.get(old, 1)
+        if input in left or input in self.before:
+            return times + left.get(input, 0)
+        same = [one for one in left if one.name == input.name]
+        if len(same) == 1 and same[0] not in self.named and (same[0] != old or self.first is None):
+            return times + left[same[0]] + (input in self.skip and same[0] in self.before)
         return 0
 
     def _places(self) -> dict[int, tuple[int, int]]:
@@ -294,8 +297,9 @@ class Inputs:
     def _know_pipe(self, place: int, told: bool) -> None:
         input, earlier = self.found[place], self.before.get(self.found[place])
         now = self.learnt[self.place[input]].times if input in self.place else 0
-        again = self.again or (self.stopped is not None and self.stopped.goal.get(input, 0) > now)
-        if earlier is not None and not again:
+        stopped = self.stopped  # before the rows that were learnt earlier: it learnt them again
+        again = stopped is not None and stopped.input == input and earlier is not None and stopped.rows < earlier.rows
+        if earlier is not None and not again and not self.again:
             self.skip[input], now = earlier.rows, now - 1
             if told:
                 rows = f"its first {earlier.rows:,} rows were learnt before: skipped"
@@ -327,8 +331,10 @@ class Inputs:
         self.input, self.rows, self.moved = None, 0, True
 
     def unfinished(self, error: bool) -> Unfinished:
-        left = {input: goal for input, goal in self.goal.items() if goal > self.times[input]}
-        return Unfinished(self.input, self.rows, left, error, self.head if self.input is not None else None)
+        left = {input: goal - self.times[input] for input, goal in self.goal.items() if goal > self.times[input]}
+        if self.input is None:
+            return Unfinished(None, 0, left, error)
+        return Unfinished(self.input, self.rows, left, error, self.head, self.times[self.input])
 
     def tell(self) -> None:
         """Say which files are not learnt from their beginning, or have changed."""

@@ -92,7 +92,7 @@ def _print(facts: dict[str, Any]) -> None:
     if "unfinished" in facts:
         place = facts["unfinished"]
         where = f"after row {place['rows']:,} of {place['input']['name']}" if place["input"] else "between two files"
-        left = ", ".join(dict.fromkeys(one["name"] for one in place["goal"]))
+        left = ", ".join(dict.fromkeys(one["name"] for one in place["left"]))
         lines.append(("stopped", where + (f"; left: {left}" if left else "")))
     for name, value in lines:
         say(f"{name + ':':<20} {value}")

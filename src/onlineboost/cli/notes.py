@@ -39,13 +39,12 @@ class Notes:
         if facts is None:
             return cls()
         try:
-            learnt = [_learnt(one) for one in _items(facts.get("learnt", []))]
             return cls(
                 _curve(facts["curve"]),
                 _curve(facts["base_curve"]),
                 _whole(facts["entries"]),
-                _unfinished(facts.get("unfinished"), learnt),
-                learnt,
+                _unfinished(facts.get("unfinished")),
+                [_learnt(one) for one in _items(facts.get("learnt", []))],
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
@@ -89,17 +88,14 @@ def _curve(facts: dict[str, Any]) -> Curve:
     return Curve(most, stride, examples, weight, mistakes, points, marks)
 
 
-def _unfinished(facts: Any, learnt: list[Learnt]) -> Unfinished | None:
+def _unfinished(facts: Any) -> Unfinished | None:
     if facts is None:
         return None
     input = _optional(_input, facts["input"])
     rows = _whole(facts["rows"], 0, _MANY if input is not None else 0)
-    times = {Input(*one[:3]): one.times for one in learnt}
-    goal = {}
-    for one in _items(facts["goal"]):
-        known = _input(one)
-        goal[known] = _whole(one["times"], 1, times.get(known, 0) + MOST_TIMES)
-    return Unfinished(input, rows, goal, bool(facts["error"]), _optional(_text, facts.get("head")))
+    left = {_input(one): _whole(one["times"], 1, MOST_TIMES) for one in _items(facts["left"])}
+    head, times = _optional(_text, facts["head"]), _whole(facts["times"])
+    return Unfinished(input, rows, left, bool(facts["error"]), head, times)
 
 
 def _input(facts: dict[str, Any]) -> Input:
