@@ -284,12 +284,20 @@ def test_a_pipe_is_read_from_its_beginning(letters, tmp_path):
     assert json.loads(done.stdout)["examples"] == 20000
 
 
+def stopped(notes: dict, times: int) -> dict:
+    """Notes as if the last pass of the only file had stopped at its last row."""
+    [one] = notes["learnt"]
+    input = {name: one[name] for name in ("name", "size", "digest")}
+    left = [{**input, "times": 1}]
+    place = {"input": input, "rows": one["rows"], "left": left, "error": False, "head": None, "times": times}
+    return {"unfinished": place, "learnt": [{**one, "times": times}] if times else []}
+
+
 def test_resuming_with_another_spelling_of_the_path_goes_on_there(letters, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(letters)
     run(capsys, "train", "first.csv", "--label", "half", "-n", 3, "-q", "-o", tmp_path / "m")
     model, base, notes = load_all(tmp_path / "m")
-    place = {"files": [os.path.realpath("first.csv")], "pass": 1, "rows": 4000, "passes": 1}
-    model.save(tmp_path / "m", base=base, notes={**notes, "unfinished": place})
+    model.save(tmp_path / "m", base=base, notes={**notes, **stopped(notes, 0)})
     _, err = run(capsys, "train", letters / "first.csv", "--resume", tmp_path / "m", "-q")
     assert "continuing after row 4,000" in err
     assert onlineboost.load(tmp_path / "m").n_seen_ == 4000
@@ -566,8 +574,7 @@ def test_a_checkpoint_of_the_second_pass_goes_on_with_the_second_pass(letters, t
     train("--label", "half", "-n", 3, "--passes", 2, "-o", tmp_path / "m")
     loaded = load_all(tmp_path / "m")
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "m").read_bytes()
-    place = {"files": [str(letters / "first.csv")], "pass": 2, "rows": 4000, "passes": 2}
-    loaded[0].save(tmp_path / "m", base=loaded[1], notes={**loaded[2], "unfinished": place, "learnt": []})
+    loaded[0].save(tmp_path / "m", base=loaded[1], notes={**loaded[2], **stopped(loaded[2], 1)})
     train("--resume", tmp_path / "m")
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "m").read_bytes()
 

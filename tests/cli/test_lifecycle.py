@@ -44,11 +44,13 @@ def files(rows, tmp_path):
     return tmp_path
 
 
-def stop(path, files, rows: int, **more) -> None:
-    """Make a finished model look like one that stopped in the middle, as its last checkpoint."""
+def stop(path, rows: int) -> None:
+    """Make a model that has learnt one pipe look like one that stopped in the middle, as its last checkpoint."""
     model, base, notes = load_all(path)
-    place = {"files": [os.path.realpath(file) for file in files], "pass": 1, "rows": rows, "passes": 1}
-    model.save(path, base=base, notes={**notes, "unfinished": place | more})
+    [one] = notes["learnt"]
+    input = {name: one[name] for name in ("name", "size", "digest")}
+    place = {"input": input, "rows": rows, "left": [], "error": False, "head": None, "times": 0}
+    model.save(path, base=base, notes={**notes, "unfinished": place, "learnt": []})
 
 
 # ---- inputs that were learnt before
@@ -220,16 +222,26 @@ def test_notes_of_another_shape(files, capsys, notes):
         assert not exit.value.code, capsys.readouterr().err
 
 
+ONE = {"name": "one.vw", "size": 3, "digest": "0" * 16}
+STOPPED = {"input": None, "rows": 0, "left": [], "error": False, "head": None, "times": 0}
+CURVE = {"most": 512, "stride": 1, "examples": 0, "weight": 0.0, "mistakes": 0.0, "points": [], "marks": []}
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"unfinished": [1]},
-        {"unfinished": {"files": ["x"], "pass": 1, "rows": -1, "passes": 1}},
-        {"unfinished": {"files": ["x"], "pass": "1", "rows": 1, "passes": 1}},
+        {"unfinished": {"files": ["x"], "pass": 1, "rows": 1, "passes": 1}},
+        {"unfinished": STOPPED | {"rows": -1}},
+        {"unfinished": STOPPED | {"rows": 1}},
+        {"unfinished": STOPPED | {"input": {"name": 3}}},
+        {"unfinished": STOPPED | {"left": [{**ONE, "times": 1 << 31}]}},
         {"learnt": 3},
         {"learnt": [{"name": 3}]},
         {"entries": "many"},
         {"curve": {"points": [[1]]}},
+        {"curve": CURVE | {"examples": 1_000_000}},
+        {"curve": CURVE | {"points": [[5, 0.5]]}},
     ],
 )
 def test_notes_that_somebody_changed(files, capsys, change):
@@ -256,11 +268,12 @@ def test_models_saved_in_python_can_be_resumed(files, capsys):
 
 
 def test_an_interrupt_before_the_first_new_row_keeps_the_place(files):
-    train_one = command("train", files / "one.vw", "-n", 3, "-o", files / "m", "-q")
-    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    train_one = command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m", "-q")
+    rows = (files / "one.vw").read_bytes()
+    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL, input=rows)
     pipe = files / "pipe.vw"
     os.mkfifo(pipe)
-    stop(files / "m", [pipe], 4000)
+    stop(files / "m", 4000)
     process = subprocess.Popen(
         command("train", pipe, "-f", "vw", "--resume", files / "m"), env=ENVIRONMENT, stderr=subprocess.PIPE
     )
@@ -340,7 +353,7 @@ def test_a_data_error_keeps_what_was_learnt_and_resuming_gives_the_same_bits(fil
     assert f"continue with --resume {files / 'm'}" in err
     path.write_text("".join(rows))
     result, err = train(capsys, path, "--resume", files / "m")
-    assert f"continuing after row {learnt:,}, with a changed file: its rows up to there are taken" in err
+    assert f"continuing after row {learnt:,} of long.vw, with a changed file: its rows up to there are taken" in err
     assert result["learnt"] == 40_000 - learnt
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
@@ -442,3 +455,247 @@ def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files):
     result, err = piped("two.vw", "--resume", files / "m")
     assert result["learnt"] == 2000
     assert "stopped at row 3,000 of another stream: learning all rows" in err
+
+
+# ---- progress of each input
+
+
+def killed(files, at: int, *arguments: object, every: int = 500) -> None:
+    """Train with checkpoints, and end like a kill right after this row."""
+    options = [*arguments, "-o", files / "m", "--checkpoint-every", every]
+    program = [sys.executable, "-c", _STOP_AFTER.format(rows=at), "train", *map(str, options)]
+    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+
+
+@pytest.fixture
+def days(rows, tmp_path):
+    """Three files; one row of the second is broken."""
+    for k in range(3):
+        (tmp_path / f"d{k}.vw").write_text("".join(rows[20_000 * k % 30_000 :][: 2000 if k != 1 else 20_000]))
+    return tmp_path
+
+
+def break_second(days) -> str:
+    good = (days / "d1.vw").read_text()
+    lines = good.splitlines(keepends=True)
+    (days / "d1.vw").write_text("".join([*lines[:18_000], "1 | a:1x\n", *lines[18_001:]]))
+    return good
+
+
+def test_a_mended_file_with_a_new_one_beside_it(days, capsys):
+    train(capsys, days / "d*.vw", "-n", 3, "-o", days / "whole")
+    good, last = break_second(days), (days / "d2.vw").read_text()
+    (days / "d2.vw").unlink()
+    train(capsys, days / "d*.vw", "-n", 3, "-o", days / "m", code=1)
+    learnt = onlineboost.load(days / "m").n_seen_
+    assert learnt > 2000
+    (days / "d1.vw").write_text(good)
+    (days / "d2.vw").write_text(last)
+    result, err = train(capsys, days / "d*.vw", "--resume", days / "m")
+    assert "d0.vw: all 2,000 rows were learnt before: skipped" in err
+    assert f"continuing after row {learnt - 2000:,} of d1.vw, with a changed file" in err
+    assert result["learnt"] == 24_000 - learnt
+    assert (days / "m").read_bytes() == (days / "whole").read_bytes()
+
+
+def test_only_the_failed_file_is_named(days, capsys):
+    train(capsys, days / "d0.vw", days / "d1.vw", "-n", 3, "-o", days / "whole")
+    good = break_second(days)
+    train(capsys, days / "d0.vw", days / "d1.vw", "-n", 3, "-o", days / "m", code=1)
+    (days / "d1.vw").write_text(good)
+    train(capsys, days / "d1.vw", "--resume", days / "m")
+    assert (days / "m").read_bytes() == (days / "whole").read_bytes()
+    assert train(capsys, days / "d0.vw", days / "d1.vw", "--resume", days / "m")[0]["learnt"] == 0
+
+
+def test_an_error_in_the_first_rows_of_the_second_file_does_not_forget_the_first(files, capsys):
+    (files / "bad.vw").write_text("1 | a:1x\n")
+    train(capsys, files / "one.vw", files / "bad.vw", "-n", 3, "-o", files / "m", code=1)
+    (files / "bad.vw").write_text("1 | a:1\n")
+    assert train(capsys, files / "bad.vw", "--resume", files / "m")[0]["learnt"] == 1
+    assert train(capsys, files / "one.vw", files / "bad.vw", "--resume", files / "m")[0]["learnt"] == 0
+
+
+def test_stopped_files_may_have_moved(files, capsys):
+    both = ["one.vw", "two.vw"]
+    train(capsys, *(files / name for name in both), "-n", 3, "-o", files / "whole")
+    killed(files, 4500, *(files / name for name in both), "-n", 3)
+    (files / "elsewhere").mkdir()
+    for name in both:
+        (files / name).rename(files / "elsewhere" / name)
+    result, err = train(capsys, *(files / "elsewhere" / name for name in both), "--resume", files / "m")
+    assert "continuing after row 500 of two.vw" in err
+    assert result["learnt"] == 1500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_an_earlier_file_has_grown_since_the_training_stopped(files, rows, capsys):
+    killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
+    with (files / "one.vw").open("a") as file:
+        file.write("".join(rows[10_000:10_700]))
+    result, err = train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")
+    assert "one.vw: grown since 4,000 rows were learnt: continuing after them" in err
+    assert "continuing after row 500 of two.vw" in err
+    assert result["learnt"] == 700 + 1500
+    assert [(one["name"], one["rows"], one["times"]) for one in load_all(files / "m")[2]["learnt"]] == [
+        ("one.vw", 4700, 1),
+        ("two.vw", 2000, 1),
+    ]
+
+
+def test_a_grown_file_that_stops_again_in_its_new_rows(files, rows, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    with (files / "one.vw").open("a") as file:
+        file.write("".join(rows[10_000:11_000]))
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
+    killed(files, 4500, files / "one.vw", "--resume", files / "m")
+    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("at", [1500, 4000, 4500, 6000, 7000, 10_000, 11_500, 12_000])
+def test_two_passes_stopped_anywhere(files, capsys, at):
+    both = [files / "one.vw", files / "two.vw"]
+    train(capsys, *both, "-n", 3, "-o", files / "whole", "--passes", 2)
+    killed(files, at, *both, "-n", 3, "--passes", 2)
+    result, err = train(capsys, *both, "--resume", files / "m")
+    assert f"pass {1 + (at > 6000)} of 2" in err
+    assert result["learnt"] == 12_000 - at
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("at", [1000, 4500, 9000, 15_500])
+def test_a_file_named_twice_stopped_anywhere(files, capsys, at):
+    twice = [files / "one.vw", files / "one.vw"]
+    train(capsys, *twice, "-n", 3, "-o", files / "whole", "--passes", 2)
+    killed(files, at, *twice, "-n", 3, "--passes", 2)
+    assert train(capsys, *twice, "--resume", files / "m")[0]["learnt"] == 16_000 - at
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_stopped_in_a_file_that_is_not_named_now(files, capsys):
+    killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
+    result, err = train(capsys, files / "one.vw", files / "all.vw", "--resume", files / "m")
+    assert "the model had stopped at row 500 of two.vw, which is not named now: not continued" in err
+    assert result["learnt"] == 6000  # of all.vw
+    assert load_all(files / "m")[2]["unfinished"] is None
+
+
+def test_a_known_name_with_other_content_is_said(files, capsys):
+    (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:1")
+    train(capsys, files / "log.vw", "-n", 3, "-o", files / "m")
+    (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:12\n1 | a\n")
+    _, err = train(capsys, files / "log.vw", "--resume", files / "m")
+    assert "log.vw has changed since 2 rows of it were learnt: learning all its rows" in err
+
+
+@pytest.mark.parametrize("at", [None, 3000])
+def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, at):
+    def piped(n: int, *options: object) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
+            input="".join(rows[:n]).encode(), capture_output=True, env=ENVIRONMENT, check=False,
+        )  # fmt: skip
+
+    if at is None:
+        assert piped(4000, "-n", 3).returncode == 0
+    else:
+        options = ["-", "-f", "vw", "-n", "3", "-o", files / "m", "--checkpoint-every", 1500]
+        program = [sys.executable, "-c", _STOP_AFTER.format(rows=at), "train", *map(str, options)]
+        subprocess.run(program, env=ENVIRONMENT, input="".join(rows[:4000]).encode(), capture_output=True, check=False)
+    before = (files / "m").read_bytes()
+    done = piped(2000, "--resume", files / "m")
+    assert done.returncode == 1
+    expected = f"standard input: ends after 2,000 rows, but {at or 4000:,} of it were learnt before: restore it"
+    assert expected in json.loads(done.stdout)["error"]
+    assert ", or --again learns all its rows" in json.loads(done.stdout)["error"]
+    assert (files / "m").read_bytes() == before
+    done = piped(2000, "--resume", files / "m", "--again")
+    assert json.loads(done.stdout)["learnt"] == 2000
+
+
+def test_more_rows_were_learnt_than_a_grown_file_has(files, rows, capsys):
+    """Notes that somebody changed."""
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    model, base, notes = load_all(files / "m")
+    notes["learnt"][0]["rows"] = 1 << 62
+    model.save(files / "m", base=base, notes=notes)
+    with (files / "one.vw").open("a") as file:
+        file.write(rows[0])
+    error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
+    assert "one.vw: ends after 4,001 rows, but 4,611,686,018,427,387,904 of it were learnt before" in error["error"]
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4001
+
+
+def test_again_finishes_an_interrupted_training_first(files, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
+    killed(files, 1500, files / "one.vw", "-n", 3)
+    result, err = train(capsys, files / "one.vw", "--resume", files / "m", "--again")
+    assert "--again: the interrupted training is finished first; then --again learns the files anew" in err
+    assert result["learnt"] == 2500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
+
+
+def test_again_that_was_interrupted(files, capsys):
+    both = [files / "one.vw", files / "two.vw"]
+    train(capsys, *both, "-n", 3, "-o", files / "whole", "--passes", 2)
+    train(capsys, *both, "-n", 3, "-o", files / "m")
+    killed(files, 10_500, *both, "--resume", files / "m", "--again")
+    assert train(capsys, *both, "--resume", files / "m")[0]["learnt"] == 1500
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_where_a_training_stopped_is_inspected(files, capsys):
+    killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
+    with pytest.raises(SystemExit):
+        main(["inspect", str(files / "m")])
+    assert "stopped:             after row 500 of two.vw" in capsys.readouterr().out
+    assert str(files).encode() not in (files / "m").read_bytes()
+
+
+def test_too_many_passes(files, capsys):
+    error, _ = train(capsys, files / "one.vw", "--passes", 10_001, code=2)
+    assert "at most 10,000 times the same file" in error["error"]
+
+
+def test_another_file_of_the_same_name_is_not_taken_for_the_mended_one(days, capsys):
+    break_second(days)
+    train(capsys, days / "d1.vw", "-n", 3, "-o", days / "m", code=1)
+    (days / "new").mkdir()
+    (days / "new" / "d1.vw").write_bytes((days / "d2.vw").read_bytes())
+    error, _ = train(capsys, days / "new" / "d1.vw", "--resume", days / "m", code=1)
+    assert "d1.vw: its first rows are not those of the 16,384 that were learnt before the error" in error["error"]
+    assert train(capsys, days / "new" / "d1.vw", "--resume", days / "m", "--again")[0]["learnt"] == 2000
+
+
+def test_files_of_the_same_name_in_several_folders(files, rows, capsys):
+    for k in range(3):
+        (files / f"{k}").mkdir()
+        (files / f"{k}" / "d.vw").write_text("".join(rows[1000 * k : 1000 * k + 1000]))
+    every = [files / f"{k}" / "d.vw" for k in range(3)]
+    train(capsys, *every, "-n", 3, "-o", files / "whole", "--passes", 2)
+    killed(files, 1500, *every, "-n", 3, "--passes", 2)
+    result, err = train(capsys, *every, "--resume", files / "m")
+    assert result["learnt"] == 4500
+    assert "has changed" not in err
+    assert (files / "m").read_bytes() == (files / "whole").read_bytes()
+
+
+def test_a_finished_file_is_not_learnt_for_the_goal_of_another_of_its_name(files, rows, capsys):
+    for k in range(2):
+        (files / f"{k}").mkdir()
+        (files / f"{k}" / "d.vw").write_text("".join(rows[1000 * k : 1000 * k + 1000]))
+    killed(files, 1500, files / "0" / "d.vw", files / "1" / "d.vw", "-n", 3)
+    assert train(capsys, files / "0" / "d.vw", "--resume", files / "m")[0]["learnt"] == 0
+
+
+def test_a_stopped_run_of_files_that_have_all_grown(files, rows, capsys):
+    killed(files, 8500, files / "one.vw", files / "two.vw", "-n", 3, "--passes", 2)  # 2,500 rows of the second pass
+    for name in ("one.vw", "two.vw"):
+        with (files / name).open("a") as file:
+            file.write("".join(rows[10_000:10_100]))
+    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learnt"] == 1600 + 100 + 2100
+    notes = load_all(files / "m")[2]
+    assert [(one["rows"], one["times"]) for one in notes["learnt"]] == [(4100, 2), (2100, 2)]
+    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learnt"] == 0

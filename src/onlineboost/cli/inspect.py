@@ -60,7 +60,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         if notes.curve.weight:
             facts["progressive_error"] = notes.curve.error
         if notes.unfinished:
-            facts["unfinished"] = notes.unfinished
+            facts["unfinished"] = notes.unfinished.as_json()
     return facts
 
 
@@ -91,7 +91,9 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("progressive error", f"{facts['progressive_error']:.4f}"))
     if "unfinished" in facts:
         place = facts["unfinished"]
-        lines.append(("stopped", f"after row {place['rows']:,} of {', '.join(place['files'])}, pass {place['pass']}"))
+        where = f"after row {place['rows']:,} of {place['input']['name']}" if place["input"] else "between two files"
+        left = ", ".join(dict.fromkeys(one["name"] for one in place["left"]))
+        lines.append(("stopped", where + (f"; left: {left}" if left else "")))
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
     say()

@@ -16,9 +16,8 @@ from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
-    from onlineboost.cli.inputs import Inputs, Part
+    from onlineboost.cli.inputs import Inputs
     from onlineboost.cli.notes import Notes
-    from onlineboost.data.page import Page
     from onlineboost.evaluate.training import Training
 
 
@@ -40,9 +39,8 @@ class Job:
         self.skipped = 0
         self.first_error: float | None = None
         self.lines = self.alarms = self.learnt = 0
-        self.place: tuple[int, int] | None = None  # pass, and rows of it; None: nothing of these files was learnt
         self.finished = False
-        self.rows: dict[int, int] = {}  # of each input
+        self.read: set[int] = set()  # places among the inputs
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
@@ -74,24 +72,25 @@ class Job:
         again: bool,
     ) -> None:
         """Learn what the model has not learnt of the files, and save it."""
+        from onlineboost.cli.inputs import Inputs
         from onlineboost.readers.files import expand
 
         names = expand(files)
         self.lines, self.alarms, self.notes = len(training.curve.marks), _n_alarms(training), notes
-        first, skip = self._begin(names, again)
+        self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.tell()
-        changes = bool(self.inputs.parts(self.passes)) or self.output != self.resumed
+        self.passes = self.inputs.passes
+        changes = bool(self.inputs.round()[1]) or self.output != self.resumed
         began = time.perf_counter() - compile_seconds()
         with self._signals():
             try:
-                for number in range(first, self.passes + 1):
+                while not self.interrupted:
+                    number, places = self.inputs.round()
+                    if not places:
+                        break
                     if training.model.fitted is not None:
                         schema = {"like": training.model}
-                    if parts := self.inputs.parts(number):
-                        self._pass(training, number, parts, skip, reading | schema)
-                    skip = 0
-                    if self.interrupted:
-                        break
+                    self._round(training, number + 1, places, reading | schema)
                 self.finished = not self.interrupted
             except _Stopped:
                 self.interrupted = True
@@ -105,84 +104,62 @@ class Job:
                 if self.interrupted:
                     raise KeyboardInterrupt
                 raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
-            if self.finished:
-                self.inputs.finish(self.rows)
             if self.output is not None and changes:
                 self._save(training)
 
-    def _begin(self, names: list[str], again: bool) -> tuple[int, int]:
-        """The pass and the row to begin at: where the training stopped, if the files are the same."""
-        from onlineboost.cli.inputs import Inputs
-
-        stopped, learnt = self.notes.unfinished, self.notes.learnt
-        if stopped is not None and stopped["files"] == _paths(names):
-            passes = max(self.passes, stopped["passes"])
-            self.inputs = Inputs(names, learnt, passes, stopped["again"])
-            changed = self.inputs.changed(stopped["inputs"])
-            if not changed or stopped["error"]:
-                self.passes, self.place = passes, (stopped["pass"], stopped["rows"])
-                mended = ", with a changed file: its rows up to there are taken to be the same" if changed else ""
-                tell(f"onlineboost: continuing after {_where(stopped)}{mended}")
-                return self.place
-            if not again:
-                raise DataError(
-                    f"{', '.join(changed)}: has changed since the training stopped at {_where(stopped)}: "
-                    "restore it, or --again learns all its rows"
-                )
-        elif stopped is not None:
-            others = "of other files: learning all rows of these files"
-            tell(f"onlineboost: the model had stopped at {_where(stopped)} {others}")
-        self.inputs = Inputs(names, learnt, self.passes, again)
-        return 1, 0
-
-    def _pass(self, training: Training, number: int, parts: list[Part], skip: int, options: dict[str, Any]) -> None:
+    def _round(self, training: Training, number: int, places: list[int], options: dict[str, Any]) -> None:
+        """Learn some of the inputs, all of them for this time."""
         from onlineboost.cli.show import Progress, say_skipped
         from onlineboost.readers import open_stream
 
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
-        names = [self.inputs.names[part.place] for part in parts]
-        done, rows, known = 0, dict[int, int](), 0  # rows of the pass, of each input, and at the beginning of this one
+        rows, skip = dict[int, int](), 0  # of each place; at the beginning of this one
+        self.ended = 0  # places
         self.waiting = True  # opening a pipe may block
-        with open_stream(names, **options) as stream, Progress(what, stream.size, self.quiet) as progress:
+        with (
+            open_stream([self.inputs.names[place] for place in places], **options) as stream,
+            Progress(what, stream.size, self.quiet) as progress,
+        ):
             while not self.interrupted:
                 self.waiting = True
-                page = next(stream, None)
-                self.waiting = False
+                try:
+                    page = next(stream, None)
+                finally:
+                    self.waiting = False
+                    self._end(places[: stream.source], rows)
                 if page is None:
+                    self._end(places, rows)
                     break
-                size, part = page.n_rows, parts[page.source]
-                if part.place not in rows:
-                    rows[part.place], known = 0, part.skip
-                    if self.inputs.found[part.place].size is None:
-                        known, skip = self._meet(part.place, page, skip)
-                start = min(max(skip - done, known - rows[part.place], 0), size)
+                size, place = page.n_rows, places[page.source]
+                if place not in rows:
+                    rows[place], skip = 0, self.inputs.meet(place, page.batch)
+                start = min(max(skip - rows[place], 0), size)
                 while start < size and not self.interrupted:
-                    stop = size if self.every is None else min(size, start + self.every - (done + start) % self.every)
+                    stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
                     self.learnt += stop - start
-                    start, self.place = stop, (number, done + stop)
+                    start = stop
+                    self.inputs.learn(place, rows[place] + stop)
                     self.learning = False
-                    if self.every is not None and (done + start) % self.every == 0:
+                    if self.every is not None and self.learnt % self.every == 0:
                         self._checkpoint(training, progress)
                     self._print_progress(training, progress)
                     self._print_alarms(training, progress)
-                done += size
-                rows[part.place] += size
+                rows[place] += size
                 progress.update(stream, size, f", error {training.curve.error:.4f}")
-        self.rows |= rows
-        if number == 1:
-            self.skipped, self.first_error = stream.skipped, training.curve.error
+        if self.read.isdisjoint(places):  # not the same records twice
+            self.skipped += stream.skipped
             say_skipped(stream)
+        self.read.update(places)
+        if number == 1:
+            self.first_error = training.curve.error
 
-    def _meet(self, place: int, page: Page, skip: int) -> tuple[int, int]:
-        """Identify a pipe by its first page: rows learnt before, and rows to skip if the training stopped there."""
-        known, stopped = self.inputs.meet(place, page.batch), self.notes.unfinished
-        if skip and stopped is not None and not stopped["error"] and self.inputs.changed(stopped["inputs"]):
-            tell(f"onlineboost: the model had stopped at {_where(stopped)} of another stream: learning all rows")
-            self.place = None
-            return known, 0
-        return known, skip
+    def _end(self, places: list[int], rows: dict[int, int]) -> None:
+        """Note that these were read to their end."""
+        for place in places[self.ended :]:
+            self.ended += 1
+            self.inputs.finish(place, rows.get(place, 0))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -220,7 +197,7 @@ class Job:
     def _keep(self, training: Training, problem: Exception) -> None:
         """Save what was learnt before an error, so that a run with a mended input continues there."""
         whole = not self.learning or isinstance(problem, DataError)  # such an error comes before anything changes
-        if self.place is None or training.model.fitted is None or not whole:
+        if not self.inputs.moved or training.model.fitted is None or not whole:
             return
         self.failed = True
         learnt = f"onlineboost: {training.model.n_seen_:,} examples were learnt before the error"
@@ -238,12 +215,10 @@ class Job:
         from onlineboost.cli.notes import Notes
 
         assert self.output is not None
-        place = None if self.finished else self.notes.unfinished
-        if self.place is not None and not self.finished:
-            where = {"files": _paths(self.inputs.names), "pass": self.place[0], "rows": self.place[1]}
-            run = {"passes": self.passes, "again": self.inputs.again, "error": self.failed}
-            place = {**where, **run, "inputs": self.inputs.as_json()}
-        notes = Notes(training.curve, training.base_curve, training.entries, place, self.inputs.learnt)
+        left = None if self.finished else self.notes.unfinished
+        if self.inputs.moved and not self.finished:
+            left = self.inputs.unfinished(self.failed)
+        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
     def _print_alarms(self, training: Training, progress: Any) -> None:
@@ -296,14 +271,6 @@ class Job:
         if self.passes > 1 and self.first_error is not None:
             result["first_pass_error"] = self.first_error
         return result
-
-
-def _paths(names: list[str]) -> list[str]:
-    return [os.path.realpath(name) if name != "-" else name for name in names]
-
-
-def _where(stopped: dict[str, Any]) -> str:
-    return f"row {stopped['rows']:,}" + (f" of pass {stopped['pass']}" if stopped["passes"] > 1 else "")
 
 
 def _n_alarms(training: Training) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onlineboost.cli.inputs import Learnt
+from onlineboost.cli.inputs import MOST_TIMES, Input, Learnt, Unfinished
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
 
@@ -21,7 +21,7 @@ class Notes:
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0
-    unfinished: dict[str, Any] | None = None  # where the training stopped; None: at the end
+    unfinished: Unfinished | None = None  # None: the training came to its end
     learnt: list[Learnt] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -29,7 +29,7 @@ class Notes:
             "curve": self.curve.as_json(),
             "base_curve": self.base_curve.as_json(),
             "entries": self.entries,
-            "unfinished": self.unfinished,
+            "unfinished": self.unfinished and self.unfinished.as_json(),
             "learnt": [one._asdict() for one in self.learnt],
         }
 
@@ -43,7 +43,7 @@ class Notes:
                 _curve(facts["curve"]),
                 _curve(facts["base_curve"]),
                 _whole(facts["entries"]),
-                _place(facts.get("unfinished")),
+                _unfinished(facts.get("unfinished")),
                 [_learnt(one) for one in _items(facts.get("learnt", []))],
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -80,28 +80,26 @@ def _curve(facts: dict[str, Any]) -> Curve:
     marks = [(_whole(n, 1), _number(weight), _number(wrong)) for n, weight, wrong in _items(facts["marks"], 63)]
     if [mark[0] for mark in marks] != [1 << k for k in range(len(marks))]:
         raise ValueError(marks)
+    examples = _whole(facts["examples"])
+    if len(marks) != examples.bit_length() or any(n > examples for n, _ in points):
+        raise ValueError(examples)
     most, stride = _whole(facts["most"], 1), _whole(facts["stride"], 1)
     weight, mistakes = _number(facts["weight"]), _number(facts["mistakes"])
-    return Curve(most, stride, _whole(facts["examples"]), weight, mistakes, points, marks)
+    return Curve(most, stride, examples, weight, mistakes, points, marks)
 
 
-def _place(facts: Any) -> dict[str, Any] | None:
+def _unfinished(facts: Any) -> Unfinished | None:
     if facts is None:
         return None
-    files = [_text(name) for name in _items(facts["files"])]
-    inputs = _items(facts.get("inputs", [{"size": None, "digest": None}] * len(files)))
-    if not files or len(inputs) != len(files):
-        raise ValueError(files)
-    number = _whole(facts["pass"], 1)
-    return {
-        "files": files,
-        "pass": number,
-        "rows": _whole(facts["rows"]),
-        "passes": _whole(facts["passes"], number, most=1 << 31),
-        "again": bool(facts.get("again", False)),
-        "error": bool(facts.get("error", False)),
-        "inputs": [{"size": _optional(_whole, i["size"]), "digest": _optional(_text, i["digest"])} for i in inputs],
-    }
+    input = _optional(_input, facts["input"])
+    rows = _whole(facts["rows"], 0, _MANY if input is not None else 0)
+    left = {_input(one): _whole(one["times"], 1, MOST_TIMES) for one in _items(facts["left"])}
+    head, times = _optional(_text, facts["head"]), _whole(facts["times"])
+    return Unfinished(input, rows, left, bool(facts["error"]), head, times)
+
+
+def _input(facts: dict[str, Any]) -> Input:
+    return Input(_text(facts["name"]), _optional(_whole, facts["size"]), _text(facts["digest"]))
 
 
 def _optional(check: Any, value: Any) -> Any:
@@ -109,5 +107,5 @@ def _optional(check: Any, value: Any) -> Any:
 
 
 def _learnt(facts: dict[str, Any]) -> Learnt:
-    size, digest = _optional(_whole, facts["size"]), _text(facts["digest"])
-    return Learnt(_text(facts["name"]), size, digest, _whole(facts["rows"]), _whole(facts["times"], 1))
+    name, size, digest = _input(facts)
+    return Learnt(name, size, digest or "", _whole(facts["rows"]), _whole(facts["times"], 1))

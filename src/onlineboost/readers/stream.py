@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
+from onlineboost.data.batch import cut
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
@@ -28,11 +29,12 @@ class Stream(Pages):
     ----------
     rows, skipped : records read and refused; ``problems`` tells the first hundred refusals
     position, size : bytes read and to be read (None if unknown), for a progress bar
+    source : number of files read to their end
     """
 
     def __init__(self, pages: Iterator[Page], size: int | None, ahead: bool) -> None:
         self.size = size
-        self.rows = self.skipped = self.position = 0
+        self.rows = self.skipped = self.position = self.source = 0
         self.problems: list[str] = []
         self._ended = False
         self._pages = _Ahead(pages) if ahead else pages
@@ -49,7 +51,7 @@ class Stream(Pages):
             except StopIteration:
                 self._ended = True
                 raise
-            self.position = page.position
+            self.position, self.source = page.position, page.source
             self.skipped += page.skipped
             self.problems += page.problems[: MAX_PROBLEMS - len(self.problems)]
             if page.n_rows:
@@ -183,11 +185,17 @@ def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
 
 def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
     before = 0
+    last: Page | None = None
     for number, source in enumerate(sources):
         with source:
             for page in reader.pages(source, before):
-                yield page._replace(source=number)
+                last = page = page._replace(source=number)
+                yield page
             before += source.size or 0
+        if last is not None:  # says that the file has ended
+            batch = cut(last.batch, last.n_rows, last.n_rows)
+            last = last._replace(batch=batch, names=[], skipped=0, problems=(), source=number + 1)
+            yield last
 
 
 def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Schema, Binary]:
