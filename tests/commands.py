@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 
@@ -16,3 +20,19 @@ def command(*arguments: object) -> list[str]:
 def heeding_hangups() -> None:
     """For a child process: hangups end it, even if the tests run under ``nohup``."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@contextmanager
+def training_on_a_pipe(output: Path, rows: bytes, wrap: Sequence[str] = ()) -> Iterator[subprocess.Popen]:
+    """A training on standard input that has learnt 16,384 of these VW rows, and waits for more after them."""
+    process = subprocess.Popen(
+        [*wrap, *command("train", "-", "-f", "vw", "-n", 3, "-o", output)],
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=heeding_hangups,
+    )  # fmt: skip
+    with process:
+        process.stdin.write(rows)
+        process.stdin.flush()
+        while b"16,384" not in process.stderr.readline():
+            assert process.poll() is None
+        yield process

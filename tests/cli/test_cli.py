@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import ENVIRONMENT, command, heeding_hangups
+from commands import ENVIRONMENT, command, training_on_a_pipe
 from typer.testing import CliRunner
 
 import onlineboost
@@ -234,17 +234,7 @@ def test_ctrl_c_saves_what_was_learnt_and_resuming_gives_the_same_bits(letters, 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_the_input_is_silent_saves_and_ends(letters, tmp_path, kind):
-    process = subprocess.Popen(
-        command("train", "-", "-f", "vw", "-n", 3, "-o", tmp_path / "m"),
-        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=heeding_hangups,
-    )  # fmt: skip
-    with process:
-        process.stdin.write((letters / "all.vw").read_bytes() * 2)
-        process.stdin.flush()
-        for _ in range(100):
-            if b"16,384" in process.stderr.readline():
-                break
+    with training_on_a_pipe(tmp_path / "m", (letters / "all.vw").read_bytes() * 2) as process:
         process.send_signal(kind)
         out = process.stdout.read()  # ends, though the pipe is still open
         assert process.wait(timeout=20) == 130

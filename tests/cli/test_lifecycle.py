@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 import pytest
-from commands import ENVIRONMENT, command, heeding_hangups
+from commands import ENVIRONMENT, command, heeding_hangups, training_on_a_pipe
 
 import onlineboost
 from onlineboost.cli.app import main
@@ -136,7 +136,7 @@ def test_a_file_with_new_content_is_a_new_file(files, capsys):
 
 
 def test_a_change_of_any_byte_of_a_small_file_is_noticed(tmp_path):
-    from onlineboost.cli.inputs import digest
+    from onlineboost.cli.identity import digest
 
     path = tmp_path / "x"
     path.write_bytes(bytes(100_000))
@@ -288,16 +288,7 @@ def test_an_interrupt_before_the_first_new_row_keeps_the_place(files):
 
 def _silent(files, rows, kind, wrap=()):
     """Train on a pipe that falls silent, send a signal: the exit code and what was printed."""
-    process = subprocess.Popen(
-        [*wrap, *command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m")],
-        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=heeding_hangups,
-    )  # fmt: skip
-    with process:
-        process.stdin.write("".join(rows).encode() * 3)
-        process.stdin.flush()
-        while b"16,384" not in process.stderr.readline():
-            assert process.poll() is None
+    with training_on_a_pipe(files / "m", "".join(rows).encode() * 3, wrap) as process:
         process.send_signal(kind)
         if wrap:  # ignored: it goes on to the end of the input
             process.stdin.close()
@@ -420,16 +411,7 @@ def test_a_checkpoint_at_the_last_row_is_finished_by_resuming(files, capsys):
 
 def test_two_hangups_are_one(files, rows):
     """A closed terminal sends several; the second must not stop the save of the first."""
-    process = subprocess.Popen(
-        command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m"),
-        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=heeding_hangups,
-    )  # fmt: skip
-    with process:
-        process.stdin.write("".join(rows).encode() * 3)
-        process.stdin.flush()
-        while b"16,384" not in process.stderr.readline():
-            assert process.poll() is None
+    with training_on_a_pipe(files / "m", "".join(rows).encode() * 3) as process:
         for _ in range(3):
             process.send_signal(signal.SIGHUP)
             time.sleep(0.001)

@@ -161,6 +161,17 @@ def test_a_state_that_learning_cannot_lead_to(saved, tmp_path, name, array, chan
     assert caught.value.field.startswith(part), (caught.value.field, field)
 
 
+def assert_refused_cheaply(path, message):
+    """Refused before memory is taken for it."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match=message):
+            onlineboost.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+
+
 def model(facts):
     return facts["parts"]["model"]
 
@@ -198,17 +209,10 @@ def model(facts):
     ],
 )
 def test_a_description_out_of_bounds(saved, tmp_path, change, message):
-    """Refused before memory is taken for it."""
     arrays, facts = opened(saved("linear").read_bytes())
     change(facts)
     (tmp_path / "m").write_bytes(closed(arrays, facts))
-    tracemalloc.start()
-    try:
-        with pytest.raises(ModelFileError, match=message):
-            onlineboost.load(tmp_path / "m")
-        assert tracemalloc.get_traced_memory()[1] < 20e6
-    finally:
-        tracemalloc.stop()
+    assert_refused_cheaply(tmp_path / "m", message)
 
 
 def test_an_array_without_a_checksum(saved, tmp_path):
@@ -354,13 +358,7 @@ def test_small_files_take_little_memory(saved, tmp_path, params, message):
             arrays[f"{name}:rows"], arrays[name] = np.empty(0, np.int64), arrays[name][:0]
 
     forge(saved("linear"), tmp_path / "m", change)
-    tracemalloc.start()
-    try:
-        with pytest.raises(ModelFileError, match=message):
-            onlineboost.load(tmp_path / "m")
-        assert tracemalloc.get_traced_memory()[1] < 20e6
-    finally:
-        tracemalloc.stop()
+    assert_refused_cheaply(tmp_path / "m", message)
 
 
 def test_labels_and_names_that_json_cannot_hold(tmp_path):

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onlineboost.cli.inputs import MOST_TIMES, Input, Learnt, Unfinished
+from onlineboost.cli.identity import Input
+from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
 
