@@ -1,8 +1,8 @@
 """What an input of a training is known by.
 
 A file is known by its name (without the folder, so that it may move), its size and a digest. The digest covers the
-whole of a file of up to 256 KiB. Of a larger file it covers 64 blocks of 4 KiB at even distances, the first and the last
-among them: it costs milliseconds for any size, and a change between the blocks that keeps the size goes unnoticed.
+whole of a file of up to 256 KiB. Of a larger file it covers 64 blocks of 4 KiB at even distances, the first and the
+last among them: it costs milliseconds for any size, and a change between the blocks that keeps the size goes unnoticed.
 Standard input and pipes are known by their first rows, as they were read.
 """
 
