@@ -29,12 +29,11 @@ def test_a_damaged_cache_is_compiled_again(tmp_path):
     assert "damaged" not in run(tmp_path)
     files = sorted(tmp_path.rglob("*.nb?"))
     assert [file.suffix for file in files] == [".nbc", ".nbi"]
-    whole = [file.read_bytes() for file in files]
     for file in files:
         file.write_bytes(b"")
     assert run(tmp_path).count("is damaged: compiling again") == 1
     assert run(tmp_path) == ""
-    assert [file.read_bytes()[:4] != b"" for file in files] == [True] * len(whole)
+    assert all(file.stat().st_size > 100 for file in files)
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])

@@ -33,7 +33,7 @@ from onlineboost import (
     Stump,
     Tree,
 )
-from onlineboost.storage.validity import limits_of, saved_arrays
+from onlineboost.storage.validity import check_values, limits_of, saved_arrays
 
 MODELS = {
     "linear": lambda: OnlineBBM(Linear(standardize=True), 3),
@@ -259,9 +259,15 @@ def test_arrays_saved_by_rows(saved, tmp_path, rows, message):
         onlineboost.load(tmp_path / "m")
 
 
-def test_a_bool_is_0_or_1(saved, tmp_path):
-    """The tree's array of bools follows from its parameters: what a file says of it is not read."""
-    assert not any(name.endswith("allowed") for name in opened(saved("tree").read_bytes())[0])
+def test_arrays_that_follow_from_the_parameters_are_not_in_files(saved):
+    for name, array in (("tree", "allowed"), ("stump", "allowed"), ("binned", "crossed"), ("safe", "bounds")):
+        assert not any(found.endswith(array) for found in opened(saved(name).read_bytes())[0])
+
+
+def test_a_bool_is_0_or_1():
+    check_values("mine", np.array([False, True]), {})
+    with pytest.raises(ValueError, match="finite numbers"):
+        check_values("mine", np.array([0, 2], np.uint8).view(np.bool_), {})
 
 
 @pytest.mark.parametrize(("booster", "learner"), L)
