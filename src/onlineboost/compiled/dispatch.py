@@ -68,6 +68,16 @@ def learn(committee: Any, *arguments: Any) -> None:
 
 
 @generic
+def meet(committee: Any, *arguments: Any) -> None:
+    """``meet(committee, work, batch, r)``: take note of the values of row r, which is new and will be learnt."""
+
+
+@generic
+def full(committee: Any, *arguments: Any) -> Any:
+    """``full(committee)``: whether the committee needs more room before the next row."""
+
+
+@generic
 def forget(committee: Any, *arguments: Any) -> None:
     """``forget(committee, i)``: reset learner i to its initial state."""
 

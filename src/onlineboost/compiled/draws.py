@@ -6,6 +6,7 @@ So it depends neither on batches nor on earlier draws, and there is no generator
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
 
@@ -33,6 +34,15 @@ def uniform(seed: int, example: int, stream: int) -> float:
     key = _mix(np.uint64(seed) + _STEP * (np.uint64(example) + np.uint64(1)))
     bits = _mix(key + _STEP * (np.uint64(stream) + np.uint64(1)))
     return float(bits >> _S11) * 2.0**-53
+
+
+@njit
+def uniforms(seed: int, n: int) -> NDArray[np.float64]:
+    """``uniform(seed, k, 0)`` for k below n."""
+    drawn = np.empty(n)
+    for k in range(n):
+        drawn[k] = uniform(seed, k, 0)
+    return drawn
 
 
 @njit

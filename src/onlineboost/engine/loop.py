@@ -3,6 +3,9 @@
 1. predict: every weak learner votes, before any of them learns
 2. round:   the paper's algorithm turns votes and label into a weight for each learner; it never sees x
 3. learn:   learner i sees (x, y) with its weight, or with that probability
+
+Rows that are replayed pass the same three phases, but only learners and booster learn from them: the record, the head
+and the watch see every row once.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ _predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.worksp
 _vote, _round = dispatch.vote, dispatch.round
 _answer, _correct = dispatch.answer, dispatch.correct
 _watch = dispatch.watch
+_meet, _full = dispatch.meet, dispatch.full
 _count = draws.count
 
+_REPLAYED = 1 << 48  # numbers of replayed examples, for random draws, begin here
 VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
 
 
@@ -47,8 +52,12 @@ def run(
     batch: Batch,
     record: Record,
     learning: bool,
-) -> Floats:
-    """Score every row of the batch before its label is used; learn from it if asked."""
+    replaying: bool,
+) -> tuple[Floats, int]:
+    """Score rows of the batch before their labels are used; learn from them if asked.
+
+    Returns the scores and the number of rows done: fewer than all if the committee needs more room.
+    """
     longest = 0
     for r in range(batch.y.size):
         longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
@@ -58,8 +67,9 @@ def run(
     h = np.zeros(room, np.float32)
     p = np.zeros(room)[:n]
     scores = np.empty(batch.y.size)
-    _rounds(committee, booster, head, watch, settings, batch, record, learning, work, h, np.empty(n), p, scores)
-    return scores
+    states = committee, booster, head, watch
+    done = _rounds(*states, settings, batch, record, learning, replaying, work, h, np.empty(n), p, scores)
+    return scores, done
 
 
 @part_of_loop
@@ -72,12 +82,13 @@ def _rounds(
     batch: Batch,
     record: Record,
     learning: bool,
+    replaying: bool,
     work: Any,
     h: Floats32,
     votes: Floats,
     p: Floats,
     scores: Floats,
-) -> None:
+) -> int:
     for r in range(batch.y.size):
         _predict(committee, work, batch, r, h)
         for i in range(p.size):
@@ -87,23 +98,31 @@ def _rounds(
         if learning and batch.weight[r] > 0:
             y = batch.y[r]
             _round(booster, votes, y, p)
-            compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
+            if not replaying:
+                compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
+                _correct(head, scores[r], h, y, batch.weight[r])
+                _meet(committee, work, batch, r)
             if batch.weight[r] != 1:
                 for i in range(p.size):
                     p[i] *= batch.weight[r]
-            # Two short loops, without min and max, whose rules for NaN forbid vector code.
-            for i in range(p.size):
-                vote = 1.0 if votes[i] > 1 else votes[i]
-                record.edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
-            for i in range(p.size):
-                record.weights[i] += p[i]
-            if settings.sample:
+            if not replaying:
+                # Two short loops, without min and max, whose rules for NaN forbid vector code.
                 for i in range(p.size):
-                    p[i] = _count(settings.seed, record.clock[0], i, p[i])
-            _correct(head, scores[r], h, y, batch.weight[r])
+                    vote = 1.0 if votes[i] > 1 else votes[i]
+                    record.edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+                for i in range(p.size):
+                    record.weights[i] += p[i]
+            if settings.sample:
+                number = record.clock[0] if not replaying else _REPLAYED + record.clock[1]
+                for i in range(p.size):
+                    p[i] = _count(settings.seed, number, i, p[i])
             _learn(committee, work, batch, r, h, y, p)
-            record.clock[0] += 1
-            _watch(watch, committee, votes, scores[r], y, record.clock[0])
+            record.clock[1 if replaying else 0] += 1
+            if not replaying:
+                _watch(watch, committee, votes, scores[r], y, record.clock[0])
+            if _full(committee):
+                return r + 1
+    return batch.y.size
 
 
 # A booster or learner from outside this package may change while our sources do not: it is compiled in each process.
@@ -119,7 +138,9 @@ def run_compiled(
     batch: Batch,
     record: Record,
     learning: bool,
-) -> Floats:
+    replaying: bool = False,
+) -> tuple[Floats, int]:
     """``run``, from the disk cache if booster and learner belong to this package."""
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
-    return (run if ours else _run_uncached)(committee, booster, head, watch, settings, batch, record, learning)
+    loop = run if ours else _run_uncached
+    return loop(committee, booster, head, watch, settings, batch, record, learning, replaying)

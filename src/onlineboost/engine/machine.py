@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Sparse, copied, writable
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.batch import Batch, Floats, cut, joined
 from onlineboost.data.columns import Columns, Located
 from onlineboost.data.target import Binary
-from onlineboost.engine import adwin, loop
+from onlineboost.engine import adwin, loop, replay
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.record import Record, Settings
@@ -145,13 +145,41 @@ class CompiledMachine(BatchMachine):
     record: Record
     transforms: Transforms = ()
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
+    kept: Batch = replay.NOTHING  # the first rows, as long as they are to be replayed
 
     def run(self, examples: Batch, learning: bool) -> Floats:
         scores = []
         for part in transformed(examples, self.transforms, learning):
-            states = self.committee, self.booster, self.head, self.watch
-            scores.append(loop.run_compiled(*states, self.settings, part, self.record, learning))
+            scores += self._learn(part) if learning else [self._rounds(part, False)]
         return np.concatenate(scores) if len(scores) != 1 else scores[0]
+
+    def _learn(self, rows: Batch) -> list[Floats]:
+        """Learn rows; whenever replay is due, learn all rows so far once more."""
+        scores = []
+        for part in replay.parts(rows, int(self.record.clock[0]), self.learner.replay):
+            seen = int(self.record.clock[0])
+            scores.append(self._rounds(part, True))
+            if seen < self.learner.replay:
+                self.kept = joined([self.kept, part])
+                if replay.is_due(int(self.record.clock[0]), self.learner.replay):
+                    self._rounds(replay.reordered(self.kept, int(self.record.clock[0])), True, replaying=True)
+                if self.record.clock[0] >= self.learner.replay:
+                    self.kept = replay.NOTHING
+        return scores
+
+    def _rounds(self, rows: Batch, learning: bool, replaying: bool = False) -> Floats:
+        """One pass of the loop over the rows, with pauses in which the committee gets more room."""
+        scores, done, size = [np.empty(0)], 0, rows.y.size
+        while True:
+            states = self.committee, self.booster, self.head, self.watch
+            part = cut(rows, done, size) if done else rows
+            answers, n = loop.run_compiled(*states, self.settings, part, self.record, learning, replaying)
+            scores.append(answers[:n])
+            done += n
+            if learning and self.learner.is_full(self.committee):
+                self.committee = self.learner.refitted(self.committee)
+            if done == size:
+                return np.concatenate(scores) if len(scores) > 2 else scores[1]
 
     def grow(self, n_features: int) -> None:
         self.committee, self.transforms = self.grown(n_features)

@@ -23,7 +23,7 @@ class Settings(NamedTuple):
 class Record(NamedTuple):
     """Running statistics for diagnostics."""
 
-    clock: Ints  # [1] examples learnt so far
+    clock: Ints  # [2] examples learnt so far, and replayed
     edges: Floats  # [n_learners] sum of weight * label * vote: how much better than guessing each learner was
     weights: Floats  # [n_learners] sum of weights
     totals: Floats  # [5] weights of examples, as below
@@ -38,4 +38,4 @@ class Record(NamedTuple):
 
 
 def new_record(n_learners: int) -> Record:
-    return Record(np.zeros(1, np.int64), filled(0, n_learners), filled(0, n_learners), np.zeros(5))
+    return Record(np.zeros(2, np.int64), filled(0, n_learners), filled(0, n_learners), np.zeros(5))

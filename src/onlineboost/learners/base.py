@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import njit
-from onlineboost.data.batch import Floats
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Batch, Floats
 from onlineboost.engine.heads import new_head
 from onlineboost.engine.machine import CompiledMachine
 from onlineboost.engine.record import Settings, new_record
@@ -37,6 +37,16 @@ dispatch.register(dispatch.vote, AloneState, vote)
 dispatch.register(dispatch.round, AloneState, round)
 
 
+@hot
+def _nothing_to_note(state: Any, work: Any, batch: Batch, r: int) -> None:
+    pass
+
+
+@hot
+def _never_full(state: Any) -> bool:
+    return False
+
+
 class Learner(OnlineClassifier):
     """A compiled weak learner. A subclass names its state class and its three compiled functions:
 
@@ -48,6 +58,9 @@ class Learner(OnlineClassifier):
 
     prefers: ClassVar[Literal["weight", "sample"]]
     """Preferred delivery: importance weights or sampling."""
+
+    replay: int = 0
+    """Number of first rows that are kept, and learnt again while the stream is young."""
 
     linear: ClassVar[bool] = False
     """Whether the model is linear in the features: it then gains little from boosting."""
@@ -63,6 +76,8 @@ class Learner(OnlineClassifier):
         predict: Callable[..., None],
         learn: Callable[..., None],
         forget: Callable[..., None] | None = None,
+        meet: Callable[..., None] | None = None,
+        full: Callable[..., bool] | None = None,
         name: str = "",
         options: tuple[Option, ...] = (),
         **keywords: Any,
@@ -71,6 +86,8 @@ class Learner(OnlineClassifier):
         dispatch.register(dispatch.workspace, state, workspace)
         dispatch.register(dispatch.predict, state, predict)
         dispatch.register(dispatch.learn, state, learn)
+        dispatch.register(dispatch.meet, state, meet or _nothing_to_note)
+        dispatch.register(dispatch.full, state, full or _never_full)
         if forget is not None:
             dispatch.register(dispatch.forget, state, forget)
         if name:
@@ -88,6 +105,14 @@ class Learner(OnlineClassifier):
     @abstractmethod
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
+
+    def is_full(self, committee: Any) -> bool:
+        """Whether the committee needs more room before the next example."""
+        return False
+
+    def refitted(self, committee: Any) -> Any:
+        """The same committee with more room, for one whose ``full`` is true."""
+        raise NotImplementedError
 
     def strengths(self, committee: Any, n_learners: int) -> Floats | None:
         """The influence of each feature on the answer, with its sign; None if the learner has no such measure."""

@@ -10,34 +10,44 @@ import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.learners.base import Learner
-from onlineboost.learners.binned import Binned
-from onlineboost.learners.splits import binned_limits, read_codes, remember
+from onlineboost.learners.binned import Binned, Room
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
-from onlineboost.transforms.bins import BINS, check_bins
+from onlineboost.transforms.bins import (
+    BINS,
+    MET,
+    Bins,
+    BinsWork,
+    carry_over,
+    find_bins,
+    make_edges,
+    meet_row,
+    meet_value,
+    new_bins,
+    new_work,
+    read_row,
+    take_edges,
+)
 
 _RATIOS_PER_LOG = 8  # ratios multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
 
 
 class NaiveBayesState(NamedTuple):
-    counts: Floats  # [slots * bins, 2, learners] weights by non-zero code (modulo bins) and label
-    present: Floats  # [slots, 2, learners] their sums over codes; the rest of the totals has code zero
+    counts: Floats  # [slots * bins, 2, learners] weights by bin and label; in the place of zero's, of missing values
+    present: Floats  # [slots, 2, learners] their sums over bins; the rest of the totals is in the bin of zero
     totals: Floats  # [2, learners] weights of all examples since the bins were made, by label
-    low: Ints32  # [slots] the lowest code so far, at most 0
-    met: Ints  # [1] number of slots seen so far
+    short: Ints  # [1] 1 if there must be more room before the next example
+    bins: Bins
     smoothing: float
 
     def limits(self) -> Limits:
-        bins = self.counts.shape[0] // self.low.size
-        return binned_limits(self.low, bins) | dict.fromkeys(("counts", "present", "totals"), SUM)
+        return {"short": (0, 1)} | dict.fromkeys(("counts", "present", "totals"), SUM)
 
 
 class NaiveBayesWork(NamedTuple):
-    slots: Ints32
-    codes: Ints32
-    found: Ints
+    row: BinsWork
     ratio: Floats  # [learners]
     score: Floats  # [learners]
 
@@ -45,27 +55,26 @@ class NaiveBayesWork(NamedTuple):
 @njit
 def workspace(state: NaiveBayesState, longest: int) -> NaiveBayesWork:
     n = state.totals.shape[1]
-    codes = np.zeros(state.low.size, np.int32)
-    return NaiveBayesWork(np.empty(longest, np.int32), codes, np.zeros(1, np.int64), np.empty(n), np.empty(n))
+    return NaiveBayesWork(new_work(state.bins, longest), np.empty(n), np.empty(n))
 
 
 @hot
 def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32) -> None:
     """The probability of the positive label minus that of the negative one, as if features were independent."""
-    read_codes(batch, r, work.slots, work.codes, work.found)
+    read_row(state.bins, work.row, batch, r)
     s = state.smoothing
-    slots = state.low.size
-    bins = state.counts.shape[0] // slots
+    bins = state.bins.edges.shape[1] + 1
     n = state.totals.shape[1]
     for i in range(n):
         work.score[i] = math.log((state.totals[1, i] + s) / (state.totals[0, i] + s))
         work.ratio[i] = 1.0
-    for slot in range(state.met[0]):
-        code = work.codes[slot]
-        row = slot * bins + (code & (bins - 1))
+    for slot in range(state.bins.clock[MET] if bins > 1 else 0):
+        x = work.row.values[slot]
+        there = x != x or (x != 0 and work.row.codes[slot] != state.bins.zero[slot])
+        row = slot * bins + work.row.codes[slot]
         for i in range(n):
             negative, positive = state.totals[0, i], state.totals[1, i]
-            if code != 0:
+            if there:
                 a, b = state.counts[row, 0, i], state.counts[row, 1, i]
             else:
                 a = max(negative - state.present[slot, 0, i], 0.0)
@@ -81,20 +90,53 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
 
 
 @hot
+def meet(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int) -> None:
+    """Take note of the values of a row; carry counts over to new edges where they are due."""
+    meet_row(state.bins, state.short)
+    for k in range(work.row.found[0]):
+        slot = work.row.slots[k]
+        if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
+            _carry(state, work, slot, take_edges(state.bins, work.row, slot))
+            find_bins(state.bins, work.row)
+
+
+@lean
+def _carry(state: NaiveBayesState, work: NaiveBayesWork, slot: int, old_zero: int) -> None:
+    """Carry the counts of a slot over to its new bins."""
+    bins, zero, histogram = state.bins.edges.shape[1] + 1, state.bins.zero[slot], work.row.histogram
+    for c in range(2):
+        for i in range(state.totals.shape[1]):
+            for k in range(bins):
+                histogram[0, k] = state.counts[slot * bins + k, c, i]
+            missing = histogram[0, old_zero]
+            histogram[0, old_zero] = max(state.totals[c, i] - state.present[slot, c, i], 0.0)
+            carry_over(work.row)
+            histogram[1, zero] = missing
+            state.present[slot, c, i] = 0.0
+            for k in range(bins):
+                state.counts[slot * bins + k, c, i] = histogram[1, k]
+                state.present[slot, c, i] += histogram[1, k]
+
+
+@hot
 def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    remember(work.slots, work.codes, work.found, state.low, state.met)
-    if state.met[0] == 0:  # the first examples have no codes: there are no bins yet
+    bins = state.bins.edges.shape[1] + 1
+    if bins == 1:  # there are no bins yet
         return
     c = 1 if y > 0 else 0
-    bins = state.counts.shape[0] // state.low.size
     for i in range(p.size):
         state.totals[c, i] += p[i]
-    for k in range(work.found[0]):
-        slot = work.slots[k]
-        row = slot * bins + (work.codes[slot] & (bins - 1))
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
+        row = slot * bins + work.row.codes[slot]
         for i in range(p.size):
             state.counts[row, c, i] += p[i]
             state.present[slot, c, i] += p[i]
+
+
+@hot
+def full(state: NaiveBayesState) -> bool:
+    return state.short[0] == 1
 
 
 @lean
@@ -103,7 +145,7 @@ def forget(state: NaiveBayesState, i: int) -> None:
         state.totals[c, i] = 0.0
         for row in range(state.counts.shape[0]):
             state.counts[row, c, i] = 0.0
-        for slot in range(state.met[0]):
+        for slot in range(state.present.shape[0]):
             state.present[slot, c, i] = 0.0
 
 
@@ -118,6 +160,8 @@ class NaiveBayes(
     predict=predict,
     learn=learn,
     forget=forget,
+    meet=meet,
+    full=full,
 ):
     """Naive Bayes classifier over binned features.
 
@@ -142,18 +186,31 @@ class NaiveBayes(
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
 
     _: KW_ONLY
-    bins: int = 16
+    bins: int = 0
+    replay: int = 512
     smoothing: float = 1.0
     max_slots: int = 1024
 
     def committee(self, n_learners: int, n_features: int) -> NaiveBayesState:
+        self.check_bins()
         check_between("smoothing", self.smoothing, 1e-9, 1e6)
-        slots = check_bins(self.bins, self.max_slots, n_features, 2 * n_learners)
+        return self.with_room(n_learners, Room(min(n_features, self.max_slots), 0))
+
+    def with_room(self, n_learners: int, room: Room) -> NaiveBayesState:
+        slots, n_bins = room
         return NaiveBayesState(
-            counts=filled(0, (slots * int(self.bins), 2, n_learners)),
+            counts=filled(0, (slots * n_bins, 2, n_learners)),
             present=filled(0, (slots, 2, n_learners)),
             totals=filled(0, (2, n_learners)),
-            low=filled(0, slots, np.int32),
-            met=np.zeros(1, np.int64),
+            short=np.zeros(1, np.int64),
+            bins=new_bins(slots, n_bins),
             smoothing=float(self.smoothing),
         )
+
+    def n_learners(self, committee: NaiveBayesState) -> int:
+        return committee.totals.shape[1]
+
+    def move(self, old: NaiveBayesState, new: NaiveBayesState) -> None:
+        new.counts[: len(old.counts)] = old.counts
+        new.present[: len(old.present)] = old.present
+        new.totals[:] = old.totals

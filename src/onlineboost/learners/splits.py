@@ -1,97 +1,86 @@
-"""Shared by stumps and trees: the codes of a row, and the best split of a histogram."""
+"""Shared by stumps and trees: histograms and their best split."""
 
 from __future__ import annotations
 
 import math
-import mmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.draws import uniform
-from onlineboost.compiled.jit import hot, i64, lean, njit
+from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
-from onlineboost.storage.validity import Limits
+from onlineboost.data.batch import Floats
+from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over
 
 _LN2 = math.log(2)
 
 
-def binned_limits(low: Ints32, bins: int) -> Limits:
-    """The limits of ``low`` and ``met``, which all learners over bins have."""
-    return {"low": (1 - bins, 0), "met": (0, low.size)}
-
-
-@hot
-def read_codes(batch: Batch, r: int, slots: Ints32, codes: Ints32, found: Ints) -> None:
-    """Write the slots of a row, and the codes by slot (0: absent); the codes of the row before are cleared."""
-    for k in range(found[0]):
-        codes[slots[k]] = 0
-    m = 0
-    for j in range(batch.indptr[r], batch.indptr[r + 1]):
-        slot = batch.indices[j]
-        slots[m] = slot
-        m += codes[slot] == 0  # if features share a slot, the last one counts
-        codes[slot] = i64(batch.values[j])
-    found[0] = m
-
-
-@hot
-def remember(slots: Ints32, codes: Ints32, found: Ints, low: Ints32, met: Ints) -> None:
-    """Update the lowest code of each slot, and the number of slots seen."""
-    for k in range(found[0]):
-        slot = slots[k]
-        low[slot] = min(low[slot], codes[slot])
-        met[0] = max(met[0], i64(slot) + 1)
-
-
 @lean
 def best_split(
-    histograms: Any,
-    base: int,
-    low: Ints32,
-    allowed: NDArray[np.bool_],
-    i: int,
-    met: int,
-    a: float,
-    b: float,
-) -> tuple[float, float, int, int, float, float]:
-    """Gain of the best split, and of the best by another slot; slot, highest code of the left side, and its weights.
+    histograms: Any, base: int, bins: Bins, allowed: NDArray[np.bool_], i: int, a: float, b: float
+) -> tuple[float, float, int, int, int, float, float]:
+    """The best split of some examples, and the gain of the best one by another slot.
 
-    ``histograms[base + slot, code modulo bins]`` holds weights of non-zero codes, a and b those of all examples: the
-    rest has code zero. Learner i may use the slots that it is allowed. The slot is -1 if no split has a gain.
+    ``histograms[base + slot, bin]`` holds weights, a and b those of all examples: the rest is in the bin of zero, whose
+    place holds the examples without a value. Learner i may use the slots that it is allowed.
+
+    Returns both gains, slot (-1 if no split has a gain), last bin of the left side, the side of examples without a
+    value (1: right), and the weights of the left side.
     """
     n = a + b
-    bins = histograms.shape[1]
+    last = bins.edges.shape[1]
     whole = _entropy(a, b)
-    best, second, best_slot, best_code, best_a, best_b = 0.0, 0.0, -1, 0, 0.0, 0.0
-    for slot in range(met):
+    best, second, best_slot, best_bin, best_side, best_a, best_b = 0.0, 0.0, -1, 0, 0, 0.0, 0.0
+    for slot in range(bins.clock[MET]):
         if not allowed[i, slot]:
             continue
+        zero = bins.zero[slot]
         zero_a, zero_b = a, b
-        for k in range(bins):
+        for k in range(last + 1):
             zero_a -= histograms[base + slot, k, 0]
             zero_b -= histograms[base + slot, k, 1]
-        gain, code, gain_a, gain_b = 0.0, 0, 0.0, 0.0
+        missing_a, missing_b = float(histograms[base + slot, zero, 0]), float(histograms[base + slot, zero, 1])
+        sides = 2 if missing_a + missing_b > 0 else 1
+        gain, at, to, gain_a, gain_b = 0.0, 0, 0, 0.0, 0.0
         left_a = left_b = 0.0
-        for k in range(bins - 1):
-            at = low[slot] + k
-            here_a = histograms[base + slot, at & (bins - 1), 0] if at != 0 else zero_a
-            here_b = histograms[base + slot, at & (bins - 1), 1] if at != 0 else zero_b
+        for k in range(last):
+            here_a = float(histograms[base + slot, k, 0]) if k != zero else zero_a
+            here_b = float(histograms[base + slot, k, 1]) if k != zero else zero_b
             if here_a == 0 and here_b == 0:
                 continue
             left_a += here_a
             left_b += here_b
-            if left_a + left_b > 0 and left_a + left_b < n:
-                g = (whole - _entropy(left_a, left_b) - _entropy(a - left_a, b - left_b)) / n
-                if g > gain:
-                    gain, code, gain_a, gain_b = g, at, left_a, left_b
+            for side in range(sides):
+                side_a, side_b = left_a, left_b
+                if sides == 2 and side == 0:
+                    side_a, side_b = left_a + missing_a, left_b + missing_b
+                if side_a + side_b > 0 and side_a + side_b < n:
+                    g = (whole - _entropy(side_a, side_b) - _entropy(a - side_a, b - side_b)) / n
+                    if g > gain:
+                        gain, at, gain_a, gain_b = g, k, side_a, side_b
+                        to = side if sides == 2 else (1 if 2 * (side_a + side_b) < n else 0)
         if gain > best:
-            best, second, best_slot, best_code, best_a, best_b = gain, best, slot, code, gain_a, gain_b
+            best, second, best_slot, best_bin, best_side, best_a, best_b = gain, best, slot, at, to, gain_a, gain_b
         elif gain > second:
             second = gain
-    return best, second, best_slot, best_code, best_a, best_b
+    return best, second, best_slot, best_bin, best_side, best_a, best_b
+
+
+@lean
+def carry_histogram(histogram: Any, work: BinsWork, totals: Floats, old_zero: int, zero: int) -> None:
+    """Carry a histogram over to new bins; ``totals`` are the weights of all examples."""
+    for c in range(2):
+        rest = totals[c]
+        for k in range(histogram.shape[0]):
+            work.histogram[0, k] = histogram[k, c]
+            rest -= histogram[k, c]
+        missing, work.histogram[0, old_zero] = work.histogram[0, old_zero], max(rest, 0.0)
+        carry_over(work)
+        work.histogram[1, zero] = missing
+        for k in range(histogram.shape[0]):
+            histogram[k, c] = work.histogram[1, k]
 
 
 @hot
@@ -100,20 +89,6 @@ def _entropy(a: float, b: float) -> float:
     if a <= 0 or b <= 0:
         return 0.0
     return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2
-
-
-def new_histograms(rows: int, slots: int, bins: int) -> Floats32:
-    """Zeros for ``rows`` rows of histograms, which take memory only where they are written to.
-
-    NumPy asks for huge pages, which are fast. But if there are many slots, of which perhaps only the first are used,
-    each row would take two megabytes: such histograms get small pages.
-    """
-    shape, size = (rows * slots, bins, 2), rows * slots * bins * 8
-    if planning() or slots * bins * 8 <= 1 << 15 or not hasattr(mmap, "MADV_NOHUGEPAGE"):
-        return filled(0, shape, np.float32)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # not shared with a fork
-    memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, np.float32).reshape(shape)
 
 
 def some_slots(n_learners: int, slots: int, share: float) -> NDArray[np.bool_]:

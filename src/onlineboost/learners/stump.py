@@ -12,20 +12,33 @@ from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
-from onlineboost.learners.binned import Binned
-from onlineboost.learners.splits import best_split, binned_limits, read_codes, remember, some_slots
+from onlineboost.learners.binned import Binned, Room
+from onlineboost.learners.splits import best_split, carry_histogram, some_slots
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
-from onlineboost.transforms.bins import BINS, check_bins
+from onlineboost.transforms.bins import (
+    BINS,
+    Bins,
+    BinsWork,
+    find_bins,
+    make_edges,
+    meet_row,
+    meet_value,
+    new_bins,
+    new_work,
+    read_row,
+    take_edges,
+)
 
 
 class StumpState(NamedTuple):
-    choice: Ints32  # [stumps, 2] the slot it splits by (-1: none yet), the highest code that goes left
+    choice: Ints32  # [stumps, 2] the slot it splits by (-1: none yet), 1 if missing values go right
+    threshold: Floats32  # [stumps] the largest value that goes left
     sides: Floats  # [stumps, 2, 2] weights on the left and on the right, of negative and positive examples
     totals: Floats  # [stumps, 3] weights of both in the histograms; examples since the last choice
-    low: Ints32  # [slots] the lowest code so far, at most 0
-    met: Ints  # [1] number of slots seen so far
     allowed: NDArray[np.bool_]  # [stumps, slots] whether the stump may split by the slot
+    short: Ints  # [1] 1 if there must be more room before the next example
+    bins: Bins
     histograms: Floats  # [stumps * slots, bins, 2] over all examples: more than a float32 can count
     grace: int
 
@@ -33,88 +46,104 @@ class StumpState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        bins = self.histograms.shape[1]
-        return binned_limits(self.low, bins) | {
-            "choice": (-bins, max(self.low.size, bins)),
+        return {
+            "choice": (-1, max(self.allowed.shape[1], 1)),
+            "short": (0, 1),
             **dict.fromkeys(("totals", "histograms"), SUM),  # sides may be just below 0, by rounding
         }
 
     def check(self) -> None:
-        require(bool((self.choice[:, 0] < self.low.size).all()), "choice", "the number of a slot, or -1")
+        require(bool((self.choice[:, 0] < self.allowed.shape[1]).all()), "choice", "the number of a slot, or -1")
 
 
 class StumpWork(NamedTuple):
-    slots: Ints32
-    codes: Ints32
-    found: Ints
+    row: BinsWork
     side: Ints  # [stumps] of the current row
 
 
 @njit
 def workspace(state: StumpState, longest: int) -> StumpWork:
-    n = state.choice.shape[0]
-    return StumpWork(
-        np.empty(longest, np.int32), np.zeros(state.low.size, np.int32), np.zeros(1, np.int64), np.zeros(n, np.int64)
-    )
+    return StumpWork(new_work(state.bins, longest), np.zeros(state.choice.shape[0], np.int64))
 
 
 @hot
 def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32) -> None:
-    read_codes(batch, r, work.slots, work.codes, work.found)
+    read_row(state.bins, work.row, batch, r)
     for i in range(state.choice.shape[0]):
-        slot = state.choice[i, 0]
-        side = 1 if slot >= 0 and work.codes[slot] > state.choice[i, 1] else 0
+        slot, side = state.choice[i, 0], 0
+        if slot >= 0:
+            x = work.row.values[slot]
+            side = 1 if x > state.threshold[i] or (x != x and state.choice[i, 1] == 1) else 0
         work.side[i] = side
         a, b = state.sides[i, side, 0], state.sides[i, side, 1]
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
 
 
 @hot
+def meet(state: StumpState, work: StumpWork, batch: Batch, r: int) -> None:
+    """Take note of the values of a row; carry histograms over to new edges where they are due."""
+    meet_row(state.bins, state.short)
+    for k in range(work.row.found[0]):
+        slot = work.row.slots[k]
+        if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
+            old_zero = take_edges(state.bins, work.row, slot)
+            for i in range(state.choice.shape[0]):
+                at = i * state.allowed.shape[1] + slot
+                carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
+            find_bins(state.bins, work.row)
+
+
+@hot
 def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    remember(work.slots, work.codes, work.found, state.low, state.met)
     c = 1 if y > 0 else 0
-    bins = state.histograms.shape[1]
     for i in range(p.size):
         w = p[i]
         if w <= 0:
             continue
         state.sides[i, work.side[i], c] += w
-        if state.met[0] == 0:  # the first examples have no codes: there are no bins yet
+        if state.histograms.shape[1] == 0:  # there are no bins yet
             continue
         state.totals[i, c] += w
         state.totals[i, 2] += 1
-        base = i * state.low.size
-        for k in range(work.found[0]):
-            slot = work.slots[k]
+        base = i * state.allowed.shape[1]
+        for k in range(work.row.found[1]):
+            slot = work.row.counted[k]
             if state.allowed[i, slot]:
-                state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += w
+                state.histograms[base + slot, work.row.codes[slot], c] += w
         if state.totals[i, 2] >= state.grace:
             state.totals[i, 2] = 0
             _choose(state, i)
 
 
+@hot
+def full(state: StumpState) -> bool:
+    return state.short[0] == 1
+
+
 @lean
 def forget(state: StumpState, i: int) -> None:
-    state.choice[i, 0] = state.choice[i, 1] = -1
+    state.choice[i, 0], state.choice[i, 1], state.threshold[i] = -1, 0, f32(0)
     for c in range(2):
         state.sides[i, 0, c] = state.sides[i, 1, c] = 0.0
     for k in range(3):
         state.totals[i, k] = 0.0
-    for slot in range(state.met[0]):
-        for code in range(state.histograms.shape[1]):
-            state.histograms[i * state.low.size + slot, code, 0] = 0.0
-            state.histograms[i * state.low.size + slot, code, 1] = 0.0
+    for slot in range(state.allowed.shape[1]):
+        for k in range(state.histograms.shape[1]):
+            state.histograms[i * state.allowed.shape[1] + slot, k, 0] = 0.0
+            state.histograms[i * state.allowed.shape[1] + slot, k, 1] = 0.0
 
 
 @hot
 def _choose(state: StumpState, i: int) -> None:
     """Choose the best split of all examples so far; its sides vote by the examples that fall into them."""
     a, b = state.totals[i, 0], state.totals[i, 1]
-    found = best_split(state.histograms, i * state.low.size, state.low, state.allowed, i, state.met[0], a, b)
+    slots = state.allowed.shape[1]
+    found = best_split(state.histograms, i * slots, state.bins, state.allowed, i, a, b)
     if found[2] >= 0:
-        state.choice[i, 0], state.choice[i, 1] = found[2], found[3]
-        state.sides[i, 0, 0], state.sides[i, 0, 1] = found[4], found[5]
-        state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[4], 0.0), max(b - found[5], 0.0)
+        state.choice[i, 0], state.choice[i, 1] = found[2], found[4]
+        state.threshold[i] = state.bins.edges[found[2], found[3]]
+        state.sides[i, 0, 0], state.sides[i, 0, 1] = found[5], found[6]
+        state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[5], 0.0), max(b - found[6], 0.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -128,6 +157,8 @@ class Stump(
     predict=predict,
     learn=learn,
     forget=forget,
+    meet=meet,
+    full=full,
 ):
     """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 
@@ -153,22 +184,38 @@ class Stump(
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
 
     _: KW_ONLY
-    bins: int = 16
+    bins: int = 0
+    replay: int = 512
     grace: int = 32
     features: float = 1.0
     max_slots: int = 1024
 
     def committee(self, n_learners: int, n_features: int) -> StumpState:
+        self.check_bins()
         check_count("grace", self.grace)
         check_share("features", self.features)
-        slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
+        return self.with_room(n_learners, Room(min(n_features, self.max_slots), 0))
+
+    def with_room(self, n_learners: int, room: Room) -> StumpState:
+        slots, n_bins = room
         return StumpState(
-            choice=filled(-1, (n_learners, 2), np.int32),
+            choice=filled([-1, 0], (n_learners, 2), np.int32),
+            threshold=filled(0, n_learners, np.float32),
             sides=filled(0, (n_learners, 2, 2)),
             totals=filled(0, (n_learners, 3)),
-            low=filled(0, slots, np.int32),
-            met=np.zeros(1, np.int64),
             allowed=some_slots(n_learners, slots, self.features),
-            histograms=filled(0, (n_learners * slots, int(self.bins), 2)),
+            short=np.zeros(1, np.int64),
+            bins=new_bins(slots, n_bins),
+            histograms=filled(0, (n_learners * slots, n_bins, 2)),
             grace=int(self.grace),
         )
+
+    def n_learners(self, committee: StumpState) -> int:
+        return len(committee.choice)
+
+    def move(self, old: StumpState, new: StumpState) -> None:
+        n, (slots, bins), room = len(old.choice), self.room(old), self.room(new)
+        for name in ("choice", "threshold", "sides", "totals"):
+            getattr(new, name)[:] = getattr(old, name)
+        moved = new.histograms.reshape(n, *room, 2)
+        moved[:, :slots, :bins] = old.histograms.reshape(n, slots, bins, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,34 @@ from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.learners.binned import Binned
-from onlineboost.learners.splits import new_histograms, some_slots
-from onlineboost.learners.tree_kernels import NEW_NODE, TreeState, forget, learn, predict, workspace
+from onlineboost.learners.binned import Binned, next_power
+from onlineboost.learners.splits import some_slots
+from onlineboost.learners.tree_kernels import (
+    NEW_NODE,
+    TreeState,
+    forget,
+    full,
+    learn,
+    meet,
+    move_histograms,
+    predict,
+    workspace,
+)
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
 from onlineboost.registry import Option
-from onlineboost.transforms.bins import BINS, check_bins
+from onlineboost.transforms.bins import BINS, n_bins_for, new_bins
 
 _MAX_NODES = (1 << 16) - 1
 
 
 MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
+
+
+class TreeRoom(NamedTuple):
+    slots: int
+    bins: int  # of a feature; 0 before there are any
+    rows: int  # of histograms of a tree
+    nodes: int  # of a tree
 
 
 @dataclass(eq=False, repr=False)
@@ -37,6 +54,8 @@ class Tree(
     predict=predict,
     learn=learn,
     forget=forget,
+    meet=meet,
+    full=full,
 ):
     """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 
@@ -75,7 +94,8 @@ class Tree(
 
     max_depth: int = 5
     _: KW_ONLY
-    bins: int = 16
+    bins: int = 0
+    replay: int = 512
     leaves: Literal["adaptive", "majority"] = "adaptive"
     grace: int = 16
     evidence: float = 5.0
@@ -88,19 +108,14 @@ class Tree(
 
     def committee(self, n_learners: int, n_features: int) -> TreeState:
         self._check()
-        nodes = min((2 << self.max_depth) - 1, self.max_nodes or _MAX_NODES)
-        slots = check_bins(self.bins, self.max_slots, n_features, n_learners)
-        least = n_learners * slots * int(self.bins) * 8
-        fitting = (int(self.max_mb) << 20) // least
-        if not fitting:
-            expected = f"at least {-(-least >> 20)}, one histogram per tree and slot; or fewer trees, bins, max_slots"
-            raise ParameterError("max_mb", self.max_mb, expected)
-        adaptive = self.leaves == "adaptive"
-        deepest = self.max_depth if adaptive else self.max_depth - 1  # of leaves that have histograms
-        wanted = max(1, min(1 << deepest, (nodes + 1) // 2))
-        rows = min(fitting, wanted)
+        return self.with_room(n_learners, TreeRoom(min(n_features, self.max_slots), 0, 0, 1))
+
+    def with_room(self, n_learners: int, room: TreeRoom) -> TreeState:
+        slots, n_bins, rows, nodes = room
+        most_rows, wanted = self._most_rows(n_learners, slots, n_bins)
         return TreeState(
             nodes=filled(NEW_NODE, (n_learners, nodes, 5), np.int32),
+            threshold=filled(0, (n_learners, nodes), np.float32),
             weight=filled(0, (n_learners, nodes, 2)),
             wrong=filled(0, (n_learners, nodes, 2)),
             since=filled(0, (n_learners, nodes, 4)),
@@ -108,12 +123,14 @@ class Tree(
             free=filled(range(rows)[::-1], (n_learners, rows), np.int32),
             gains=filled(0, slots),
             allowed=some_slots(n_learners, slots, self.features),
-            low=filled(0, slots, np.int32),
-            met=np.zeros(1, np.int64),
-            histograms=new_histograms(n_learners * rows, slots, self.bins),
+            short=np.zeros(1, np.int64),
+            bins=new_bins(slots, n_bins),
+            histograms=filled(0, (n_learners * rows * slots, n_bins, 2), np.float32),
             rows=rows,
-            scarce=rows < wanted,
-            adaptive=adaptive,
+            most_rows=most_rows,
+            most_nodes=self._most_nodes(),
+            scarce=most_rows < wanted,
+            adaptive=self.leaves == "adaptive",
             grace=int(self.grace),
             evidence=float(self.evidence),
             log_delta=math.log(1 / self.delta),
@@ -121,7 +138,47 @@ class Tree(
             max_depth=int(self.max_depth),
         )
 
+    def _most_nodes(self) -> int:
+        return min((2 << self.max_depth) - 1, self.max_nodes or _MAX_NODES)
+
+    def _most_rows(self, n_learners: int, slots: int, n_bins: int) -> tuple[int, int]:
+        """How many leaves of a tree can have histograms within the memory, and how many may want them."""
+        deepest = self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
+        wanted = max(1, min(1 << deepest, (self._most_nodes() + 1) // 2))
+        fitting = (int(self.max_mb) << 20) // max(n_learners * slots * n_bins * 8, 1)
+        return max(1, min(fitting, wanted)), wanted
+
+    def n_learners(self, committee: TreeState) -> int:
+        return len(committee.used)
+
+    def room(self, committee: TreeState) -> TreeRoom:
+        return TreeRoom(*super().room(committee), committee.rows, committee.nodes.shape[1])
+
+    def refitted(self, committee: TreeState) -> TreeState:
+        committee = super().refitted(committee)
+        room, (nodes, rows) = self.room(committee), committee.used.max(axis=0).tolist()
+        most, _ = self._most_rows(len(committee.used), room.slots, room.bins)
+        rows = max(room.rows, min(next_power(rows + 1), most))
+        nodes = max(room.nodes, min(next_power(nodes + 2), self._most_nodes()))
+        committee = self.moved(committee, room._replace(rows=rows, nodes=nodes))
+        committee.short[0] = 0
+        return committee
+
+    def moved(self, committee: TreeState, room: TreeRoom) -> TreeState:
+        """If the memory is short, leaves beyond it lose their histograms."""
+        most, _ = self._most_rows(len(committee.used), room.slots, room.bins)
+        moved: TreeState = super().moved(committee, room._replace(rows=min(room.rows, most)))
+        return moved
+
+    def move(self, old: TreeState, new: TreeState) -> None:
+        nodes = old.nodes.shape[1]
+        for name in ("nodes", "threshold", "weight", "wrong", "since"):
+            getattr(new, name)[:, :nodes] = getattr(old, name)
+        new.used[:], new.gains[: old.gains.size] = old.used, old.gains
+        move_histograms(old, new)
+
     def _check(self) -> None:
+        self.check_bins()
         for name in ("max_depth", "grace", "max_mb"):
             check_count(name, getattr(self, name))
         if self.max_depth > 20:
@@ -138,7 +195,9 @@ class Tree(
             raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
 
     def separate(self, n_learners: int, n_features: int) -> bool:
-        return not self.committee(n_learners, n_features).scarce  # fewer trees would have more histograms each
+        slots = min(n_features or self.max_slots, self.max_slots)
+        rows, wanted = self._most_rows(n_learners, slots, n_bins_for(int(self.bins), slots))
+        return rows == wanted  # fewer trees would have more histograms each
 
     def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
         """Each slot's share of the total gain of all splits."""

@@ -23,18 +23,32 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.splits import best_split, binned_limits, read_codes, remember
+from onlineboost.learners.splits import best_split, carry_histogram
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
+from onlineboost.transforms.bins import (
+    MET,
+    Bins,
+    BinsWork,
+    find_bins,
+    make_edges,
+    meet_row,
+    meet_value,
+    new_work,
+    read_row,
+    take_edges,
+)
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
+_FEWER = 8.0  # a leaf is tried again when it has one part in so many more examples
 MAX_EXAMPLES = 1 << 23  # effective number of examples of a leaf; in float32, adding 1 to 2^24 has no effect
-SLOT, CODE, CHILD, ROW, DEPTH = range(5)  # fields of a node; ROW is its row of histograms, or -1
+SLOT, MISSING, CHILD, ROW, DEPTH = range(5)  # fields of a node; ROW is its row of histograms, or -1
 NEW_NODE = (-1, 0, 0, -1, 0)
 
 
 class TreeState(NamedTuple):
-    nodes: Ints32  # [trees, nodes, 5] the slot it splits by (-1: a leaf), the highest code that goes left, ...
+    nodes: Ints32  # [trees, nodes, 5] the slot it splits by (-1: a leaf), 1 if missing values go right, ...
+    threshold: Floats32  # [trees, nodes] the largest value that goes left
     weight: Floats  # [trees, nodes, 2] of negative and positive examples: the vote
     wrong: Floats  # [trees, nodes, 2] weights of the mistakes by majority and by naive Bayes
     since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last try
@@ -42,10 +56,12 @@ class TreeState(NamedTuple):
     free: Ints32  # [trees, rows] stack of the free rows of histograms
     gains: Floats  # [slots] total gain of splits by this slot, in bits times weight
     allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
-    low: Ints32  # [slots] the lowest code so far, at most 0
-    met: Ints  # [1] number of slots seen so far
-    histograms: Floats32  # [trees * rows * slots, bins, 2] weights by code (modulo bins) of non-zero codes, and label
-    rows: int  # rows of histograms of a tree
+    short: Ints  # [1] 1 if there must be more room before the next example
+    bins: Bins
+    histograms: Floats32  # [trees * rows * slots, bins, 2] weights by bin and label, without the bin of zero
+    rows: int  # rows of histograms of a tree, and the most that it may have
+    most_rows: int
+    most_nodes: int
     scarce: bool  # whether there may be more leaves than rows of histograms
     adaptive: bool  # whether leaves may vote by naive Bayes
     grace: int
@@ -58,9 +74,9 @@ class TreeState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        bins = self.histograms.shape[1]
-        return binned_limits(self.low, bins) | {
-            "nodes": (-bins, max(self.low.size, self.nodes.shape[1], self.rows, bins)),
+        return {
+            "nodes": (-1, max(self.gains.size, self.nodes.shape[1], self.rows, 1)),
+            "short": (0, 1),
             "used": (0, max(self.nodes.shape[1], self.rows)),
             "free": (0, self.rows - 1),
             "histograms": (0, MAX_FLOAT32),
@@ -72,9 +88,7 @@ class TreeState(NamedTuple):
 
 
 class TreeWork(NamedTuple):
-    slots: Ints32  # of the current row
-    codes: Ints32  # [slots] by slot; 0 where the row has none
-    found: Ints  # [1] number of slots in the row
+    row: BinsWork
     leaf: Ints  # [trees] the leaf that the row falls into
     bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
 
@@ -82,7 +96,7 @@ class TreeWork(NamedTuple):
 @njit
 def _is_forest(state: TreeState) -> bool:
     """Whether every tree is one, with nodes in the order in which splits make them, and no row of histograms twice."""
-    n_nodes, slots = state.nodes.shape[1], state.low.size
+    n_nodes, slots = state.nodes.shape[1], state.gains.size
     parent, owner = np.empty(n_nodes, np.int64), np.empty(state.rows, np.int64)
     for i in range(state.used.shape[0]):
         used, taken = state.used[i, 0], state.used[i, 1]
@@ -92,12 +106,12 @@ def _is_forest(state: TreeState) -> bool:
         owner.fill(-1)
         splits = rows = 0
         for node in range(n_nodes):
-            slot, code = state.nodes[i, node, SLOT], state.nodes[i, node, CODE]
+            slot, missing = state.nodes[i, node, SLOT], state.nodes[i, node, MISSING]
             child, row, depth = state.nodes[i, node, CHILD], state.nodes[i, node, ROW], state.nodes[i, node, DEPTH]
             if node >= used:  # not in use yet
-                if not (slot == -1 and code == 0 and child == 0 and row == -1 and depth == 0):
+                if not (slot == -1 and missing == 0 and child == 0 and row == -1 and depth == 0):
                     return False
-                if state.weight[i, node].any() or state.wrong[i, node].any() or state.since[i, node].any():
+                if state.threshold[i, node] != 0 or state.weight[i, node].any() or state.wrong[i, node].any() or state.since[i, node].any():
                     return False
             elif slot >= 0:
                 if not (slot < slots and node < child < used - 1 and row == -1 and depth < state.max_depth):
@@ -126,22 +140,22 @@ def _is_forest(state: TreeState) -> bool:
 
 @njit
 def workspace(state: TreeState, longest: int) -> TreeWork:
+    trees = state.used.shape[0]
     return TreeWork(
-        np.empty(longest, np.int32),
-        np.zeros(state.low.size, np.int32),
-        np.zeros(1, np.int64),
-        np.zeros(state.used.shape[0], np.int64),
-        np.zeros(state.used.shape[0]),
+        new_work(state.bins, longest),
+        np.zeros(trees, np.int64),
+        np.zeros(trees),
     )
 
 
 @hot
 def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32) -> None:
-    read_codes(batch, r, work.slots, work.codes, work.found)
+    read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
         node = 0
         while state.nodes[i, node, SLOT] >= 0:
-            right = work.codes[state.nodes[i, node, SLOT]] > state.nodes[i, node, CODE]
+            x = work.row.values[state.nodes[i, node, SLOT]]
+            right = x > state.threshold[i, node] or (x != x and state.nodes[i, node, MISSING] == 1)
             node = i64(state.nodes[i, node, CHILD]) + right
         work.leaf[i] = node
         work.bayes[i] = _NOT_COMPUTED
@@ -154,16 +168,15 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 
 @hot
 def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
-    """Naive Bayes by the histograms of a leaf, over the codes other than zero: P(+) - P(-)."""
+    """Naive Bayes by the histograms of a leaf, over the values that are counted there: P(+) - P(-)."""
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    bins = state.histograms.shape[1]
-    base = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.low.size
+    base = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.gains.size
     negative, positive = a + 1, b + 1
     by_a, by_b = 1 / (a + 2 * _SMOOTHING), 1 / (b + 2 * _SMOOTHING)
-    for k in range(work.found[0]):
-        slot = work.slots[k]
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
         if state.allowed[i, slot]:
-            code = work.codes[slot] & (bins - 1)
+            code = work.row.codes[slot]
             negative *= (state.histograms[base + slot, code, 0] + _SMOOTHING) * by_a
             positive *= (state.histograms[base + slot, code, 1] + _SMOOTHING) * by_b
             if negative + positive < _TINY:
@@ -173,11 +186,59 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
 
 
 @hot
+def meet(state: TreeState, work: TreeWork, batch: Batch, r: int) -> None:
+    """Take note of the values of a row; carry histograms over to new edges where they are due."""
+    meet_row(state.bins, state.short)
+    for k in range(work.row.found[0]):
+        slot = work.row.slots[k]
+        if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
+            _carry(state, work, slot, take_edges(state.bins, work.row, slot))
+            find_bins(state.bins, work.row)
+
+
+@lean
+def _carry(state: TreeState, work: TreeWork, slot: int, old_zero: int) -> None:
+    """Carry the histograms of a slot over to its new bins."""
+    for i in range(state.used.shape[0]):
+        for node in range(state.used[i, 0]):
+            if state.nodes[i, node, ROW] >= 0:
+                at = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.gains.size + slot
+                carry_histogram(state.histograms[at], work.row, state.since[i, node], old_zero, state.bins.zero[slot])
+
+
+@hot
 def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    remember(work.slots, work.codes, work.found, state.low, state.met)
     for i in range(p.size):
         if p[i] > 0:
             _learn(state, work, i, work.leaf[i], 1 if y > 0 else 0, p[i])
+
+
+@hot
+def full(state: TreeState) -> bool:
+    return state.short[0] == 1
+
+
+@njit
+def move_histograms(old: TreeState, new: TreeState) -> None:
+    """Copy the histograms of all leaves into other room; leaves beyond the new rows lose theirs."""
+    slots, bins = old.gains.size, old.histograms.shape[1]
+    for i in range(old.used.shape[0]):
+        rows = 0
+        for node in range(old.used[i, 0]):
+            row = old.nodes[i, node, ROW]
+            if row < 0:
+                continue
+            new.nodes[i, node, ROW] = rows if rows < new.rows else -1
+            if rows == new.rows:
+                new.since[i, node] = 0.0
+                continue
+            at, to = (i * old.rows + row) * slots, (i * new.rows + rows) * new.gains.size
+            for slot in range(slots):
+                for k in range(bins):
+                    new.histograms[to + slot, k, 0] = old.histograms[at + slot, k, 0]
+                    new.histograms[to + slot, k, 1] = old.histograms[at + slot, k, 1]
+            rows += 1
+        new.used[i, 1] = rows
 
 
 @lean
@@ -187,7 +248,8 @@ def forget(state: TreeState, i: int) -> None:
         if state.nodes[i, node, ROW] >= 0:
             _release(state, i, node)
         state.nodes[i, node, SLOT] = -1
-        state.nodes[i, node, CODE] = state.nodes[i, node, CHILD] = state.nodes[i, node, DEPTH] = 0
+        state.nodes[i, node, MISSING] = state.nodes[i, node, CHILD] = state.nodes[i, node, DEPTH] = 0
+        state.threshold[i, node] = f32(0)
         for c in range(2):
             state.weight[i, node, c] = state.wrong[i, node, c] = 0.0
         for k in range(4):
@@ -200,26 +262,30 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
     if state.adaptive and state.nodes[i, node, ROW] >= 0:
         _compare(state, work, i, node, c, w)
     state.weight[i, node, c] += w
-    if state.met[0] == 0:  # the first examples have no codes: there are no bins yet
-        return
-    splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.nodes.shape[1]
+    splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.most_nodes
     row = _row(state, i, node) if splits or (state.adaptive and not state.scarce) else -1
     if row < 0:
         return
     state.since[i, node, c] += w
     state.since[i, node, 2] += w * w
     state.since[i, node, 3] += 1
-    bins = state.histograms.shape[1]
-    base = (i * state.rows + row) * state.low.size
-    for k in range(work.found[0]):
-        slot = work.slots[k]
+    base = (i * state.rows + row) * state.gains.size
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
         if state.allowed[i, slot]:
-            state.histograms[base + slot, work.codes[slot] & (bins - 1), c] += f32(w)
-    if state.since[i, node, 3] >= state.grace:
+            state.histograms[base + slot, work.row.codes[slot], c] += f32(w)
+    if state.since[i, node, 3] >= state.grace and _is_due(state, i, node):
         state.since[i, node, 3] = 0
         _fade(state, i, node, row)
         if splits:
             _try_split(state, i, node, row)
+
+
+@hot
+def _is_due(state: TreeState, i: int, node: int) -> bool:
+    """Whether the leaf has an eighth more examples than at the last try: tries become fewer as a leaf grows old."""
+    n = state.since[i, node, 0] + state.since[i, node, 1]
+    return bool(_FEWER * state.since[i, node, 3] * state.since[i, node, 2] >= n * n)
 
 
 @hot
@@ -241,6 +307,8 @@ def _row(state: TreeState, i: int, node: int) -> int:
         row = i64(state.free[i, left - 1])
         state.used[i, 1] += 1
         state.nodes[i, node, ROW] = row
+        if left == 1 and state.rows < state.most_rows:
+            state.short[0] = 1
     return int(row)
 
 
@@ -248,8 +316,8 @@ def _row(state: TreeState, i: int, node: int) -> int:
 def _release(state: TreeState, i: int, node: int) -> None:
     """Clear the histograms of a leaf and free their row."""
     row = i64(state.nodes[i, node, ROW])
-    base = (i * state.rows + row) * state.low.size
-    for s in range(state.met[0]):
+    base = (i * state.rows + row) * state.gains.size
+    for s in range(state.bins.clock[MET]):
         for k in range(state.histograms.shape[1]):
             state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
     state.free[i, state.rows - state.used[i, 1]] = row
@@ -262,8 +330,8 @@ def _fade(state: TreeState, i: int, node: int, row: int) -> None:
     """Halve the counts of a leaf with very many examples: float32 cannot count any further."""
     n = state.since[i, node, 0] + state.since[i, node, 1]
     if n * n > MAX_EXAMPLES * state.since[i, node, 2]:
-        base = (i * state.rows + row) * state.low.size
-        for s in range(state.met[0]):
+        base = (i * state.rows + row) * state.gains.size
+        for s in range(state.bins.clock[MET]):
             for k in range(state.histograms.shape[1]):
                 state.histograms[base + s, k, 0] /= f32(2)
                 state.histograms[base + s, k, 1] /= f32(2)
@@ -277,9 +345,9 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
     n = a + b
     if a > 0 and b > 0:
-        base = (i * state.rows + row) * state.low.size
-        best, second, slot, code, left_a, left_b = best_split(
-            state.histograms, base, state.low, state.allowed, i, state.met[0], a, b
+        base = (i * state.rows + row) * state.gains.size
+        best, second, slot, last, missing, left_a, left_b = best_split(
+            state.histograms, base, state.bins, state.allowed, i, a, b
         )
         bound = math.sqrt(state.log_delta * squares / (2 * n * n))
         if state.evidence > 0:
@@ -288,7 +356,9 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
             justified = best - second > bound or bound < state.tie
         if slot >= 0 and justified:
             state.gains[slot] += best * n
-            _split(state, i, node, slot, code, left_a, left_b)
+            state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot, missing
+            state.threshold[i, node] = state.bins.edges[slot, last]
+            _split(state, i, node, left_a, left_b)
             return
     if state.scarce and state.used[i, 1] == state.rows and n * n >= 4 * state.grace * squares:
         _release(state, i, node)  # other leaves wait for histograms
@@ -296,15 +366,16 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
 
 
 @lean
-def _split(state: TreeState, i: int, node: int, slot: int, code: int, left_a: float, left_b: float) -> None:
+def _split(state: TreeState, i: int, node: int, left_a: float, left_b: float) -> None:
     """Replace a leaf by two, which begin with the weights of its examples on each side."""
     _release(state, i, node)
     left = state.used[i, 0]
     state.used[i, 0] = left + 2
     depth = state.nodes[i, node, DEPTH] + 1
-    state.nodes[i, node, SLOT], state.nodes[i, node, CODE] = slot, code
     state.nodes[i, node, CHILD] = left
     a, b = state.since[i, node, 0], state.since[i, node, 1]
     state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b
     state.weight[i, left + 1, 0], state.weight[i, left + 1, 1] = max(a - left_a, 0.0), max(b - left_b, 0.0)
     state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
+    if left + 4 > state.nodes.shape[1] and left + 4 <= state.most_nodes:
+        state.short[0] = 1

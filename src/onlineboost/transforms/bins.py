@@ -1,148 +1,143 @@
-"""The transform of feature values into bin numbers (codes), for stumps, trees and naive Bayes.
+"""Bins that follow the stream: edges between values of a feature, made from a sample of those seen so far.
 
-The bins of a feature are made from its values in the first 128 rows, zeros included: one for each value if they are
-few, else between quantiles. Later values beyond the outermost edges belong to the outermost bins. A feature that first
-appears later has three bins: negative, zero, positive. The code of a value is the number of its bin counted from that
-of zero: the code of zero is 0, and is left out like an absent feature.
+1. Each feature (slot) keeps a sample of its non-zero values: all of the first 256, then each value with probability
+   256 / n, but at least 1 / 64, in the place of a random one. So the sample is of about the last 16,000 values.
+2. Features get edges after the first 64 rows: between all different values if they are few, else such that bins hold
+   about equal shares of the values, zeros included. A feature that is met later has three bins at first: negative,
+   zero, positive.
+3. Edges are made anew whenever the number of values has doubled, from 32 on, and every 16,384 values. They are
+   kept if they are about as even as new ones would be.
+4. If a quarter of 32 sampled values are below or above all values that the edges were made from, the values have left
+   their range: the sample begins anew.
 
-Features get slots in the order in which they appear; when all slots are taken, further features share them by a hash.
+A value belongs to the first bin whose edge is not below it. Zeros and absent features belong to the bin of zero and are
+not counted; the place of that bin in a histogram holds the examples whose value is missing (NaN).
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, i64, njit, u64
-from onlineboost.data.allocation import extended, filled
-from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32
+from onlineboost.compiled.draws import uniform
+from onlineboost.compiled.jit import f32, hot, i64, lean, njit
+from onlineboost.data.allocation import extended, filled, planning
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count
-from onlineboost.registry import TRANSFORMS, Entry, Option
-from onlineboost.storage.validity import Limits, require
+from onlineboost.registry import Option
+from onlineboost.storage.validity import COUNT, Limits, require
 
-WARM_UP = 128  # rows from which bins are made
+FIRST = 64  # rows before there are bins
+SAMPLES = 256  # values kept of a feature
+_HORIZON = 1 << 14  # values that the sample follows
+_EARLIEST = 32  # values of a late feature before it has edges of its own
+_SUSPECT = 32  # sampled values that tell whether values have left the range of the edges
+_SLACK = 1.2  # how much less even than new edges may old ones be
+FEW, MANY_BINS, FEW_BINS = 8, 32, 16  # up to so many features have many bins, more features have few
+
+SEEN, NEXT, REMAKE, BORN, DRAWN, OUTSIDE, LEFT = range(7)  # fields of ``counts``
+_FIELDS = 7
+ROWS, MET = 0, 1  # fields of ``clock``
 
 
-class BinsState(NamedTuple):
-    place: Ints32  # [features] 1 + the slot of a feature, or 0
-    samples: Floats32  # [slots, WARM_UP] non-zero values of the first rows
-    edges: Floats32  # [slots, bins - 1] increasing; a value belongs to the first bin whose edge is not below it
+class Bins(NamedTuple):
+    edges: Floats32  # [slots, bins - 1] increasing, infinite where there are fewer bins
     zero: Ints32  # [slots] the bin of zero
-    counts: Ints  # [slots + 2] samples of each slot; rows learnt, up to WARM_UP; slots in use
+    samples: Floats32  # [slots, SAMPLES] non-zero values
+    range: Floats32  # [slots, 2] the smallest and the largest of them when the edges were made
+    counts: Ints  # [slots, 7] values since the sample began; when to sample the next, and to make edges anew; the row
+    # in which the sample began; sampled values since the edges were made, those out of range; times it began anew
+    clock: Ints  # [2] rows learnt, slots met
 
     def limits(self) -> Limits:
-        return bins_limits(self)
+        return {
+            "edges": (-LARGEST, np.inf),
+            "zero": (0, max(self.edges.shape[1], 0)),
+            "samples": (-LARGEST, LARGEST),
+            "range": (-LARGEST, LARGEST),
+            "counts": COUNT,
+            "clock": COUNT,
+        }
 
     def check(self) -> None:
-        check_valid_bins(self)
-
-    @property
-    def expands(self) -> bool:
-        return False
-
-    def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The codes of the rows; the first rows have none, because there are no bins yet."""
-        return Batch(*_bin(self, batch, learning), batch.y, batch.weight)
-
-    def grown(self, n_features: int) -> BinsState:
-        """The same state with room for more features."""
-        return self if n_features <= len(self.place) else self._replace(place=with_room(self.place, n_features))
-
-    def continued(self, old: BinsState) -> BinsState:
-        return self
-
-    def rows_at_once(self, batch: Batch) -> int:
-        return batch.y.size
-
-    def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
-        """The name of each slot: its feature, or all features that share it."""
-        found: dict[int, str] = {}
-        for f in np.flatnonzero(self.place).tolist():
-            slot, name = int(self.place[f]) - 1, names.get(f, str(f))
-            found[slot] = f"{found[slot]}, {name}" if slot in found else name
-        return found
+        require(bool((self.edges[:, 1:] >= self.edges[:, :-1]).all()), "edges", "increasing numbers")
+        require(self.clock[MET] <= len(self.zero), "clock", "no more slots than there is room for")
+        require(bool((self.counts[:, BORN] <= self.clock[ROWS]).all()), "counts", "samples that have begun")
 
 
-def check_bins(n_bins: object, max_slots: object, n_features: int, histograms: int) -> int:
-    """The number of slots; raises an error for wrong parameters, or if the histograms would need too much memory."""
-    check_power("bins", n_bins)
-    check_count("max_slots", max_slots)
-    assert isinstance(n_bins, numbers.Integral) and isinstance(max_slots, numbers.Integral)
-    most = int(max_slots)
-    slots = min(n_features or most, most)  # 0: dicts, whose number of features is unknown
-    size = histograms * slots * int(n_bins) * 8
-    if size > 1 << 34:
-        raise ParameterError("max_slots", max_slots, f"fewer, or fewer bins: histograms could take {size >> 30} GiB")
-    return slots
+class BinsWork(NamedTuple):
+    slots: Ints32  # of the current row
+    values: Floats32  # [slots] by slot; 0 where the row has none
+    codes: Ints32  # [slots] the bins of these values
+    counted: Ints32  # those of its slots that are counted in histograms: not in the bin of zero, or missing
+    found: Ints  # [2] number of slots in the row, and of those that are counted
+    sorted: Floats32  # [SAMPLES + 1]
+    fresh: Floats32  # [bins - 1] new edges
+    carry: Floats  # [bins, bins] the share of an old bin that belongs to a new one
+    band: Ints32  # [bins, 2] the first and the last new bin that an old one belongs to
+    histogram: Floats  # [2, bins] by the old and by the new bins
 
 
-def check_power(name: str, n_bins: object) -> None:
-    if not isinstance(n_bins, numbers.Integral) or n_bins not in (4, 8, 16, 32, 64, 128, 256):
-        raise ParameterError(name, n_bins, "a power of two from 4 to 256")
-
-
-def new_bins(n_features: int, n_slots: int, n_bins: int) -> BinsState:
-    """The initial state; ``n_bins`` is a power of two, at least 4."""
-    return BinsState(
-        filled(0, n_features, np.int32),
-        filled(0, (n_slots, WARM_UP), np.float32),
-        filled(np.inf, (n_slots, n_bins - 1), np.float32),
-        filled(0, n_slots, np.int32),
-        filled(0, n_slots + 2, np.int64),
+def new_bins(slots: int, n_bins: int) -> Bins:
+    return Bins(
+        filled(np.inf, (slots, max(n_bins - 1, 0)), np.float32),
+        filled(0, slots, np.int32),
+        filled(0, (slots, SAMPLES), np.float32),
+        filled(0, (slots, 2), np.float32),
+        filled([0, 1, _EARLIEST, 0, 0, 0, 0], (slots, _FIELDS), np.int64),
+        np.zeros(2, np.int64),
     )
 
 
-def with_room(array: Ints32, n: int) -> Ints32:
-    """The array padded with zeros to the next power of two: seldom copied, and its size depends on n only."""
-    return extended(array, 1 << (n - 1).bit_length())
+def grown_bins(bins: Bins, slots: int, n_bins: int) -> Bins:
+    """The same bins with room for more slots, or for more bins before any are made."""
+    new = new_bins(slots, n_bins)
+    if planning():
+        return new
+    old = len(bins.zero)
+    if bins.edges.shape[1] == new.edges.shape[1]:
+        new.edges[:old] = bins.edges
+    new.counts[:old] = bins.counts
+    return new._replace(
+        zero=extended(bins.zero, slots),
+        samples=extended(bins.samples, slots),
+        range=extended(bins.range, slots),
+        clock=bins.clock,
+    )
 
 
-def bins_limits(state: Any) -> Limits:
-    """The limits of ``BinsState`` and of the states with the same arrays."""
-    slots = state.zero.size
-    return {
-        "place": (0, slots),
-        "samples": (-LARGEST, LARGEST),
-        "edges": (-LARGEST, np.inf),
-        "zero": (0, state.edges.shape[1]),
-        "counts": (0, max(slots, WARM_UP)),
-    }
-
-
-def check_valid_bins(state: Any) -> None:
-    """Raise an error unless the arrays of ``BinsState`` fit together."""
-    slots = state.zero.size
-    n, rows, used = state.counts[:slots], state.counts[slots], state.counts[slots + 1]
-    require(bool((n <= WARM_UP).all()) and rows <= WARM_UP and used <= slots, "counts", "samples, rows and slots")
-    require(not state.place.size or state.place.max() <= used, "place", "slots in use")
-    require(bool((state.edges[:, 1:] >= state.edges[:, :-1]).all()), "edges", "increasing numbers")
+def n_bins_for(wanted: int, slots: int) -> int:
+    """The number of bins of a feature: as asked for, or by the number of features."""
+    return wanted or (MANY_BINS if slots <= FEW else FEW_BINS)
 
 
 @njit
-def _bin(state: BinsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
-    rows = batch.y.size
-    n_slots = state.zero.size
-    indptr = np.zeros(rows + 1, np.int64)
-    room = batch.indptr[rows] - batch.indptr[0]
-    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
-    k = 0
-    for r in range(rows):
-        first, last = batch.indptr[r], batch.indptr[r + 1]
-        if state.counts[n_slots] == WARM_UP:
-            for j in range(first, last):
-                slot = state.place[batch.indices[j]] - 1
-                if slot >= 0:
-                    indices[k] = slot
-                    values[k] = code(state.edges, slot, batch.values[j]) - state.zero[slot]
-                    k += values[k] != 0
-        indptr[r + 1] = k
-        if learning and batch.weight[r] > 0:
-            _learn(state, batch, first, last)
-    return indptr, indices[:k].copy(), values[:k].copy()
+def new_work(bins: Bins, longest: int) -> BinsWork:
+    slots, n = len(bins.zero), bins.edges.shape[1]
+    return BinsWork(
+        np.empty(longest, np.int32),
+        np.zeros(slots, np.float32),
+        np.zeros(slots, np.int32),
+        np.empty(longest, np.int32),
+        np.zeros(2, np.int64),
+        np.empty(SAMPLES + 1, np.float32),
+        np.empty(n, np.float32),
+        np.empty((n + 1, n + 1)),
+        np.empty((n + 1, 2), np.int32),
+        np.empty((2, n + 1)),
+    )
+
+
+@njit
+def first_edges(bins: Bins) -> None:
+    """The edges of all slots met so far, before anything is counted by them."""
+    work = new_work(bins, 0)
+    for slot in range(bins.clock[MET]):
+        if make_edges(bins, work, slot):
+            take_edges(bins, work, slot)
 
 
 @hot
@@ -156,62 +151,247 @@ def code(edges: Floats32, slot: int, x: float) -> int:
     return low
 
 
-@njit
-def _learn(state: BinsState, batch: Batch, first: int, last: int) -> None:
-    """Give new features a slot; keep the values of the first rows, and make the bins after the last of them."""
-    n_slots = state.zero.size
-    warm = state.counts[n_slots] < WARM_UP
-    for j in range(first, last):
-        f = batch.indices[j]
-        if state.place[f] == 0:
-            used = state.counts[n_slots + 1]
-            slot = used if used < n_slots else i64(u64(f) * u64(2654435761) % u64(1 << 32)) % n_slots
-            state.place[f] = slot + 1
-            if used < n_slots:
-                state.counts[n_slots + 1] = used + 1
-                if not warm:
-                    state.edges[slot, 0], state.edges[slot, 1], state.zero[slot] = -1e-45, 0, 1
-        if warm:
-            keep_sample(state, state.place[f] - 1, batch.values[j])
-    if warm:
-        state.counts[n_slots] += 1
-        if state.counts[n_slots] == WARM_UP:
-            make_bins(state)
+@hot
+def read_row(bins: Bins, work: BinsWork, batch: Batch, r: int) -> None:
+    """Write the slots of a row, and values and bins by slot; those of the row before are cleared."""
+    for k in range(work.found[0]):
+        work.values[work.slots[k]] = 0
+    m = 0
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        slot = batch.indices[j]
+        work.slots[m] = slot
+        m += work.values[slot] == 0  # if features share a slot, the last one counts
+        work.values[slot] = batch.values[j]
+    work.found[0] = m
+    find_bins(bins, work)
 
 
 @hot
-def keep_sample(state: Any, slot: int, x: float) -> None:
-    """Keep a value of one of the first rows; features that share a slot may have more values than fit."""
-    n = state.counts[slot]
-    if n < WARM_UP:
-        state.samples[slot, n] = x
-        state.counts[slot] = n + 1
+def find_bins(bins: Bins, work: BinsWork) -> None:
+    """Write the bins of the values of a row, and which of them are counted."""
+    m = 0
+    for k in range(work.found[0]):
+        slot = work.slots[k]
+        x = work.values[slot]
+        b = code(bins.edges, slot, x) if x == x else i64(bins.zero[slot])
+        work.codes[slot] = b
+        work.counted[m] = slot
+        m += b != bins.zero[slot] or x != x
+    work.found[1] = m
 
 
-@njit
-def make_bins(state: Any) -> None:
-    """The edges of all slots in use, from the samples."""
-    n_slots, n_edges = state.zero.size, state.edges.shape[1]
-    for slot in range(state.counts[n_slots + 1]):
-        values = np.zeros(WARM_UP, np.float32)
-        values[: state.counts[slot]] = state.samples[slot, : state.counts[slot]]
-        values.sort()
-        distinct = 1
-        for i in range(1, WARM_UP):
-            distinct += values[i] != values[i - 1]
-        k = 0
-        for q in range(1, WARM_UP):
-            # An edge lies halfway between two different neighbours: all of them, or the first from each quantile on.
-            i = q if distinct <= n_edges + 1 else q * WARM_UP // (n_edges + 1)
-            while i < WARM_UP and values[i] == values[i - 1]:
-                i += 1
-            if i < WARM_UP:
-                edge = f32((values[i] + values[i - 1]) / f32(2))
-                if k == 0 or edge > state.edges[slot, k - 1]:
-                    state.edges[slot, k] = edge
-                    k += 1
-        state.zero[slot] = code(state.edges, slot, f32(0))
+@hot
+def meet_row(bins: Bins, short: Ints) -> None:
+    """Count a row; there must be room for bins after the first ones."""
+    bins.clock[ROWS] += 1
+    if bins.clock[ROWS] == FIRST:
+        short[0] = 1
+
+
+@hot
+def meet_value(bins: Bins, slot: int, x: float) -> bool:
+    """Take note of a non-zero value; whether the edges of the slot are to be made anew."""
+    if x != x:
+        return False
+    if slot >= bins.clock[MET]:
+        bins.clock[MET] = slot + 1
+        _begin(bins, slot)
+    seen = bins.counts[slot, SEEN] + 1
+    bins.counts[slot, SEEN] = seen
+    return seen == bins.counts[slot, NEXT] and _sample(bins, slot, x, seen)
+
+
+@lean
+def _begin(bins: Bins, slot: int) -> None:
+    bins.counts[slot, BORN] = bins.clock[ROWS]
+    if bins.edges.shape[1]:  # a late feature: negative, zero, positive
+        bins.edges[slot, 0], bins.edges[slot, 1], bins.zero[slot] = f32(-1e-45), f32(0), 1
+
+
+@lean
+def _sample(bins: Bins, slot: int, x: float, seen: int) -> bool:
+    counts = bins.counts
+    if seen <= SAMPLES:
+        at, gap = seen - 1, 1
+    else:
+        at = i64(uniform(1, slot, seen) * SAMPLES)
+        gap = 1 + i64(uniform(2, slot, seen) * (2 * min(seen, _HORIZON) / SAMPLES - 1))
+    bins.samples[slot, at] = x
+    counts[slot, NEXT] = seen + gap
+    if not bins.edges.shape[1]:
+        return False
+    if seen >= counts[slot, REMAKE]:
+        return True
+    counts[slot, DRAWN] += 1
+    counts[slot, OUTSIDE] += x < bins.range[slot, 0] or x > bins.range[slot, 1]
+    if counts[slot, DRAWN] >= _SUSPECT:
+        if 4 * counts[slot, OUTSIDE] > counts[slot, DRAWN]:
+            counts[slot, SEEN], counts[slot, NEXT], counts[slot, REMAKE] = 0, 1, _EARLIEST
+            counts[slot, BORN] = bins.clock[ROWS] + 1
+            counts[slot, LEFT] += 1
+        counts[slot, DRAWN] = counts[slot, OUTSIDE] = 0
+    return False
+
+
+@hot
+def _used(edges: Floats32) -> int:
+    """Number of bins."""
+    n = 1
+    while n <= edges.size and edges[n - 1] < np.inf:
+        n += 1
+    return n
+
+
+@lean
+def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
+    """Write new edges into ``work.fresh``; whether they differ enough from the old ones to be taken."""
+    counts = bins.counts
+    seen = counts[slot, SEEN]
+    while counts[slot, REMAKE] <= seen:
+        counts[slot, REMAKE] += min(counts[slot, REMAKE], _HORIZON)
+    counts[slot, DRAWN] = counts[slot, OUTSIDE] = 0
+    m = min(seen, SAMPLES)
+    low = high = bins.samples[slot, 0]
+    for k in range(m):
+        work.sorted[k] = bins.samples[slot, k]
+        low, high = min(low, work.sorted[k]), max(high, work.sorted[k])
+    bins.range[slot, 0], bins.range[slot, 1] = low, high
+    zeros = max(bins.clock[ROWS] + 1 - counts[slot, BORN] - seen, 0) * m / max(seen, 1)
+    m = _sort_with_zero(work.sorted, m, zeros > 0)
+    _spread(work.sorted, m, zeros, min(bins.edges.shape[1] + 1, max(4, m // 4)), work.fresh)
+    old = bins.edges[slot]
+    if _used(work.fresh) > _used(old):
+        return True
+    return _unevenness(old, work.sorted, m, zeros) > _SLACK * _unevenness(work.fresh, work.sorted, m, zeros)
+
+
+@lean
+def _sort_with_zero(values: Floats32, m: int, zero: bool) -> int:
+    """Sort the values in place, with one zero among them if asked; returns their number."""
+    if zero:
+        values[m] = 0
+        m += 1
+    gap = 121
+    while gap > 0:  # Shell's sort
+        for k in range(gap, m):
+            x, j = values[k], k
+            while j >= gap and values[j - gap] > x:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = x
+        gap //= 3
+    return m
+
+
+@hot
+def _weight(x: float, zeros: float) -> float:
+    return zeros if x == 0 else 1.0
+
+
+@lean
+def _spread(values: Floats32, m: int, zeros: float, n_bins: int, edges: Floats32) -> None:
+    """Edges halfway between different neighbours: all of them, or such that bins have about equal weights."""
+    left, distinct = 0.0, 1
+    for k in range(m):
+        left += _weight(values[k], zeros)
+        distinct += k > 0 and values[k] != values[k - 1]
+    edges[:] = np.inf
+    n, weight, k = 0, 0.0, 0
+    while k < m and n < n_bins - 1:
+        x, ahead = values[k], 0.0
+        while k < m and values[k] == x:
+            weight += _weight(x, zeros)
+            k += 1
+        if k == m:
+            break
+        j = k
+        while j < m and values[j] == values[k]:
+            ahead += _weight(values[k], zeros)
+            j += 1
+        if distinct <= n_bins or weight + ahead / 2 >= left / (n_bins - n):
+            edge = f32((x + values[k]) / f32(2))
+            edges[n] = edge if edge < values[k] else x
+            n, left, weight = n + 1, left - weight, 0.0
+
+
+@lean
+def _unevenness(edges: Floats32, values: Floats32, m: int, zeros: float) -> float:
+    """The sum of the squared weights of the bins."""
+    total, weight, b = 0.0, 0.0, 0
+    for k in range(m):
+        while b < edges.size and edges[b] < values[k]:
+            total += weight * weight
+            weight = 0.0
+            b += 1
+        weight += _weight(values[k], zeros)
+    return total + weight * weight
+
+
+@lean
+def take_edges(bins: Bins, work: BinsWork, slot: int) -> int:
+    """Replace the edges of a slot by ``work.fresh``; write which share of each old bin belongs to each new one.
+
+    Shares are those of the sampled values. A bin without any goes where its edge belongs. Returns the old bin of zero.
+    """
+    seen = bins.counts[slot, SEEN]
+    m = min(seen, SAMPLES)
+    zeros = max(bins.clock[ROWS] + 1 - bins.counts[slot, BORN] - seen, 0) * m / max(seen, 1)
+    old_zero, n = i64(bins.zero[slot]), bins.edges.shape[1]
+    carry = work.carry
+    carry[:] = 0.0
+    for b in range(n):
+        x = work.fresh[b]
+        work.fresh[b] = bins.edges[slot, b]
+        bins.edges[slot, b] = x
+    bins.zero[slot] = code(bins.edges, slot, f32(0))
+    for k in range(m):
+        x = bins.samples[slot, k]
+        carry[_place(work.fresh, x), code(bins.edges, slot, x)] += 1
+    carry[old_zero, bins.zero[slot]] += zeros
+    for old in range(n + 1):
+        total, first, last = 0.0, n, 0
+        for b in range(n + 1):
+            if carry[old, b] > 0:
+                total, first, last = total + carry[old, b], min(first, b), b
+        if total > 0:
+            for b in range(first, last + 1):
+                carry[old, b] /= total
+        else:
+            edge = work.fresh[old] if old < n and work.fresh[old] < np.inf else work.fresh[max(old - 1, 0)]
+            first = last = code(bins.edges, slot, edge) if old != old_zero else i64(bins.zero[slot])
+            carry[old, first] = 1.0
+        work.band[old, 0], work.band[old, 1] = first, last
+    return int(old_zero)
+
+
+@hot
+def carry_over(work: BinsWork) -> None:
+    """Spread the first histogram of ``work``, by old bins, over the new ones of the second."""
+    work.histogram[1] = 0.0
+    for old in range(work.band.shape[0]):
+        if work.histogram[0, old] != 0:
+            for b in range(work.band[old, 0], work.band[old, 1] + 1):
+                work.histogram[1, b] += work.histogram[0, old] * work.carry[old, b]
+
+
+@hot
+def _place(edges: Floats32, x: float) -> int:
+    b = 0
+    while b < edges.size and edges[b] < x:
+        b += 1
+    return b
+
+
+def check_bins(n_bins: object, max_slots: object) -> None:
+    """Raise an error for wrong parameters."""
+    if n_bins != 0 or isinstance(n_bins, bool):
+        check_power("bins", n_bins)
+    check_count("max_slots", max_slots)
+
+
+def check_power(name: str, n_bins: object) -> None:
+    if not isinstance(n_bins, numbers.Integral) or n_bins not in (4, 8, 16, 32, 64, 128, 256):
+        raise ParameterError(name, n_bins, "a power of two from 4 to 256")
 
 
 BINS = Option("bins", "Number of bins per feature, a power of two.", int)
-TRANSFORMS.add(Entry("bins", new_bins, "Bins", (BINS,)))

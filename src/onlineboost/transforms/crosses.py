@@ -23,7 +23,7 @@ from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longe
 from onlineboost.errors import ParameterError
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import Limits
-from onlineboost.transforms.bins import (
+from onlineboost.transforms.old_bins import (
     WARM_UP,
     bins_limits,
     check_power,
