@@ -360,67 +360,192 @@ def within(x: float, limit: float) -> float:
 # ---- trees
 
 
+class Feature:
+    """The sample of one feature's values, and the edges made from it."""
+
+    def __init__(self, born: int, late: bool) -> None:
+        self.begin(born)
+        self.edges = [-1e-45, 0.0] if late else []
+        self.low = self.high = 0.0
+
+    def begin(self, born: int) -> None:
+        self.born, self.seen, self.sample_at, self.remake_at = born, 0, 1, 32
+        self.samples: list[float] = []
+        self.drawn = self.outside = 0
+
+    def bin(self, x: float) -> int:
+        return sum(edge < x for edge in self.edges)
+
+    def weigh(self, x: float) -> float:
+        return self.zeros if x == 0 else 1.0
+
+    def unevenness(self, edges: list[float]) -> float:
+        weights = [0.0] * (len(edges) + 1)
+        for x in self.values:
+            weights[sum(edge < x for edge in edges)] += self.weigh(x)
+        return sum(weight * weight for weight in weights)
+
+
 class Bins:
-    """Codes of values, counted from that of zero; rows are dicts of non-zero values."""
+    """Bins that follow the stream; rows are dicts of non-zero values by slot, NaN where a value is missing."""
 
-    def __init__(self, n_slots: int, n_bins: int) -> None:
-        self.n_slots, self.n_bins = n_slots, n_bins
-        self.slot: dict[int, int] = {}
-        self.samples: dict[int, list[float]] = {}
-        self.edges: dict[int, list[float]] = {}
-        self.rows = self.used = 0
+    def __init__(self, n_bins: int) -> None:
+        self.wanted, self.n_bins = n_bins, 0
+        self.features: dict[int, Feature] = {}
+        self.rows = 0
 
-    def see(self, row: dict[int, float]) -> dict[int, int]:
-        codes: dict[int, int] = {}
-        for f, x in row.items() if self.rows >= 128 else ():
-            slot = self.slot.get(f)
-            if slot is not None and self.code(slot, x) != self.code(slot, 0.0):
-                codes[slot] = self.code(slot, x) - self.code(slot, 0.0)  # of features that share a slot the last counts
-        return codes
+    def see(self, row: dict[int, float]) -> dict[int, int | None]:
+        """The bins of the values that are not in the bin of zero; None for a missing one."""
+        if not self.n_bins:
+            return {}
+        bins: dict[int, int | None] = {}
+        for slot, x in row.items():
+            feature = self.features.get(slot)
+            if math.isnan(x):
+                bins[slot] = None
+            elif feature is not None and feature.bin(x) != feature.bin(0.0):
+                bins[slot] = feature.bin(x)
+        return bins
 
-    def code(self, slot: int, x: float) -> int:
-        return sum(edge < x for edge in self.edges[slot])
+    def meet(self, slot: int, x: float) -> bool:
+        """Take note of a value; whether edges are to be made anew."""
+        if math.isnan(x):
+            return False
+        if slot not in self.features:
+            self.features[slot] = Feature(self.rows, late=self.n_bins > 0)
+        f = self.features[slot]
+        f.seen += 1
+        if f.seen != f.sample_at:
+            return False
+        if f.seen <= 256:
+            f.samples.append(x)
+            f.sample_at += 1
+        else:
+            f.samples[int(uniform(1, slot, f.seen) * 256)] = x
+            f.sample_at += 1 + int(uniform(2, slot, f.seen) * (2 * min(f.seen, 16384) / 256 - 1))
+        if not self.n_bins:
+            return False
+        if f.seen >= f.remake_at:
+            return True
+        f.drawn += 1
+        f.outside += not f.low <= x <= f.high
+        if f.drawn >= 32:
+            if f.outside > f.drawn / 4:
+                f.begin(self.rows + 1)
+            f.drawn = f.outside = 0
+        return False
 
-    def learn(self, row: dict[int, float]) -> None:
-        for f, x in row.items():
-            if f not in self.slot:
-                self.slot[f] = self.used if self.used < self.n_slots else f * 2654435761 % (1 << 32) % self.n_slots
-                if self.used < self.n_slots:
-                    self.samples[self.used] = []
-                    if self.rows >= 128:
-                        self.edges[self.used] = [-1e-45, 0.0]
-                    self.used += 1
-            samples = self.samples[self.slot[f]]
-            if self.rows < 128 and len(samples) < 128:
-                samples.append(x)
-        self.rows += 1
-        if self.rows == 128:
-            for slot, samples in self.samples.items():
-                self.edges[slot] = self.between(sorted(samples + [0.0] * (128 - len(samples))))
+    def fresh_edges(self, slot: int) -> list[float] | None:
+        """New edges of a feature, if they are better than the old ones."""
+        f = self.features[slot]
+        while f.remake_at <= f.seen:
+            f.remake_at += min(f.remake_at, 16384)
+        f.drawn = f.outside = 0
+        f.low, f.high = min(f.samples), max(f.samples)
+        f.zeros = max(self.rows + 1 - f.born - f.seen, 0) * len(f.samples) / f.seen
+        f.values = sorted(f.samples + [0.0] * (f.zeros > 0))
+        edges = self.spread(f, min(self.n_bins, max(4, len(f.values) // 4)))
+        if len(edges) > len(f.edges) or f.unevenness(f.edges) > 1.2 * f.unevenness(edges):
+            return edges
+        return None
 
-    def between(self, values: list[float]) -> list[float]:
-        few = len(set(values)) <= self.n_bins
-        places = range(1, 128) if few else [q * 128 // self.n_bins for q in range(1, self.n_bins)]
-        steps = [i for i in range(1, 128) if values[i] != values[i - 1]]
-        chosen = [min((i for i in steps if i >= place), default=0) for place in places]
-        pairs = [(np.float32(values[i - 1]), np.float32(values[i])) for i in chosen if i]
-        return sorted({float((a + b) / np.float32(2)) for a, b in pairs})
+    def spread(self, f: Feature, n_bins: int) -> list[float]:
+        distinct = sorted(set(f.values))
+        left = 0.0
+        for x in f.values:
+            left += f.weigh(x)
+        weight = {x: f.zeros if x == 0 else float(f.values.count(x)) for x in distinct}
+        edges: list[float] = []
+        here = 0.0
+        for x, after in pairwise(distinct):
+            here += weight[x]
+            if len(edges) == n_bins - 1:
+                break
+            if len(distinct) <= n_bins or here + weight[after] / 2 >= left / (n_bins - len(edges)):
+                edge = (np.float32(x) + np.float32(after)) / np.float32(2)
+                edges.append(float(edge) if edge < after else x)
+                left, here = left - here, 0.0
+        return edges
+
+    def shares(self, slot: int, edges: list[float]) -> dict[int, dict[int, float]]:
+        """Which share of each old bin belongs to which new one; the feature takes the new edges."""
+        f = self.features[slot]
+        old, f.edges = f.edges, edges
+        counts: dict[int, dict[int, float]] = {b: {} for b in range(len(old) + 1)}
+        pairs = [(x, 1.0) for x in f.samples] + [(0.0, f.zeros)] * (f.zeros > 0)
+        for x, weight in pairs:
+            found = counts[sum(edge < x for edge in old)]
+            found[f.bin(x)] = found.get(f.bin(x), 0.0) + weight
+        for b, found in counts.items():
+            if not found:  # no value tells: where its edge belongs, and zero to zero
+                at_zero = b == sum(edge < 0 for edge in old)
+                found[f.bin(0.0 if at_zero else old[min(b, len(old) - 1)])] = 1.0
+            total = 0.0
+            for k in sorted(found):
+                total += found[k]
+            counts[b] = {k: found[k] / total for k in sorted(found)}
+        return counts
+
+    def begin(self) -> None:
+        """The first edges, after 64 rows."""
+        self.n_bins = self.wanted or (32 if len(self.features) <= 8 else 16)
+        for slot, feature in self.features.items():
+            feature.edges = self.fresh_edges(slot) or []
+
+
+class Histogram:
+    """Weights of both labels by bin, without the bin of zero, and of missing values (None)."""
+
+    def __init__(self, number: Callable[[float], Any]) -> None:
+        self.cells: dict[int | None, list[Any]] = {}
+        self.number = number
+
+    def add(self, b: int | None, c: int, w: float) -> None:
+        cell = self.get(b)
+        cell[c] = self.number(cell[c] + self.number(w))
+        self.cells[b] = cell
+
+    def get(self, b: int | None) -> list[Any]:
+        return self.cells.get(b, [self.number(0), self.number(0)])
+
+    def rest(self, c: int, total: float, n_bins: int, zero: int) -> float:
+        """What is in no cell."""
+        for b in range(n_bins):
+            total -= float(self.get(b if b != zero else None)[c])
+        return total
+
+    def carry(self, totals: list[float], shares: dict, n_bins: int, old_zero: int, zero: int) -> None:
+        cells: dict[int | None, list[Any]] = {b: [0.0, 0.0] for b in range(n_bins)}
+        for c in (0, 1):
+            for b in range(n_bins):
+                mass = float(self.get(b)[c])
+                if b == old_zero:
+                    mass = max(self.rest(c, totals[c], n_bins, old_zero), 0.0)
+                for to, share in shares.get(b, {}).items() if mass else ():
+                    cells[to][c] += mass * share
+        missing = self.get(None)
+        self.cells = {b: [self.number(x) for x in cell] for b, cell in cells.items() if b != zero}
+        self.cells[None] = missing
 
 
 class Node:
     def __init__(self, depth: int, weight: list[float]) -> None:
         self.depth, self.weight = depth, weight
         self.since, self.squares, self.waits, self.wrong = [0.0, 0.0], 0.0, 0, [0.0, 0.0]
-        self.histogram: dict[int, dict[int, list[np.float32]]] = {}  # slot -> code -> weights of both labels
-        self.split: tuple[int, int] | None = None
+        self.histograms: dict[int, Histogram] = {}  # by slot
+        self.split: tuple[int, float, int] | None = None  # slot, largest value that goes left, side of missing values
         self.children: list[Node] = []
+
+    def leaves(self) -> list[Node]:
+        return [leaf for child in self.children for leaf in child.leaves()] or [self]
 
 
 class Tree:
+    number: Callable[[float], Any] = np.float32  # of histograms
+
     def __init__(
         self,
         max_depth: int,
-        n_slots: int,
         n_bins: int,
         grace: int,
         delta: float,
@@ -429,97 +554,123 @@ class Tree:
         evidence: float = 0,
         adaptive: bool = False,
     ) -> None:
-        self.bins = Bins(n_slots, n_bins)
+        self.bins = Bins(n_bins)
         self.evidence, self.adaptive = evidence, adaptive
         self.max_depth, self.grace, self.delta, self.tie, self.max_nodes = max_depth, grace, delta, tie, max_nodes
         self.root = Node(0, [0.0, 0.0])
         self.nodes = 1
-        self.met = False  # whether any example showed anything
 
-    def leaf(self, codes: dict[int, int]) -> Node:
+    def leaf(self, row: dict[int, float]) -> Node:
         node = self.root
         while node.split is not None:
-            slot, code = node.split
-            node = node.children[codes.get(slot, 0) > code]
+            slot, threshold, missing = node.split
+            x = row.get(slot, 0.0)
+            node = node.children[missing if math.isnan(x) else x > threshold]
         return node
 
     def score(self, row: dict[int, float]) -> float:
-        codes = self.bins.see(row)
-        leaf = self.leaf(codes)
+        leaf = self.leaf(row)
         if leaf.wrong[1] < leaf.wrong[0]:
-            return float(np.float32(self.bayes(leaf, codes)))
+            return float(np.float32(self.bayes(leaf, row)))
         a, b = leaf.weight
         return float(np.float32((b - a) / (a + b))) if a + b > 0 else 0.0
 
-    def bayes(self, leaf: Node, codes: dict[int, int]) -> float:
-        a, b = leaf.since
-        p = [a + 1, b + 1]
-        for slot, code in codes.items():
-            counts = leaf.histogram.get(slot, {}).get(code, [0.0, 0.0])
+    def bayes(self, leaf: Node, row: dict[int, float]) -> float:
+        p = [leaf.since[0] + 1, leaf.since[1] + 1]
+        for slot, b in self.bins.see(row).items():
+            counts = leaf.histograms[slot].get(b) if slot in leaf.histograms else [0.0, 0.0]
             p = [p[c] * ((float(counts[c]) + 0.1) * (1 / (leaf.since[c] + 0.2))) for c in (0, 1)]
             if sum(p) < 1e-100:
                 p = [p[0] / 1e-100, p[1] / 1e-100]
         return (p[1] - p[0]) / (p[1] + p[0])
 
-    def learn(self, row: dict[int, float], y: float, w: float) -> None:
-        codes = self.bins.see(row)
-        self.bins.learn(row)
-        node, c = self.leaf(codes), int(y > 0)
+    def learn(self, row: dict[int, float], y: float, w: float, fresh: bool = True) -> None:
+        node, c = self.leaf(row), int(y > 0)
+        said = self.bayes(node, row) if node.wrong[1] < node.wrong[0] else None  # as it voted, by the bins then
+        if fresh:
+            self.meet(row)
         if self.adaptive and min(node.since) > 0:
-            answers = node.weight[1] >= node.weight[0], self.bayes(node, codes) >= 0
+            said = self.bayes(node, row) if said is None else said
+            answers = node.weight[1] >= node.weight[0], said >= 0
             node.wrong = [wrong + w * (answer != c) for wrong, answer in zip(node.wrong, answers, strict=True)]
+        self.learn_leaf(node, row, c, w)
+        if fresh and self.bins.rows == 64:
+            self.bins.begin()
+
+    def meet(self, row: dict[int, float]) -> None:
+        self.bins.rows += 1
+        for slot, x in row.items():
+            edges = self.bins.fresh_edges(slot) if self.bins.meet(slot, x) else None
+            if edges is not None:
+                old_zero = self.bins.features[slot].bin(0.0)
+                shares = self.bins.shares(slot, edges)
+                for node, histograms in self.all_histograms():
+                    zero = self.bins.features[slot].bin(0.0)
+                    histogram = histograms.setdefault(slot, Histogram(self.number))
+                    histogram.carry(node.since, shares, self.bins.n_bins, old_zero, zero)
+
+    def all_histograms(self) -> list[tuple[Node, dict[int, Histogram]]]:
+        return [(leaf, leaf.histograms) for leaf in self.root.leaves()]
+
+    def learn_leaf(self, node: Node, row: dict[int, float], c: int, w: float) -> None:
         node.weight[c] += w
         splits = node.depth < self.max_depth and self.nodes + 2 <= self.max_nodes
-        self.met = self.met or bool(codes)
-        if not self.met or not (splits or self.adaptive):
+        if not self.bins.n_bins or not (splits or self.adaptive):
             return
         node.since[c] += w
         node.squares += w * w
         node.waits += 1
-        for slot, code in codes.items():
-            cell = node.histogram.setdefault(slot, {}).setdefault(code, [np.float32(0), np.float32(0)])
-            cell[c] += np.float32(w)
-        if splits and node.waits >= self.grace:
+        for slot, b in self.bins.see(row).items():
+            node.histograms.setdefault(slot, Histogram(self.number)).add(b, c, w)
+        n = sum(node.since)
+        if node.waits >= self.grace and 8.0 * node.waits * node.squares >= n * n:
             node.waits = 0
-            self.look(node)
+            if splits:
+                self.look(node)
 
     def look(self, node: Node) -> None:
         a, b = node.since
         if a <= 0 or b <= 0:
             return
         n = a + b
-        second, best = self.best_two(node.histogram, a, b)
+        second, (gain, split, left) = self.best_two(node.histograms, a, b)
         bound = math.sqrt(math.log(1 / self.delta) * node.squares / (2 * n * n))
-        gain, slot, code, left = best
         justified = gain - second > bound or bound < self.tie
         if self.evidence:
             justified = gain * n * n > self.evidence * node.squares
-        if slot is None or not justified:
+        if split is None or not justified:
             return
         self.nodes += 2
-        node.split = (slot, code)
+        node.split = split
         right = [max(a - left[0], 0.0), max(b - left[1], 0.0)]
         node.children = [Node(node.depth + 1, list(left)), Node(node.depth + 1, right)]
 
-    def best_two(self, histogram: dict, a: float, b: float) -> tuple:
-        """The gain of the second best slot; gain, slot, code and left weights of the best."""
+    def best_two(self, histograms: dict[int, Histogram], a: float, b: float) -> tuple:
+        """The gain of the second best slot; gain, split and left weights of the best."""
         n = a + b
-        best = (0.0, None, None, None)
+        best: tuple = (0.0, None, None)
         second = 0.0
-        for slot in sorted(histogram):
-            cells = histogram[slot]
-            zero = [a, b]  # what is not in the histogram is zero
-            for code in sorted(cells, key=lambda code: code % self.bins.n_bins):
-                zero = [zero[0] - float(cells[code][0]), zero[1] - float(cells[code][1])]
-            found = (0.0, None, None, None)
+        for slot in sorted(histograms):
+            histogram = histograms[slot]
+            feature = self.bins.features.get(slot) or Feature(0, late=False)
+            zero = feature.bin(0.0)
+            missing = [float(x) for x in histogram.get(None)]
+            found: tuple = (0.0, None, None)
             left = [0.0, 0.0]
-            for code in sorted({*cells, 0}):
-                mass = zero if code == 0 else [float(x) for x in cells[code]]
+            for k, edge in enumerate(feature.edges):
+                mass = [float(x) for x in histogram.get(k)]
+                if k == zero:
+                    mass = [histogram.rest(c, (a, b)[c], self.bins.n_bins, zero) for c in (0, 1)]
+                if mass == [0.0, 0.0]:
+                    continue
                 left = [left[0] + mass[0], left[1] + mass[1]]
-                if 0 < left[0] + left[1] < n:
-                    gain = (bits(a, b) - bits(*left) - bits(a - left[0], b - left[1])) / n
-                    if gain > found[0]:
-                        found = (gain, slot, code, left)
+                for side in (0, 1) if sum(missing) > 0 else (None,):
+                    here = [left[0] + missing[0], left[1] + missing[1]] if side == 0 else left
+                    if 0 < here[0] + here[1] < n:
+                        gain = (bits(a, b) - bits(*here) - bits(a - here[0], b - here[1])) / n
+                        if gain > found[0]:
+                            smaller = 1 if 2 * (here[0] + here[1]) < n else 0
+                            found = (gain, (slot, edge, smaller if side is None else side), here)
             if found[0] > best[0]:
                 best, second = found, best[0]
             else:
@@ -528,30 +679,30 @@ class Tree:
 
 
 class Stump(Tree):
-    def __init__(self, n_slots: int, n_bins: int, grace: int) -> None:
-        super().__init__(1, n_slots, n_bins, grace, 0.05, 0.1, 3)
+    number = float
 
-    def look(self, node: Node) -> None:
+    def __init__(self, n_bins: int, grace: int) -> None:
+        super().__init__(1, n_bins, grace, 0.05, 0.1, 3)
+
+    def all_histograms(self) -> list[tuple[Node, dict[int, Histogram]]]:
+        return [(self.root, self.root.histograms)]
+
+    def learn_leaf(self, node: Node, row: dict[int, float], c: int, w: float) -> None:
         """The best split of all that was seen, again and again: the root keeps its histograms."""
-
-    def learn(self, row: dict[int, float], y: float, w: float) -> None:
-        codes = self.bins.see(row)
-        self.bins.learn(row)
-        leaf, c, root = self.leaf(codes), int(y > 0), self.root
-        leaf.weight[c] += w
-        self.met = self.met or bool(codes)
-        if not self.met:
+        root = self.root
+        node.weight[c] += w
+        if not self.bins.n_bins:
             return
         root.since[c] += w
         root.waits += 1
-        for slot, code in codes.items():
-            root.histogram.setdefault(slot, {}).setdefault(code, [0.0, 0.0])[c] += w
+        for slot, b in self.bins.see(row).items():
+            root.histograms.setdefault(slot, Histogram(self.number)).add(b, c, w)
         if root.waits >= self.grace:
             root.waits = 0
             a, b = root.since
-            _, (_, slot, code, left) = self.best_two(root.histogram, a, b)
-            if slot is not None:
-                root.split = (slot, code)
+            _, (_, split, left) = self.best_two(root.histograms, a, b)
+            if split is not None:
+                root.split = split
                 root.children = [Node(1, list(left)), Node(1, [max(a - left[0], 0.0), max(b - left[1], 0.0)])]
 
 
@@ -560,30 +711,53 @@ def bits(a: float, b: float) -> float:
     return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / math.log(2) if a > 0 and b > 0 else 0.0
 
 
-class NaiveBayes:
-    """Of one learner: how often each label came with each code, over all examples from the first that showed any."""
+class NaiveBayes(Stump):
+    """Of one learner: how often each label came with each bin, over all examples since there are bins."""
 
-    def __init__(self, n_slots: int, n_bins: int, smoothing: float) -> None:
-        self.bins, self.smoothing = Bins(n_slots, n_bins), smoothing
-        self.seen: list[tuple[dict[int, int], int, float]] = []
+    def __init__(self, n_bins: int, smoothing: float) -> None:
+        super().__init__(n_bins, 1)
+        self.smoothing = smoothing
 
     def score(self, row: dict[int, float]) -> float:
-        codes, s = self.bins.see(row), self.smoothing
-        total = [sum(w for _, c, w in self.seen if c == label) for label in (0, 1)]
+        total, s = self.root.since, self.smoothing
         log_odds = math.log((total[1] + s) / (total[0] + s))
-        for slot in {slot for codes_then, _, _ in self.seen for slot in codes_then}:
+        found = self.bins.see(row)
+        for slot, histogram in self.root.histograms.items():
+            feature = self.bins.features.get(slot) or Feature(0, late=False)
             chance = [0.0, 0.0]
-            for label in (0, 1):
-                same = sum(w for then, c, w in self.seen if c == label and then.get(slot, 0) == codes.get(slot, 0))
-                chance[label] = (same + s) / (total[label] + s * self.bins.n_bins)
-            log_odds += math.log(chance[1] / chance[0])
+            counted = False
+            for c in (0, 1):
+                rest = histogram.rest(c, total[c], self.bins.n_bins, feature.bin(0.0))
+                counted = counted or total[c] - rest > 0
+                same = float(histogram.get(found[slot])[c]) if slot in found else max(rest, 0.0)
+                chance[c] = (same + s) / (total[c] + s * self.bins.n_bins)
+            log_odds += math.log(chance[1] / chance[0]) if counted else 0.0
         return math.tanh(log_odds / 2)
 
-    def learn(self, row: dict[int, float], y: float, w: float) -> None:
-        codes = self.bins.see(row)
-        if codes or self.seen:
-            self.seen.append((codes, 1 if y > 0 else 0, w))
-        self.bins.learn(row)
+    def learn_leaf(self, node: Node, row: dict[int, float], c: int, w: float) -> None:
+        if self.bins.n_bins:
+            self.root.since[c] += w
+            for slot, b in self.bins.see(row).items():
+                self.root.histograms.setdefault(slot, Histogram(self.number)).add(b, c, w)
+
+
+class Replay:
+    """A learner that learns all rows so far again, after 64, 128, ... rows."""
+
+    def __init__(self, learner: Any, most: int) -> None:
+        self.learner, self.most = learner, most
+        self.kept: list[tuple[Any, float, float]] = []
+        self.seen = 0
+
+    def learn(self, row: Any, y: float, w: float) -> None:
+        self.learner.learn(row, y, w)
+        self.seen += 1
+        if self.seen <= self.most:
+            self.kept.append((row, y, w))
+            if self.seen in [64 << k for k in range(20)]:
+                order = sorted(range(self.seen), key=lambda k: uniform(self.seen, k, 0))
+                for k in order:
+                    self.learner.learn(*self.kept[k], fresh=False)
 
 
 class Perceptron:

@@ -92,12 +92,14 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
 @hot
 def meet(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int) -> None:
     """Take note of the values of a row; carry counts over to new edges where they are due."""
-    meet_row(state.bins, state.short)
+    known = meet_row(state.bins, state.short)
     for k in range(work.row.found[0]):
         slot = work.row.slots[k]
         if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
+            known = -1
             _carry(state, work, slot, take_edges(state.bins, work.row, slot))
-            find_bins(state.bins, work.row)
+    if known != state.bins.clock[MET]:
+        find_bins(state.bins, work.row)
 
 
 @lean

@@ -18,6 +18,7 @@ from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import (
     BINS,
+    MET,
     Bins,
     BinsWork,
     find_bins,
@@ -82,15 +83,17 @@ def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats3
 @hot
 def meet(state: StumpState, work: StumpWork, batch: Batch, r: int) -> None:
     """Take note of the values of a row; carry histograms over to new edges where they are due."""
-    meet_row(state.bins, state.short)
+    known = meet_row(state.bins, state.short)
     for k in range(work.row.found[0]):
         slot = work.row.slots[k]
         if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
+            known = -1
             old_zero = take_edges(state.bins, work.row, slot)
             for i in range(state.choice.shape[0]):
                 at = i * state.allowed.shape[1] + slot
                 carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
-            find_bins(state.bins, work.row)
+    if known != state.bins.clock[MET]:
+        find_bins(state.bins, work.row)
 
 
 @hot

@@ -188,12 +188,14 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
 @hot
 def meet(state: TreeState, work: TreeWork, batch: Batch, r: int) -> None:
     """Take note of the values of a row; carry histograms over to new edges where they are due."""
-    meet_row(state.bins, state.short)
+    known = meet_row(state.bins, state.short)
     for k in range(work.row.found[0]):
         slot = work.row.slots[k]
         if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
+            known = -1
             _carry(state, work, slot, take_edges(state.bins, work.row, slot))
-            find_bins(state.bins, work.row)
+    if known != state.bins.clock[MET]:
+        find_bins(state.bins, work.row)
 
 
 @lean

@@ -181,11 +181,12 @@ def find_bins(bins: Bins, work: BinsWork) -> None:
 
 
 @hot
-def meet_row(bins: Bins, short: Ints) -> None:
-    """Count a row; there must be room for bins after the first ones."""
+def meet_row(bins: Bins, short: Ints) -> int:
+    """Count a row; there must be room for bins after the first ones. Returns the number of slots known before."""
     bins.clock[ROWS] += 1
     if bins.clock[ROWS] == FIRST:
         short[0] = 1
+    return int(bins.clock[MET])
 
 
 @hot
