@@ -82,18 +82,23 @@ class Dense(Source):
         self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
         missing = np.zeros(self.n_features, bool)
+        self._part: tuple[int, Floats32] | None = None
         for start in range(0, self.n_rows, self.step):
             part = self._float32(start)
-            if not (np.abs(part) <= LARGEST).all():
-                absent = np.isnan(part)
-                missing |= absent.any(axis=0)
-                for row, column in np.argwhere(~absent & ~(np.abs(part) <= LARGEST))[:1].tolist():
-                    raise _bad_number(start + row, column, self.table[start + row, column])
+            large, absent, _ = _count(part.reshape(-1))
+            if absent:
+                missing |= np.isnan(part).any(axis=0)
+            if large:
+                row, column = np.argwhere(np.abs(part) > LARGEST)[0].tolist()
+                raise _bad_number(start + row, column, self.table[start + row, column])
         self.missing = np.flatnonzero(missing)
 
     def _float32(self, start: int) -> Floats32:
-        with np.errstate(over="ignore"):
-            return np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
+        """The rows from ``start`` on; the last part is kept, since it is often the only one."""
+        if self._part is None or self._part[0] != start:
+            with np.errstate(over="ignore"):
+                self._part = start, np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
+        return self._part[1]
 
     @property
     def longest(self) -> int:
@@ -231,13 +236,24 @@ def _each_array(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> A
 def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:
     """The rows without their zeros."""
     rows, width = dense.shape
-    if np.count_nonzero(dense) == dense.size:
+    if not _count(dense.reshape(-1))[2]:
         indices = np.tile(np.arange(width, dtype=np.int32), rows)
         return np.arange(rows + 1) * width, indices, dense.reshape(-1)
     indptr = np.empty(rows + 1, np.int64)
     indices, values = np.empty(dense.size + 1, np.int32), np.empty(dense.size + 1, np.float32)
     _drop_zeros(dense, indptr, indices, values)
     return indptr, indices[: indptr[-1]], values[: indptr[-1]]
+
+
+@njit
+def _count(values: Floats32) -> tuple[int, int, int]:
+    """How many values are too large, missing, zero."""
+    large = missing = zeros = 0
+    for k in range(values.size):
+        large += abs(values[k]) > LARGEST
+        missing += values[k] != values[k]
+        zeros += values[k] == 0
+    return large, missing, zeros
 
 
 @njit

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
-from onlineboost.data.hashing import MAX_ID
 from onlineboost.errors import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -39,8 +38,8 @@ def check_batch(batch: Batch, learning: bool) -> None:
     if not whole or indptr[0] < 0 or indptr[-1] > batch.indices.size or (np.diff(indptr) < 0).any():
         raise DataError("the batch is not valid: the sizes of its arrays do not match")
     first, last = int(indptr[0]), int(indptr[-1])
-    outside, _, bad, _ = survey(indptr - first, batch.indices[first:last], batch.values[first:last], MAX_ID + 1)
-    if outside:
+    negative, bad = _wrong(batch.indices[first:last], batch.values[first:last])
+    if negative:
         raise DataError("the batch has a negative feature number: expected ids from 0 to 2^31 - 1")
     if bad:
         raise DataError(f"the batch has a value larger than {LARGEST:g}: expected numbers of at most that magnitude")
@@ -109,6 +108,17 @@ def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: flo
         np.array([y]),
         np.array([weight]),
     )
+
+
+@njit
+def _wrong(indices: Ints32, values: Floats32) -> tuple[bool, bool]:
+    """Whether an index is negative, and whether a value is too large."""
+    negative = bad = 0  # counted without branches, which the compiler turns into vector code
+    for k in range(indices.size):
+        negative += indices[k] < 0
+    for k in range(values.size):
+        bad += abs(values[k]) > LARGEST
+    return negative > 0, bad > 0
 
 
 @njit
