@@ -58,9 +58,13 @@ class OnlineClassifier(Parameters, ABC):
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
         return most
 
-    def new_fitted(self, columns: Columns, target: Binary) -> Fitted:
+    def max_features(self) -> int:
+        """Number of features with slots of their own; further ones share slots by a hash."""
+        return int(self.base_learner().max_features())
+
+    def new_fitted(self, target: Binary) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
-        return Fitted(self.clone(), columns, target, self.new_machine(columns.fixed or 0))
+        return Fitted(self.clone(), Columns(), target, self.new_machine(0))
 
     # ---- learning
 
@@ -115,7 +119,7 @@ class OnlineClassifier(Parameters, ABC):
                 f"the page is a {type(page).__name__}: expected one of open_stream; see partial_fit for arrays"
             )
         if fitted is None:
-            fitted = self.new_fitted(Columns(schema=page.schema), copy.copy(page.target))
+            fitted = self.new_fitted(copy.copy(page.target))
         target = fitted.check_page(page)
         self.fitted = fitted
         return fitted.learn_page(page, target)
@@ -129,11 +133,16 @@ class OnlineClassifier(Parameters, ABC):
             return self._learn_pages(_pages(X), fresh, scored)
         if y is None:
             raise DataError("y is missing: expected one label per row of X")
+        fitted = None if fresh else self.fitted
+        if fitted is not None and _is_read(fitted, X):
+            from onlineboost.readers import open_stream
+
+            _check_classes(fitted.target, classes)
+            stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
+            return self._learn_pages(stream, fresh, scored)
         # Everything is checked before the model changes.
         source = check_features(X)
-        fitted = None if fresh else self.fitted
-        if fitted is not None:
-            fitted.columns.check(source)
+        (fitted.columns if fitted is not None else Columns()).locate(source)
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
@@ -143,11 +152,10 @@ class OnlineClassifier(Parameters, ABC):
         signs = target.encode(y)
         weight = check_weight(sample_weight, source.n_rows)
         if fitted is None:
-            fitted = self.new_fitted(Columns(source.n_features, source.names), target)
-            fitted.machine.name_features(dict(enumerate(source.names or ())))
-            fitted.check_met()
+            fitted = self.new_fitted(target)
+            fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
-        fitted.target = target
+        fitted.meet(source, target)
         self.fitted = fitted
         return fitted.learn_table(source, signs, weight)
 
@@ -170,19 +178,13 @@ class OnlineClassifier(Parameters, ABC):
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
         """A score per row, or the probability of the positive label."""
         if not isinstance(X, Batch | Page | Pages):
-            if fitted.columns.schema is None:
+            if not _is_read(fitted, X):
                 source = check_features(X)
-                fitted.columns.check(source)
+                fitted.columns.locate(source)
                 return fitted.score_table(source, probabilities)
             from onlineboost.readers import open_stream
 
-            if (isinstance(X, np.ndarray) or hasattr(X, "tocsr")) and not fitted.columns.numbered:
-                raise DataError(
-                    "X is an array, but this model knows features by name: expected a data frame, dicts or a stream"
-                )
             X = open_stream(X, like=self, labels="ignored")
-        if fitted.columns.schema is None:
-            raise DataError("X is a stream, but this model was trained on arrays or dicts: expected arrays or dicts")
         batches = (page if isinstance(page, Batch) else page.batch for page in _pages(X))
         parts = [fitted.score_batch(batch, probabilities) for batch in batches]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -219,7 +221,7 @@ class OnlineClassifier(Parameters, ABC):
         """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(Columns(), Binary())
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(Binary())
         fitted.learn_one(x, y, float(w))
         self.fitted = fitted
 
@@ -255,8 +257,9 @@ class OnlineClassifier(Parameters, ABC):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features."""
-        return self._check_fitted().columns.n
+        """Number of columns of arrays; of other sources, the number of features learnt so far."""
+        fitted = self._check_fitted()
+        return fitted.columns.width if fitted.columns.width is not None else fitted.machine.n_slots
 
     @property
     def n_seen_(self) -> int:
@@ -286,7 +289,8 @@ class OnlineClassifier(Parameters, ABC):
 
     def columns_not_met(self) -> list[str]:
         """Columns that the parameters name (``crosses``) and that no feature seen so far belongs to."""
-        return self._check_fitted().machine.columns_not_met()
+        fitted = self._check_fitted()
+        return fitted.machine.columns_not_met(fitted.machine.names_met(fitted.columns.names).values())
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.fitted is not None
@@ -299,7 +303,7 @@ class OnlineClassifier(Parameters, ABC):
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
             classifier_tags=ClassifierTags(multi_class=False),
-            input_tags=InputTags(sparse=True),
+            input_tags=InputTags(sparse=True, allow_nan=True),
         )
 
     # ---- model files
@@ -365,6 +369,18 @@ def _kind(name: str) -> type[OnlineClassifier]:
     if name not in OnlineClassifier.kinds:
         raise ValueError(f"the class {name} is not known: import the module that defines it first")
     return OnlineClassifier.kinds[name]
+
+
+def _is_read(fitted: Fitted, X: Any) -> bool:
+    """Whether X is read as the streams that the model has learnt were: data frames, dicts, names of files."""
+    from onlineboost.readers.memory import kind_of
+
+    return fitted.columns.schema is not None and kind_of(X) != "arrays"
+
+
+def _check_classes(target: Binary, classes: Any) -> None:
+    if classes is not None:
+        copy.copy(target).declare(classes)
 
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:

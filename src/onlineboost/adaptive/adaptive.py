@@ -133,6 +133,9 @@ class Adaptive(OnlineClassifier):
         both = (model.max_row_features() for model in (self.model(), self._fast()))
         return min((most for most in both if most is not None), default=None)
 
+    def max_features(self) -> int:
+        return int(max(model.max_features() for model in (self.model(), self._fast())))
+
     def saved_params(self) -> dict[str, Any]:
         return super().saved_params() | {"on_drift": None}
 
@@ -157,4 +160,4 @@ class Adaptive(OnlineClassifier):
             model.watch = new_watch(model.settings.n_learners, float(self.delta))
         machines = model, fast.clone().new_machine(n_features, seed)
         states = new_state(), new_windows(1)
-        return AdaptiveMachine(*machines, *states, self.clone(), self._notify, (n_features, n_features))
+        return AdaptiveMachine(*machines, *states, self.clone(), self._notify)

@@ -14,15 +14,16 @@ on any of these time scales. On a stream that does not change the model keeps it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import njit
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, cut
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.data.target import mistaken
 from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows
@@ -122,17 +123,18 @@ class AdaptiveMachine(BatchMachine):
     windows: Windows
     spec: Any  # the ``Adaptive`` that this was made by
     notify: Callable[[Alarm], None]
-    n_features: tuple[int, int]  # when the machines were made, and now
 
     def run(self, examples: Batch, learning: bool) -> Floats:
-        batch, fast = examples, self.fast.run(examples, learning)
+        batch, fast_batch = self.model.slotted(examples, learning), self.fast.slotted(examples, learning)
+        fast = self.fast.run_slotted(fast_batch, learning)
         if not learning:
-            return combined(self.state, np.stack([self.model.run(batch, False), fast]), batch.y, batch.weight, False)
+            scores = np.stack([self.model.run_slotted(batch, False), fast])
+            return combined(self.state, scores, batch.y, batch.weight, False)
         answers, start = [np.empty(0)], 0
         while start < batch.y.size:
             notified = self.n_alarms
             part = cut(batch, start, min(start + _PIECE, batch.y.size))
-            scores, stop = self.model.run(part, True), -1
+            scores, stop = self.model.run_slotted(part, True), -1
             if self.spec.reset == "all":
                 delta, example = self.spec.delta, int(self.state.clock[0])
                 stop = adwin.until_alarm(self.windows, scores, part.y, part.weight, delta, example)
@@ -147,9 +149,9 @@ class AdaptiveMachine(BatchMachine):
         return np.concatenate(answers)
 
     def _start_over(self) -> None:
-        made, grown = self.n_features
-        fresh: CompiledMachine = self.spec.model().new_machine(made, self.settings.seed)
-        fresh.grow(grown)
+        fresh: CompiledMachine = self.spec.model().new_machine(0, self.settings.seed)
+        fresh.slots, fresh.names = self.model.slots, self.model.names
+        fresh.grow(self.model.n_slots)
         pairs = zip(self.model.transforms, fresh.transforms, strict=True)
         fresh.transforms = tuple(new.continued(old) for old, new in pairs)
         self.model = fresh
@@ -179,23 +181,36 @@ class AdaptiveMachine(BatchMachine):
         """The record of the model since it last started over, with the total number of examples."""
         return self.model.record._replace(clock=self.state.clock)
 
-    def grow(self, n_features: int) -> None:
-        machines = self.model, self.fast
-        larger = [machine.grown(n_features) for machine in machines]  # of both, before either changes
-        for machine, states in zip(machines, larger, strict=True):
-            machine.committee, machine.transforms = states
-        self.n_features = self.n_features[0], max(self.n_features[1], n_features)
+    @property
+    def n_slots(self) -> int:
+        return self.fast.n_slots
 
     @property
-    def needs_names(self) -> bool:
-        return self.model.needs_names or self.fast.needs_names
+    def sizes(self) -> list[Any]:
+        return [self.model.sizes, self.fast.sizes]
+
+    def resize(self, sizes: list[Any]) -> None:
+        model, fast = sizes
+        self.model.resize(model)
+        self.fast.resize(fast)
+
+    def check(self) -> None:
+        self.model.check()
+        self.fast.check()
 
     def name_features(self, names: Mapping[int, str]) -> None:
         self.model.name_features(names)
         self.fast.name_features(names)
 
-    def columns_not_met(self) -> list[str]:
-        return list(dict.fromkeys([*self.model.columns_not_met(), *self.fast.columns_not_met()]))
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        names = [*names]
+        return list(dict.fromkeys([*self.model.columns_not_met(names), *self.fast.columns_not_met(names)]))
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        return self.fast.names_met(names)
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        return self.fast.knows(ids)
 
     @property
     def n_features_seen(self) -> int | None:

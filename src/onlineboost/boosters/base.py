@@ -24,6 +24,7 @@ from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
+from onlineboost.transforms.slots import new_slots
 
 Delivery = Literal["auto", "weight", "sample"]
 Votes = Literal["hard", "real"]
@@ -146,7 +147,8 @@ class Booster(OnlineClassifier):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
             return ObjectMachine(settings, committee, booster, self._kernels, head, record)
         states = learner.committee(n, n_features), booster, head, record
-        return CompiledMachine(settings, learner, *states, learner.transforms(n_features))
+        slots = new_slots(learner.max_features())
+        return CompiledMachine(settings, learner, *states, learner.transforms(n_features), slots)
 
 
 def seed_of(random_state: Any) -> int:

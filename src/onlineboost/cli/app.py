@@ -167,7 +167,6 @@ _READING = (
     "drop",
     "categorical",
     "positive",
-    "bits",
     "format",
     "header",
     "separator",

@@ -25,7 +25,6 @@ def convert(
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
-    bits: o.Bits = 18,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     quiet: o.Quiet = False,
     **given: Any,
@@ -46,7 +45,7 @@ def convert(
     from onlineboost.readers.write import open_writer
 
     options = o.stream_options(given, on_error)
-    options |= o.schema_options(label, weight, drop, categorical, positive, bits)
+    options |= o.schema_options(label, weight, drop, categorical, positive)
 
     def stream_again() -> Any:
         return open_stream(source, labels="optional", **options)

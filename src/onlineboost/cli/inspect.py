@@ -39,14 +39,14 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     from onlineboost.cli.load import load
     from onlineboost.cli.notes import Notes
 
-    loaded = load(path, streamed=False)
+    loaded = load(path)
     model, columns = loaded.model, loaded.fitted.columns
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
         "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "examples": model.n_seen_,
         "labels": model.classes_.tolist(),
-        "features": {"bits": columns.schema.bits} if columns.schema else {"columns": columns.n},
+        "features": model.n_features_in_,
         "edges": model.edges_.tolist(),
         "strongest": _strongest(loaded, top),
         "strength": getattr(model.base_learner(), "strength", ""),
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
-    found = loaded.fitted.machine.strengths(loaded.fitted.columns.by_number())[:top]
+    found = loaded.fitted.machine.strengths(loaded.fitted.columns.names)[:top]
     return [{"feature": name, "number": number, "strength": strength} for name, number, strength in found]
 
 
@@ -81,8 +81,7 @@ def _print(facts: dict[str, Any]) -> None:
     lines.append(("labels", format_labels(facts["labels"])))
     if "reading" in facts:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
-    else:
-        lines.append(("columns", f"{facts['features']['columns']:,}"))
+    lines.append(("features", f"{facts['features']:,}"))
     if facts.get("alarms"):
         lines.append(
             ("alarms", f"{len(facts['alarms']):,}, the last after {facts['alarms'][-1]['example']:,} examples")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
 from onlineboost.engine.fitted import Fitted
@@ -19,25 +21,22 @@ class Loaded(NamedTuple):
     notes: Any  # of its training, as JSON: ``Notes.from_json`` checks them
 
 
-def load(path: Path, streamed: bool = True) -> Loaded:
+def load(path: Path) -> Loaded:
     """The model of a file, its base learner and the notes of its training."""
     from onlineboost.model import load_all
 
     if not path.expanduser().exists():
         raise FileNotFoundError(f"{path}: no such model; to train one: onlineboost train FILES -o {path}")
     model, base, notes = load_all(path)
-    if streamed and model.fitted.columns.schema is None:
-        raise DataError(f"{path}: trained on arrays or dicts in Python, so it cannot read files: use it in Python")
     return Loaded(model, model.fitted, base, notes)
 
 
 def check_known(model: OnlineClassifier, batch: Batch) -> None:
     """Raise an error if the model knows no feature of the data; warn if it knows less than half of them."""
-    known = set(model.fitted.columns.hashed) if model.fitted is not None else set()
-    met = set(batch.indices[batch.indptr[0] : batch.indptr[-1]].tolist())
-    if not known or not met:
+    met = np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
+    if model.fitted is None or not met.size or not any(model.fitted.machine.sizes):
         return
-    share = len(met & known) / len(met)
+    share = float(np.mean(model.fitted.machine.knows(met)))
     if share == 0:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:

@@ -36,9 +36,6 @@ Positive = Annotated[
     str | None,
     option("--positive", help="Positive label; all others are negative. (default: 1, else the second label found)"),
 ]
-Bits = Annotated[
-    int, option("--bits", "-b", help="Number of hash bits: there are 2^bits feature slots.", min=1, max=30)
-]
 OnErrorOption = Annotated[
     OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
@@ -63,8 +60,7 @@ def schema_options(
     drop: list[str] | None,
     categorical: list[str] | None,
     positive: str | None,
-    bits: int,
 ) -> dict[str, Any]:
-    """Arguments of ``open_stream`` for the schema: the roles of columns, and the number of bits."""
+    """Arguments of ``open_stream`` for the schema: the roles of columns."""
     names = {"drop": drop or (), "categorical": categorical or ()}
-    return {"label": label, "weight": weight, "positive": positive, "bits": bits, **names}
+    return {"label": label, "weight": weight, "positive": positive, **names}

@@ -31,7 +31,6 @@ def train(
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
-    bits: o.Bits = 18,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     adaptive: Annotated[
         bool,
@@ -99,7 +98,7 @@ def train(
             model = Adaptive(model)
         training = Training(model, base.clone() if baseline and algorithm != NONE else None)
         notes = Notes()
-        schema = o.schema_options(label, weight, drop, categorical, positive, bits)
+        schema = o.schema_options(label, weight, drop, categorical, positive)
     job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
     if algorithm != NONE or adaptive or resume is not None:
@@ -133,7 +132,7 @@ def chosen_options(context: typer.Context) -> set[str]:
     return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
-_SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "bits", "adaptive", "seed", "baseline"}
+_SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "adaptive", "seed", "baseline"}
 
 
 def _refuse_with_resume(context: typer.Context) -> None:

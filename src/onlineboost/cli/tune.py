@@ -50,7 +50,6 @@ def tune(
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
-    bits: o.Bits = 18,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     halving: Annotated[
@@ -99,7 +98,7 @@ def tune(
     entries = list(_entries(given, seed))
     _check_journal(journal)
     reading = o.stream_options(given, on_error)
-    schema = o.schema_options(label, weight, drop, categorical, positive, bits)
+    schema = o.schema_options(label, weight, drop, categorical, positive)
     began = time.perf_counter()
     data = _read(files, reading | schema, quiet)
     progress = RaceProgress(quiet)

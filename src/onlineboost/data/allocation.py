@@ -45,6 +45,11 @@ def filled(value: Any, shape: int | tuple[int, ...], dtype: DTypeLike = np.float
     return array
 
 
+def with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
+    """The array padded with zeros to the next power of two: seldom copied, and its size depends on n only."""
+    return array if n <= len(array) else extended(array, 1 << (n - 1).bit_length())
+
+
 def extended(array: NDArray[Any], rows: int) -> NDArray[Any]:
     """The array with zeros appended, up to this number of rows."""
     larger = filled(0, (max(rows, len(array)), *array.shape[1:]), array.dtype)

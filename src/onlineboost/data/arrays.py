@@ -9,15 +9,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
-from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey, without_missing
+from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.errors import DataError, MissingPackageError
 
-_MOST_COLUMNS = (1 << 31) - 2
 _ROWS = 1 << 15
 _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
 
 
-class Dense:
+class Source:
+    """A checked table of numbers; NaN is a missing value.
+
+    Its features have the numbers of columns for names, unless ``name`` gives them others.
+    """
+
+    names: list[str] | None  # the headings
+    n_rows: int
+    n_features: int
+    missing: Ints  # the columns that have missing values
+    _known_as: list[str] | None = None
+    _ids: Ints32 | None = None
+
+    def name(self, names: list[str] | None) -> None:
+        """Give the columns these names; None: their numbers."""
+        self._known_as = names
+        self._ids = np.array([feature_id(name) for name in names], np.int32) if names is not None else None
+
+    def new_names(self) -> list[tuple[int, str]]:
+        """The ids and names of all features."""
+        ids = self._ids.tolist() if self._ids is not None else []
+        absent = [f"{name}=" for name in self._names_of(self.missing)]
+        return [*zip(ids, self._known_as or [], strict=True), *((indicator_id(name), name) for name in absent)]
+
+    def _names_of(self, columns: Ints) -> list[str]:
+        known = self._known_as
+        return [str(column) if known is None else known[column] for column in columns.tolist()]
+
+    def _features(self, indptr: Ints, columns: Ints32, values: Floats32) -> tuple[Ints, Ints32, Floats32]:
+        """Entries with ids for columns; a missing value is followed by its indicator."""
+        ids = columns if self._ids is None else self._ids[columns]
+        if not self.missing.size:
+            return indptr, ids, values
+        at = np.flatnonzero(np.isnan(values))
+        indicators = np.array([indicator_id(f"{name}=") for name in self._names_of(self.missing)], np.int32)
+        added = indicators[np.searchsorted(self.missing, columns[at])]
+        values = np.insert(values, at + 1, np.float32(1))
+        return indptr + np.searchsorted(at, indptr), np.insert(ids, at + 1, added), values
+
+
+class Dense(Source):
     """A checked two-dimensional array of numbers."""
 
     def __init__(self, X: Any) -> None:
@@ -26,6 +66,8 @@ class Dense:
             raise DataError("X has masked values: fill them first, X.filled(...)")
         try:
             self.table = np.asarray(X)
+            if self.table.dtype.kind == "O" and hasattr(X, "isna"):  # pandas has a missing value of its own
+                self.table = X.to_numpy(np.float64, na_value=np.nan)
             if self.table.dtype.kind in "OUS":
                 self.table = self.table.astype(np.float64)
         except (TypeError, ValueError) as problem:
@@ -39,15 +81,24 @@ class Dense:
             )
         self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
+        missing = np.zeros(self.n_features, bool)
+        self._part: tuple[int, Floats32] | None = None
         for start in range(0, self.n_rows, self.step):
-            good = np.abs(self._float32(start)) <= LARGEST
-            if not good.all():
-                row, column = np.argwhere(~good)[0]
-                raise _bad_number(start + int(row), int(column), self.table[start + row, column])
+            part = self._float32(start)
+            large, absent, _ = _count(part.reshape(-1))
+            if absent:
+                missing |= np.isnan(part).any(axis=0)
+            if large:
+                row, column = np.argwhere(np.abs(part) > LARGEST)[0].tolist()
+                raise _bad_number(start + row, column, self.table[start + row, column])
+        self.missing = np.flatnonzero(missing)
 
     def _float32(self, start: int) -> Floats32:
-        with np.errstate(over="ignore"):
-            return np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
+        """The rows from ``start`` on; the last part is kept, since it is often the only one."""
+        if self._part is None or self._part[0] != start:
+            with np.errstate(over="ignore"):
+                self._part = start, np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
+        return self._part[1]
 
     @property
     def longest(self) -> int:
@@ -58,10 +109,10 @@ class Dense:
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
         for start in range(0, self.n_rows, self.step):
             part = slice(start, start + self.step)
-            yield Batch(*_compress(self._float32(start)), y[part], weight[part])
+            yield Batch(*self._features(*_compress(self._float32(start))), y[part], weight[part])
 
 
-class Sparse:
+class Sparse(Source):
     """A checked SciPy sparse matrix of numbers."""
 
     def __init__(self, X: Any) -> None:
@@ -74,7 +125,7 @@ class Sparse:
         if csr.indptr[0] != 0 or min(csr.indices.size, csr.data.size) < n or (np.diff(csr.indptr) < 0).any():
             raise DataError("X is not a valid sparse matrix: see X.check_format()")
         values = _float32(csr.data[:n])
-        columns = min(self.n_features, _MOST_COLUMNS)
+        columns = min(self.n_features, MAX_ID + 1)
         outside, unsorted, bad, zeros = survey(_own(csr.indptr, np.int64), _own(csr.indices[:n]), values, columns)
         if outside:
             row, column = _place(csr, (csr.indices < 0) | (csr.indices >= columns))
@@ -84,9 +135,9 @@ class Sparse:
             csr = csr.copy()
             csr.sum_duplicates()
             values = _float32(csr.data)
-            bad, zeros = not (np.abs(values) <= LARGEST).all(), not values.all()
+            bad, zeros = bool((np.abs(values) > LARGEST).any()), not values.all()
         if bad:
-            row, column = _place(csr, ~(np.abs(values) <= LARGEST))
+            row, column = _place(csr, np.abs(values) > LARGEST)
             raise _bad_number(row, column, csr[row, column])
         indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices[: values.size], np.int32)
         if zeros:
@@ -94,6 +145,7 @@ class Sparse:
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
             indices, values = indices[kept], values[kept]
         self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
+        self.missing = np.unique(indices[np.isnan(values)]).astype(np.int64)
 
     @property
     def longest(self) -> int:
@@ -101,9 +153,10 @@ class Sparse:
         return int(np.diff(self.indptr).max(initial=0))
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        whole = self._features(self.indptr, self.indices, self.values)
         for start in range(0, self.n_rows, _ROWS):  # so that an interrupt takes effect
             rows = slice(start, start + _ROWS)
-            yield Batch(self.indptr[start : start + _ROWS + 1], self.indices, self.values, y[rows], weight[rows])
+            yield Batch(whole[0][start : start + _ROWS + 1], *whole[1:], y[rows], weight[rows])
 
 
 def check_features(X: Any) -> Dense | Sparse:
@@ -147,15 +200,14 @@ def check_weight(given: Any, n_rows: int) -> Floats:
 
 
 def as_matrix(batch: Batch, columns: int) -> Sparse:
-    """The rows as a SciPy matrix, for learners that are Python objects."""
+    """The rows as a SciPy matrix, for learners that are Python objects: columns are ids, modulo their number."""
     try:
         from scipy.sparse import csr_matrix
     except ImportError:
         raise MissingPackageError("a learner that is a Python object", "SciPy", "scipy") from None
 
-    first, last = batch.indptr[0], batch.indptr[-1]
-    parts = batch.values[first:last], batch.indices[first:last], batch.indptr - first
-    return Sparse(csr_matrix(parts, (batch.y.size, columns)))
+    batch = without_missing(batch)
+    return Sparse(csr_matrix((batch.values, batch.indices % columns, batch.indptr), (batch.y.size, columns)))
 
 
 def writable(value: Any) -> Any:
@@ -173,6 +225,8 @@ def copied(value: Any) -> Any:
 def _each_array(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
         return change(value)
+    if isinstance(value, dict):
+        return dict(value)
     if isinstance(value, tuple):
         parts = [_each_array(part, change) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -182,13 +236,24 @@ def _each_array(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> A
 def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:
     """The rows without their zeros."""
     rows, width = dense.shape
-    if np.count_nonzero(dense) == dense.size:
+    if not _count(dense.reshape(-1))[2]:
         indices = np.tile(np.arange(width, dtype=np.int32), rows)
         return np.arange(rows + 1) * width, indices, dense.reshape(-1)
     indptr = np.empty(rows + 1, np.int64)
     indices, values = np.empty(dense.size + 1, np.int32), np.empty(dense.size + 1, np.float32)
     _drop_zeros(dense, indptr, indices, values)
     return indptr, indices[: indptr[-1]], values[: indptr[-1]]
+
+
+@njit
+def _count(values: Floats32) -> tuple[int, int, int]:
+    """How many values are too large, missing, zero."""
+    large = missing = zeros = 0
+    for k in range(values.size):
+        large += abs(values[k]) > LARGEST
+        missing += values[k] != values[k]
+        zeros += values[k] == 0
+    return large, missing, zeros
 
 
 @njit
@@ -222,14 +287,12 @@ def _place(csr: Any, wrong: Any) -> tuple[int, int]:
 
 def _bad_number(row: int, column: int, value: object) -> DataError:
     expected = f"expected a number of magnitude at most {LARGEST:g}"
-    if value != value:
-        expected += "; fill in or drop missing values first"
     return DataError(f"X has {value} at row {row}, column {column}: {expected}", row=row, column=column)
 
 
 def _headings(X: Any) -> list[str] | None:
-    names = [str(name) for name in getattr(X, "columns", ())]
-    return names or None
+    names: Any = getattr(X, "column_names", None) or getattr(X, "columns", ())  # PyArrow has both
+    return [str(name) for name in names] or None
 
 
 def _not_a_number(X: Any) -> DataError:

@@ -19,7 +19,10 @@ LARGEST = 1e18  # magnitude of features and weights: squares must stay within fl
 
 
 class Batch(NamedTuple):
-    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the stream's order, with non-zero ``values``."""
+    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the stream's order, with non-zero ``values``.
+
+    ``indices`` are ids of features, or slots once a model has given them. NaN is a missing value.
+    """
 
     indptr: Ints
     indices: Ints32
@@ -28,20 +31,18 @@ class Batch(NamedTuple):
     weight: Floats
 
 
-def check_batch(batch: Batch, columns: int, learning: bool) -> None:
+def check_batch(batch: Batch, learning: bool) -> None:
     """Raise an error for a batch that is not valid: compiled code does not check."""
     indptr, rows = batch.indptr, batch.y.size
     whole = indptr.shape == (rows + 1,) and batch.weight.shape == (rows,) and batch.indices.size == batch.values.size
     if not whole or indptr[0] < 0 or indptr[-1] > batch.indices.size or (np.diff(indptr) < 0).any():
         raise DataError("the batch is not valid: the sizes of its arrays do not match")
     first, last = int(indptr[0]), int(indptr[-1])
-    outside, _, bad, _ = survey(indptr - first, batch.indices[first:last], batch.values[first:last], columns)
-    if outside:
-        raise DataError(
-            f"the batch has a feature number beyond the {columns} of the model: use open_stream(..., like=model)"
-        )
+    negative, bad = _wrong(batch.indices[first:last], batch.values[first:last])
+    if negative:
+        raise DataError("the batch has a negative feature number: expected ids from 0 to 2^31 - 1")
     if bad:
-        raise DataError(f"the batch has a value that is NaN or larger than {LARGEST:g}: expected finite numbers")
+        raise DataError(f"the batch has a value larger than {LARGEST:g}: expected numbers of at most that magnitude")
     if learning and not ((batch.weight >= 0) & (batch.weight <= LARGEST)).all():
         raise DataError(f"the batch has a wrong weight: expected numbers from 0 to {LARGEST:g}")
     if learning and not (np.abs(batch.y) == 1).all():
@@ -86,10 +87,28 @@ def without_rest(batch: Batch) -> Batch:
     )
 
 
+def without_missing(batch: Batch) -> Batch:
+    """The rows without missing values, in arrays of their own."""
+    batch = without_rest(batch)
+    kept = ~np.isnan(batch.values)
+    if kept.all():
+        return batch
+    indptr = np.concatenate([[0], np.cumsum(kept)])[batch.indptr]
+    return batch._replace(indptr=indptr, indices=batch.indices[kept], values=batch.values[kept])
+
+
 def cut(batch: Batch, start: int, stop: int) -> Batch:
     """Some of the rows; nothing is copied."""
     rows = slice(start, stop)
     return batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
+
+
+def below(rows: Batch, n: int) -> Batch:
+    """The rows without features of number ``n`` or more."""
+    rows = without_rest(rows)
+    kept = rows.indices < n
+    indptr = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return rows._replace(indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])
 
 
 def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
@@ -104,13 +123,24 @@ def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: flo
 
 
 @njit
+def _wrong(indices: Ints32, values: Floats32) -> tuple[bool, bool]:
+    """Whether an index is negative, and whether a value is too large."""
+    negative = bad = 0  # counted without branches, which the compiler turns into vector code
+    for k in range(indices.size):
+        negative += indices[k] < 0
+    for k in range(values.size):
+        bad += abs(values[k]) > LARGEST
+    return negative > 0, bad > 0
+
+
+@njit
 def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool]:
-    """Whether an index is out of range, indices of a row are not increasing, a value is too large or NaN, one is 0."""
+    """Whether an index is out of range, indices of a row are not increasing, a value is too large, one is 0."""
     outside = bad = zeros = falls = 0  # counted without branches, which the compiler turns into vector code
     for k in range(indices.size):
         outside += (indices[k] < 0) | (indices[k] >= columns)
     for k in range(values.size):
-        bad += not abs(values[k]) <= LARGEST
+        bad += abs(values[k]) > LARGEST
         zeros += values[k] == 0
     for k in range(1, indices.size):
         falls += indices[k - 1] >= indices[k]

@@ -1,183 +1,175 @@
-"""Columns: the column number of each feature name."""
+"""Columns: what a model knows of the features of its sources."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onlineboost.data.arrays import Dense, Sparse
-from onlineboost.data.batch import LARGEST, Batch, one_row
+from onlineboost.data.batch import LARGEST
+from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
-from onlineboost.parameters import check_whole, fits_json
+from onlineboost.parameters import check_whole
 
-MAX_NAMES = 1 << 18  # names of hashed features that are kept
+MAX_NAMES = 1 << 18  # names of features that are kept
+_CACHE = 1 << 15  # ids of names in dicts that are kept
 
 
-class Located(NamedTuple):
-    """The features of a dict by column."""
+class Features(NamedTuple):
+    """The features of a dict."""
 
-    pairs: list[tuple[int, float]]  # column and value, in order of columns
-    new: dict[Any, int]  # columns of names not known before
-
-    def row(self, y: float = 1.0, weight: float = 1.0) -> Batch:
-        """The features as a batch of one row."""
-        pairs = [(column, value) for column, value in self.pairs if np.float32(value) != 0]
-        return one_row([column for column, _ in pairs], [value for _, value in pairs], y, weight)
+    ids: list[int]
+    values: list[float]
+    names: list[tuple[int, str]]  # of features whose ids were not kept
 
 
 class Columns:
-    """The column number of each feature name.
+    """The names of features by id, the headings and the number of columns of arrays, and the schema of streams.
 
-    A model trained on arrays has ``n`` columns and the names are their numbers. A model trained on dicts gives each new
-    name the next column. A model trained on a stream has a ``schema``: names are hashed. A string value is an
-    indicator: ``{"colour": "red"}`` is ``{"colour=red": 1}``.
+    Names of dicts have the ids that they have in files. A string value is an indicator: ``{"colour": "red"}`` is
+    ``{"colour=red": 1}``. A missing value is NaN, and an indicator.
 
     >>> columns = Columns()
-    >>> found = columns.locate({"b": 2.0, "a": 0.5}, learning=True)
-    >>> found.pairs, found.new
-    ([(0, 2.0), (1, 0.5)], {'b': 0, 'a': 1})
-    >>> columns.add(found.new)
-    >>> columns.locate({"a": 0.5, "new": 1.0}, learning=False).pairs
-    [(1, 0.5)]
+    >>> columns.features({"7": 2.0, 8: 0.5, "colour": "red"}, learning=True)
+    Features(ids=[7, 8, 1741922961], values=[2.0, 0.5, 1.0], names=[(7, '7'), (1741922961, 'colour=red')])
     """
 
-    def __init__(self, n: int | None = None, headings: list[str] | None = None, schema: Schema | None = None) -> None:
-        self.fixed = n if schema is None else schema.mask + 1
-        self.headings = headings  # of a data frame's columns
-        self.schema = schema
-        self.hashed: dict[int, str] = {}  # names by column, as far as known
-        self.names: dict[Any, int] = {}
+    def __init__(self, schema: Schema | None = None) -> None:
+        self.schema = schema  # of the first stream
+        self.width: int | None = None  # number of columns of arrays
+        self.headings: list[str] | None = None  # of a data frame's columns
+        self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
+        self.limit: int | None = None  # number of names that are kept; None: MAX_NAMES
+        self._learnt: dict[Any, int] = {}  # ids of names in dicts, to find them faster
+        self._asked: dict[Any, int] = {}
 
-    @property
-    def n(self) -> int:
-        return len(self.names) if self.fixed is None else self.fixed
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_learnt": {}, "_asked": {}}
 
-    def locate(self, x: Mapping[Any, Any], *, learning: bool) -> Located:
-        """The columns of the features. With ``learning``, new names get the next columns, else they are left out."""
-        if not isinstance(x, Mapping):
-            raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
-        numbers = [_number(name, value) for name, value in x.items()]
-        if len({name for name, _ in numbers}) < len(numbers):
-            raise DataError("x has the same feature twice: once by name, once as a category, such as 'a=b'")
-        new: dict[Any, int] = {}
-        pairs = []
-        for name, value in numbers:
-            column = self._column(name)
-            if column is None and learning:
-                column = new[name] = len(self.names) + len(new)
-            if column is not None:
-                pairs.append((column, value))
-        pairs.sort()
-        return Located(pairs, new)
-
-    def _column(self, name: Any) -> int | None:
-        if self.fixed is None:
-            return self.names.get(name)
-        if not isinstance(name, int | np.integer) or not 0 <= name < self.fixed:
-            expected = f"a column number from 0 to {self.fixed - 1}, since this model was trained on arrays"
-            raise DataError(f"x has the feature {name!r}: expected {expected}", column=name)
-        return int(name)
-
-    def add(self, new: dict[Any, int]) -> None:
-        """Add the new names of ``locate``."""
+    def add(self, names: Iterable[tuple[int, str]]) -> dict[int, str]:
+        """Add names of features, as many as are kept; returns those that are new. The first name of an id is kept."""
+        room = (MAX_NAMES if self.limit is None else self.limit) - len(self.names)
+        new: dict[int, str] = {}
+        for id, name in names if room > 0 else ():
+            if id not in self.names and len(new) < room and name != str(id):
+                new.setdefault(id, name)
         self.names.update(new)
-
-    def add_hashed(self, names: list[tuple[int, str]]) -> dict[int, str]:
-        """Add names of hashed features, up to ``MAX_NAMES``; the first name of a slot is kept."""
-        new = dict(names[: max(MAX_NAMES - len(self.hashed), 0)])
-        if new:
-            self.hashed = new | self.hashed
         return new
 
-    def check(self, source: Dense | Sparse) -> None:
-        """Raise an error if the columns of a table are not those of the training data."""
-        if self.fixed is None:
-            raise DataError(
-                "this model was trained on dicts: use learn_one and predict_one, or call fit() to start over"
-            )
-        if source.n_features != self.fixed:
-            raise DataError(f"X has {source.n_features} features: expected {self.fixed}, as in training")
+    # ---- arrays
+
+    def locate(self, source: Dense | Sparse) -> None:
+        """Give a table's columns the names by which the model knows them; an error if they are not those of before."""
+        if self.width is None:
+            if source.names is None and not all(name.removesuffix("=").isdigit() for name in self.names.values()):
+                raise DataError(
+                    "X is an array, but this model knows features by name: expected a data frame, dicts or a stream"
+                )
+            source.name(source.names)
+            return
+        if source.n_features != self.width:
+            raise DataError(f"X has {source.n_features} features: expected {self.width}, as in training")
         if source.names and self.headings and source.names != self.headings:
             wrong = next(j for j, name in enumerate(source.names) if name != self.headings[j])
             expected = f"{self.headings[wrong]!r}, as in training"
             raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {expected}", column=wrong)
+        source.name(self.headings)
 
-    @property
-    def numbered(self) -> bool:
-        """Whether the names of hashed features are their numbers, as those of arrays are."""
-        return all(name == str(number) for number, name in self.hashed.items())
+    def adopt(self, source: Dense | Sparse) -> dict[int, str]:
+        """Remember the columns of a table that is learnt; returns names that are new."""
+        if self.width is None:
+            self.width, self.headings = source.n_features, source.names
+        return self.add(source.new_names())
 
-    def by_number(self) -> Mapping[int, str]:
-        """The name of each column, as far as known."""
-        if self.schema is not None:
-            return self.hashed
-        if self.fixed is not None:
-            return dict(enumerate(self.headings)) if self.headings else _Numbers(self.fixed)
-        return {column: str(name) for name, column in self.names.items()}
+    # ---- dicts
+
+    def features(self, x: Mapping[Any, Any], learning: bool) -> Features | None:
+        """The features of a dict, in its order; None if a value is a date, a list or anything but a number or a word.
+
+        Columns that the schema does not read as features are left out.
+        """
+        if not isinstance(x, Mapping):
+            raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
+        left_out = self.schema.no_features if self.schema is not None else ()
+        if self.schema is not None and (self.schema.drop or self.schema.categorical):
+            return None
+        found = Features([], [], [])
+        for name, value in x.items():
+            name = name if type(name) is str or type(name) is int else str(name)
+            if left_out and str(name) in left_out:
+                continue
+            kind = type(value)
+            number: float | None
+            if kind is str:
+                if value[4:5] == "-" and value[7:8] == "-":
+                    return None  # a date, perhaps
+                number = None if value else math.nan
+            elif kind is float or kind is int:
+                number = value
+            elif value is None:
+                number = math.nan
+            elif hasattr(kind, "__float__") and not isinstance(value, np.ndarray):
+                number = float(value)
+            else:
+                return None
+            if number is None:
+                found.ids.append(self._id((str(name), value), learning, found.names))
+                found.values.append(1.0)
+            elif number != number:
+                found.ids.append(self._id(name, learning, found.names))
+                found.ids.append(self._id((str(name), ""), learning, found.names))
+                found.values.extend((math.nan, 1.0))
+            elif -LARGEST <= number <= LARGEST:
+                found.ids.append(self._id(name, learning, found.names))
+                found.values.append(number)
+            else:
+                expected = f"expected a number of magnitude at most {LARGEST:g}, or a string"
+                raise DataError(f"x has {value!r} for the feature {name!r}: {expected}", column=name)
+        return found
+
+    def _id(self, name: Any, learning: bool, names: list[tuple[int, str]]) -> int:
+        """The id of a name, a number, or a pair of name and category; if it is not known, its name is added."""
+        if type(name) is int and 0 <= name <= MAX_ID:
+            return name
+        known = self._learnt.get(name)
+        if known is None and not learning:
+            known = self._asked.get(name)
+        if known is not None:
+            return known
+        full = "=".join(name) if isinstance(name, tuple) else str(name)
+        id = indicator_id(full) if isinstance(name, tuple) else feature_id(full)
+        cache = self._learnt if learning else self._asked
+        if len(cache) >= _CACHE:
+            cache.clear()
+        cache[name] = id
+        names.append((id, full))
+        return id
+
+    # ---- model files
 
     def describe(self) -> dict[str, Any]:
         """As JSON, for a model file."""
-        for name in self.names:
-            if not fits_json(name):
-                raise DataError(f"the feature {name!r} cannot be saved in a model file: expected a string or a number")
         return {
-            "fixed": None if self.schema else self.fixed,
-            "names": list(self.names),
+            "width": self.width,
             "headings": self.headings,
             "schema": self.schema.describe() if self.schema else None,
-            "hashed": [[number, self.hashed[number]] for number in sorted(self.hashed)],
+            "names": [[id, self.names[id]] for id in sorted(self.names)],
         }
 
     @classmethod
     def restore(cls, described: dict[str, Any]) -> Self:
-        schema = Schema.restore(described["schema"]) if described["schema"] is not None else None
-        fixed, headings, names = described["fixed"], described["headings"], described["names"]
-        if fixed is not None:
-            check_whole("columns", fixed, 0, np.iinfo(np.int32).max)
-        columns = cls(fixed, headings, schema)
-        columns.names = {name: column for column, name in enumerate(names)}
-        columns.hashed = {number: str(name) for number, name in described["hashed"]}
-        one_kind = (fixed is not None) + (schema is not None) + bool(names) <= 1
-        known = len(columns.names) == len(names) and all(map(fits_json, names))
-        headed = headings is None or (len(headings) == fixed and all(isinstance(name, str) for name in headings))
-        slots = columns.n if schema is not None else 0
-        hashed = all(type(number) is int and 0 <= number < slots for number in columns.hashed)
-        if not (one_kind and known and headed and hashed and len(columns.hashed) <= MAX_NAMES):
+        schema, width, headings = described["schema"], described["width"], described["headings"]
+        columns = cls(Schema.restore(schema) if schema is not None else None)
+        if width is not None:
+            columns.width = check_whole("columns", width, 0, MAX_ID + 1)
+        columns.headings = headings
+        columns.names = {id: str(name) for id, name in described["names"]}
+        headed = headings is None or (len(headings) == width and all(isinstance(name, str) for name in headings))
+        known = all(type(id) is int and 0 <= id <= MAX_ID for id in columns.names)
+        if not (headed and known and len(columns.names) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
-
-
-class _Numbers(Mapping[int, str]):
-    """Columns that have numbers for names; there may be very many."""
-
-    def __init__(self, n: int) -> None:
-        self.numbers = range(n)
-
-    def __getitem__(self, column: int) -> str:
-        if column not in self.numbers:
-            raise KeyError(column)
-        return str(column)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.numbers)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-
-def _number(name: Any, value: Any) -> tuple[Any, float]:
-    name = name.item() if isinstance(name, np.generic) else name
-    if isinstance(value, str):
-        return f"{name}={value}", 1.0
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not abs(number) <= LARGEST:
-        expected = f"expected a number of magnitude at most {LARGEST:g}, or a string; leave out missing values"
-        raise DataError(f"x has {value!r} for the feature {name!r}: {expected}", column=name)
-    return name, number

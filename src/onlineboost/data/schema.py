@@ -7,13 +7,12 @@ from typing import Any, NamedTuple, Self
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 
-MAX_BITS = 30
+DEFAULT_LABEL = "label"
 
 
 class Schema(NamedTuple):
     """How the columns and labels of a stream are read; the same for training and prediction."""
 
-    bits: int = 18
     label: str | int | None = None
     weight: str | int | None = None
     drop: tuple[str, ...] = ()
@@ -22,13 +21,13 @@ class Schema(NamedTuple):
     width: int | None = None  # number of columns of a table without names, with that of the label
 
     @property
-    def mask(self) -> int:
-        return (1 << self.bits) - 1
+    def no_features(self) -> tuple[str, ...]:
+        """The columns of label and weight."""
+        label = DEFAULT_LABEL if self.label is None else str(self.label)
+        return (label,) if self.weight is None else (label, str(self.weight))
 
     def check(self) -> None:
-        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MAX_BITS:
-            raise ParameterError("bits", self.bits, f"a whole number from 1 to {MAX_BITS}")
-        label = "label" if self.label is None else str(self.label)
+        label = self.no_features[0]
         if self.weight is not None and str(self.weight) == label:
             raise ParameterError("weight", self.weight, "another column than the label")
         for name, columns in (("drop", self.drop), ("categorical", self.categorical)):
@@ -53,5 +52,5 @@ class Schema(NamedTuple):
         if not all(value is None or isinstance(value, str | int | float) for value in columns):
             raise ValueError("label, weight and positive are not names or numbers")
         if schema.width is not None:
-            check_whole("width", schema.width, 0, 1 << MAX_BITS)
+            check_whole("width", schema.width, 0, 1 << 30)
         return schema

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, check_batch, longest_row
-from onlineboost.data.columns import Columns
+from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
-from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ModelFileError, ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
+from onlineboost.storage.validity import InvalidStateError
 
 
 @dataclass
@@ -39,6 +39,10 @@ class Fitted:
     machine: Machine
     lock: SharedLock = field(default_factory=SharedLock)
 
+    def __post_init__(self) -> None:
+        if self.columns.limit is None:  # names beyond the slots are of no use
+            self.columns.limit = min(MAX_NAMES, self.spec.max_features())
+
     def __getstate__(self) -> dict[str, Any]:
         """A copy of everything, made between two updates, for ``copy`` and ``pickle``."""
         with self.lock.reading:
@@ -47,21 +51,19 @@ class Fitted:
 
     # ---- learning
 
+    def meet(self, source: Dense | Sparse, target: Binary) -> None:
+        """Remember the columns and labels of a checked table that is to be learnt."""
+        with self.lock.turn(), self.lock.writing:
+            self.machine.name_features(self.columns.adopt(source))
+            self.target = target
+
     def learn_table(self, source: Dense | Sparse, y: Floats, weight: Floats) -> Floats:
         """Learn the rows of a table; returns the score of each before its label was used."""
         return self._learn(self.machine.of_table(source, y, weight, self.target))
 
     def check_page(self, page: Page) -> Binary:
         """Raise an error for a page that cannot be learnt, before anything changes; returns the target for it."""
-        if self.columns.schema is None:
-            raise DataError(
-                "this model was trained on arrays or dicts: continue with them, or call fit() to start over"
-            )
-        if page.schema.mask + 1 != self.columns.n:
-            raise DataError(
-                f"the stream has {page.schema.bits} bits, unlike the model: use open_stream(..., like=model)"
-            )
-        check_batch(page.batch, self.columns.n, learning=True)
+        check_batch(page.batch, learning=True)
         self.check_rows(lambda: longest_row(page.batch))
         try:
             return self.target.merged(page.target)
@@ -71,9 +73,11 @@ class Fitted:
     def learn_page(self, page: Page, target: Binary) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
         with self.lock.turn(), self.lock.writing:
-            self.machine.name_features(self.columns.add_hashed(page.names))
+            if self.columns.schema is None:
+                self.columns.schema = page.schema
+            self.machine.name_features(self.columns.add(page.names))
             self.target = target
-        return self._learn(self.machine.of_batch(page.batch, self.columns.n, target))
+        return self._learn(self.machine.of_batch(page.batch, target))
 
     def _learn(self, parts: Any) -> Floats:
         scores = []
@@ -89,15 +93,7 @@ class Fitted:
         if isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         with self.lock.turn(), self.lock.writing:
-            if self.columns.schema is None:
-                examples = self.machine.of_dict(x, self.columns, target, sign, weight, True)
-                self.machine.run(examples, True)
-            else:
-                batch, names = _hashed_row(x, self.columns.schema, self.machine.needs_names)
-                self.machine.name_features(names)
-                batch = batch._replace(y=np.array([sign]), weight=np.array([weight]))
-                for part in self.machine.of_batch(batch, self.columns.n, target):
-                    self.machine.run(part, True)
+            self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
             self.target = target
 
     # ---- answers
@@ -109,8 +105,8 @@ class Fitted:
 
     def score_batch(self, batch: Batch, probabilities: bool = False) -> Floats:
         """The scores of a batch's rows, or the probabilities of the positive label."""
-        check_batch(batch, self.columns.n, learning=False)
-        return self._score(self.machine.of_batch(batch, self.columns.n, self.target), probabilities)
+        check_batch(batch, learning=False)
+        return self._score(self.machine.of_batch(batch, self.target), probabilities)
 
     def _score(self, parts: Any, probabilities: bool) -> Floats:
         scores = []
@@ -125,9 +121,6 @@ class Fitted:
 
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> float:
         """The score of one dict of features, or the probability of the positive label."""
-        if self.columns.schema is not None:
-            batch, _ = _hashed_row(x, self.columns.schema, False)
-            return float(self._score(self.machine.of_batch(batch, self.columns.n, self.target), probabilities)[0])
         with self.lock.reading:
             examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
             return float(self._run(examples, probabilities)[0])
@@ -143,9 +136,9 @@ class Fitted:
                 f"a row has {longest():,} features, too many to cross all pairs (at most {most:,}): {advice}"
             )
 
-    def check_met(self) -> None:
+    def check_met(self, source: Dense | Sparse) -> None:
         """Raise an error if parameters name a column that the array does not have."""
-        for name in self.machine.columns_not_met():
+        for name in self.machine.columns_not_met(source.names or map(str, range(source.n_features))):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
 
     # ---- model files
@@ -161,8 +154,9 @@ class Fitted:
             "seed": self.machine.settings.seed,
             "target": self.target.describe(),
             "columns": self.columns.describe(),
+            "sizes": self.machine.sizes,
         }
-        return Part(arrays, facts, _plan(self.spec, self.columns, self.machine.settings.seed))
+        return Part(arrays, facts, _plan(self.spec, self.machine.sizes, self.machine.settings.seed))
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
@@ -170,32 +164,32 @@ class Fitted:
         columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
         seed = check_whole("seed", part.facts["seed"], 0, (1 << 63) - 1)
 
-        plan = _plan(model, columns, seed)
+        sizes = part.facts["sizes"]
+        plan = _plan(model, sizes, seed)
         if plan is None:
             raise ModelFileError(path, "description", "not a model of compiled learners")
         check_plan(path, plan, part.arrays)
-        made = _new_machine(model, columns, seed)
+        made = _new_machine(model, sizes, seed)
         for name, state in (made.states() or {}).items():
             fill(path, name, state, part.arrays)
+        try:
+            made.check()
+        except InvalidStateError as problem:
+            raise ModelFileError(path, problem.field, str(problem)) from None
+        made.name_features(columns.names)
         return cls(model.clone(), columns, target, made)
 
 
-def _new_machine(model: Any, columns: Columns, seed: int) -> Machine:
-    made: Machine = model.new_machine(columns.fixed or 0, seed)
-    made.grow(columns.n)
+def _new_machine(model: Any, sizes: list[Any], seed: int) -> Machine:
+    made: Machine = model.new_machine(0, seed)
+    made.resize(sizes)
     return made
 
 
-def _plan(model: Any, columns: Columns, seed: int) -> dict[str, NDArray[Any]] | None:
-    """The arrays of a model before anything was learnt, without memory."""
+def _plan(model: Any, sizes: list[Any], seed: int) -> dict[str, NDArray[Any]] | None:
+    """The arrays of a model of this size before anything was learnt, without memory."""
     with planned():
-        return _new_machine(model, columns, seed).arrays()
-
-
-def _hashed_row(x: Mapping[Any, Any], schema: Schema, named: bool) -> tuple[Batch, dict[int, str]]:
-    from onlineboost.readers.memory import row_batch
-
-    return row_batch(x, schema, named)
+        return _new_machine(model, sizes, seed).arrays()
 
 
 def _joined(parts: list[Floats]) -> Floats:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Sparse, copied, writable
-from onlineboost.data.batch import Batch, Floats, cut, joined
-from onlineboost.data.columns import Columns, Located
+from onlineboost.data.batch import Batch, Floats, Ints32, cut
+from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
 from onlineboost.engine import adwin, loop, replay
 from onlineboost.engine.adwin import NoWatch, Watch
+from onlineboost.engine.dicts import row_of
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.record import Record, Settings
-from onlineboost.storage.validity import saved_arrays
+from onlineboost.engine.replay import Kept
+from onlineboost.parameters import check_whole
+from onlineboost.storage.validity import require, saved_arrays
 from onlineboost.transforms.chain import Transforms, output_names, transformed
+from onlineboost.transforms.slots import Slots
 
 
 class Machine(ABC):
@@ -41,18 +45,31 @@ class Machine(ABC):
         """The rows of a table as examples, in parts that are run one after the other."""
 
     @abstractmethod
-    def of_batch(self, batch: Batch, n_features: int, target: Binary) -> Iterator[Any]:
+    def of_batch(self, batch: Batch, target: Binary) -> Iterator[Any]:
         """The rows of a batch as examples, in parts that are run one after the other."""
 
     @abstractmethod
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
     ) -> Any:
-        """One dict as an example. With ``learning``, new names get columns, and room is made for them."""
+        """One dict as an example. With ``learning``, new names are remembered."""
+
+    @property
+    @abstractmethod
+    def n_slots(self) -> int:
+        """Number of features with slots."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> list[Any]:
+        """Numbers that decide the shapes of the states: of slots, of rows kept, of the room of the learners."""
 
     @abstractmethod
-    def grow(self, n_features: int) -> None:
-        """Make room for more features."""
+    def resize(self, sizes: list[Any]) -> None:
+        """Give a new machine states of these sizes, to be filled in."""
+
+    def check(self) -> None:  # noqa: B027  most states do not depend on each other
+        """Raise an error unless the states fit together."""
 
     @abstractmethod
     def probabilities(self, scores: Floats) -> Floats:
@@ -82,17 +99,20 @@ class Machine(ABC):
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
         self.__dict__.update({name: writable(value) for name, value in state.items()})
 
-    @property
-    def needs_names(self) -> bool:
-        """Whether the machine needs the names of features."""
-        return False
-
     def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines do not need names
-        """Take in the names of features."""
+        """Take in the names of features, by id."""
 
-    def columns_not_met(self) -> list[str]:
-        """Columns that the parameters name and that no feature seen so far belongs to."""
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        """Columns that the parameters name and that none of these features belongs to."""
         return []
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        """The names of the features learnt so far by slot, given names by id; a feature without a name has its id."""
+        return {}
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        """Whether each feature was learnt."""
+        return np.ones(ids.size, np.bool_)
 
     @property
     def n_features_seen(self) -> int | None:
@@ -100,7 +120,10 @@ class Machine(ABC):
         return None
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        """Name, number and strength of each feature that the committee uses, the strongest first; empty if unknown."""
+        """Name, number and strength of each feature that the committee uses, the strongest first; empty if unknown.
+
+        ``names`` are those of features by id.
+        """
         return []
 
 
@@ -109,28 +132,18 @@ class BatchMachine(Machine):
 
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Batch]:
         for batch in source.batches(y, weight):
-            yield from self.of_batch(batch, source.n_features, target)
+            yield from self.of_batch(batch, target)
 
-    def of_batch(self, batch: Batch, n_features: int, target: Binary) -> Iterator[Batch]:
+    def of_batch(self, batch: Batch, target: Binary) -> Iterator[Batch]:
         yield batch
 
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
     ) -> Batch:
-        return located(x, columns, [self], learning).row(y, weight)
-
-
-def located(x: Mapping[Any, Any], columns: Columns, machines: Sequence[Machine], learning: bool) -> Located:
-    """The features of a dict by column. With ``learning``, new names get columns, and the machines room for them."""
-    found = columns.locate(x, learning=learning)
-    if found.new:
-        for machine in machines:  # first, in case of an error
-            machine.grow(columns.n + len(found.new))
-        for machine in machines:
-            if machine.needs_names:
-                machine.name_features({column: str(name) for name, column in found.new.items()})
-        columns.add(found.new)
-    return found
+        batch, new = row_of(x, columns, learning, y, weight)
+        if new:
+            self.name_features(new)
+        return batch
 
 
 @dataclass
@@ -144,26 +157,33 @@ class CompiledMachine(BatchMachine):
     head: Head
     record: Record
     transforms: Transforms = ()
+    slots: Slots | None = None  # of features; None: batches have slots for ids already
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
-    kept: Batch = replay.NOTHING  # the first rows, as long as they are to be replayed
+    kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
+    names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
 
     def run(self, examples: Batch, learning: bool) -> Floats:
+        return self.run_slotted(self.slotted(examples, learning), learning)
+
+    def run_slotted(self, batch: Batch, learning: bool) -> Floats:
+        """``run`` on rows with slots for ids."""
         scores = []
-        for part in transformed(examples, self.transforms, learning):
+        for part in transformed(batch, self.transforms, learning):
             scores += self._learn(part) if learning else [self._rounds(part, False)]
         return np.concatenate(scores) if len(scores) != 1 else scores[0]
 
     def _learn(self, rows: Batch) -> list[Floats]:
         """Learn rows; whenever replay is due, learn all rows so far once more."""
-        scores = []
-        for part in replay.parts(rows, int(self.record.clock[0]), self.learner.replay):
+        scores, most = [], self.learner.replay
+        for part in replay.parts(rows, int(self.record.clock[0]), most):
             seen = int(self.record.clock[0])
             scores.append(self._rounds(part, True))
-            if seen < self.learner.replay:
-                self.kept = joined([self.kept, part])
-                if replay.is_due(int(self.record.clock[0]), self.learner.replay):
-                    self._rounds(replay.reordered(self.kept, int(self.record.clock[0])), True, replaying=True)
-                if self.record.clock[0] >= self.learner.replay:
+            if seen < most:
+                now = int(self.record.clock[0])
+                self.kept = self.kept.with_rows(part)
+                if replay.is_due(now, most):
+                    self._rounds(self.kept.reordered(now), True, replaying=True)
+                if now >= most:
                     self.kept = replay.NOTHING
         return scores
 
@@ -171,8 +191,12 @@ class CompiledMachine(BatchMachine):
         """One pass of the loop over the rows, with pauses in which the committee gets more room."""
         scores, done, size = [np.empty(0)], 0, rows.y.size
         while True:
-            states = self.committee, self.booster, self.head, self.watch
             part = cut(rows, done, size) if done else rows
+            if learning:
+                self.committee, part = self.learner.with_room_for(self.committee, part)
+            else:
+                part = self.learner.known(self.committee, part)
+            states = self.committee, self.booster, self.head, self.watch
             answers, n = loop.run_compiled(*states, self.settings, part, self.record, learning, replaying)
             scores.append(answers[:n])
             done += n
@@ -181,25 +205,71 @@ class CompiledMachine(BatchMachine):
             if done == size:
                 return np.concatenate(scores) if len(scores) > 2 else scores[1]
 
-    def grow(self, n_features: int) -> None:
-        self.committee, self.transforms = self.grown(n_features)
+    def slotted(self, batch: Batch, learning: bool) -> Batch:
+        """The batch with slots for ids; with ``learning``, new features get slots, and room in all states."""
+        if self.slots is None:
+            return batch
+        before = int(self.slots.used[0])
+        found, slots = self.slots.apply(batch, learning, self.learner.takes_missing)
+        if slots.used[0] > before:
+            try:
+                self.grow(int(slots.used[0]))
+                self.slots = slots
+            except BaseException:
+                self.slots.forget(before)
+                raise
+            if self.learner.needs_names():
+                self._name(np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]]))
+        return found
 
-    def grown(self, n_features: int) -> tuple[Any, Transforms]:
-        """Committee and transforms with room for more features."""
+    def grow(self, n_features: int) -> None:
+        """Make room for more features."""
         transforms = tuple(transform.grown(n_features) for transform in self.transforms)
-        return self.learner.grow(self.committee, n_features), transforms
+        self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
 
     @property
-    def needs_names(self) -> bool:
-        return bool(self.learner.needs_names())
+    def n_slots(self) -> int:
+        return int(self.slots.used[0]) if self.slots is not None else 0
+
+    @property
+    def sizes(self) -> list[Any]:
+        return [self.n_slots, self.kept.sizes, [*self.learner.room(self.committee)]]
+
+    def resize(self, sizes: list[Any]) -> None:
+        assert self.slots is not None
+        slots, kept, room = sizes
+        self.slots = self.slots.grown(check_whole("slots", slots, 0, self.slots.bound))
+        self.grow(slots)
+        self.kept = replay.planned_rows(kept, self.learner.replay)
+        self.committee = self.learner.in_room(self.committee, room)
+
+    def check(self) -> None:
+        if self.kept.indices.size:
+            require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
 
     def name_features(self, names: Mapping[int, str]) -> None:
-        if self.needs_names:
-            self.learner.name_features(self.transforms, names)
+        if self.learner.needs_names():
+            self.names.update(names)
+            self._name(np.array([*names], np.int32))
 
-    def columns_not_met(self) -> list[str]:
-        names: list[str] = self.learner.unmet_columns(self.transforms)
-        return names
+    def _name(self, ids: Ints32) -> None:
+        """Give the learner the names of features that have slots."""
+        assert self.slots is not None
+        found = zip(self.slots.find(ids).tolist(), ids.tolist(), strict=True)
+        names = {slot: self.names.get(id, str(id)) for slot, id in found if slot >= 0}
+        self.learner.name_features(self.transforms, names)
+
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        found: list[str] = self.learner.unmet_columns(names)
+        return found
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        ids = self.slots.ids().tolist() if self.slots is not None else []
+        return {slot: names.get(id, str(id)) for slot, id in enumerate(ids)}
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        assert self.slots is not None
+        return self.slots.find(ids) >= 0
 
     @property
     def n_features_seen(self) -> int | None:
@@ -210,7 +280,7 @@ class CompiledMachine(BatchMachine):
         strengths = self.learner.strengths(self.committee, self.settings.n_learners)
         if strengths is None:
             return []
-        known = output_names(self.transforms, names)
+        known = output_names(self.transforms, self.names_met(names))
         order = np.argsort(-np.abs(strengths), kind="stable").tolist()
         return [(known.get(j, str(j)), j, float(strengths[j])) for j in order if strengths[j] != 0]
 
@@ -219,5 +289,9 @@ class CompiledMachine(BatchMachine):
 
     def states(self) -> dict[str, Any]:
         parts = {"record": self.record, "committee": self.committee, "booster": self.booster, "head": self.head}
+        nested = zip(self.committee._fields, self.committee, strict=True)
+        parts |= {f"committee.{name}": value for name, value in nested if hasattr(value, "_fields")}
+        parts |= {"kept": self.kept}
+        parts |= {"slots": self.slots} if self.slots is not None else {}
         parts |= {f"transform{number}": transform for number, transform in enumerate(self.transforms)}
         return parts | {"watch": self.watch}

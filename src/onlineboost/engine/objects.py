@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, Self
@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.jit import njit
-from onlineboost.data.arrays import Dense, Sparse, as_matrix
+from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
@@ -81,19 +81,30 @@ class ObjectMachine(Machine):
         return np.array(scores)
 
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[ObjectRows]:
-        rows = zip(self.committee.rows(source), y.tolist(), weight.tolist(), strict=True)
+        return self._parts(self.committee.rows(source), y, weight, target)
+
+    def _parts(self, rows: Iterator[Any], y: Floats, weight: Floats, target: Binary) -> Iterator[ObjectRows]:
+        rows = zip(rows, y.tolist(), weight.tolist(), strict=True)
         while part := list(islice(rows, _ROWS)):
             yield ObjectRows(part, target)
 
-    def of_batch(self, batch: Batch, n_features: int, target: Binary) -> Iterator[ObjectRows]:
-        return self.of_table(as_matrix(batch, n_features), batch.y, batch.weight, target)
+    def of_batch(self, batch: Batch, target: Binary) -> Iterator[ObjectRows]:
+        return self._parts(self.committee.rows_of_batch(batch), batch.y, batch.weight, target)
 
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
     ) -> ObjectRows:
         return ObjectRows([(self.committee.row(x, columns, learning), y, weight)], target)
 
-    def grow(self, n_features: int) -> None:
+    @property
+    def n_slots(self) -> int:
+        return max((machine.n_slots for machine in self.committee.machines), default=0)
+
+    @property
+    def sizes(self) -> list[Any]:
+        return []
+
+    def resize(self, sizes: list[Any]) -> None:
         """Objects grow by themselves."""
 
     def snapshot(self) -> Self:
@@ -101,16 +112,16 @@ class ObjectMachine(Machine):
         twin.committee = copy.deepcopy(self.committee)
         return twin
 
-    @property
-    def needs_names(self) -> bool:
-        return any(machine.needs_names for machine in self.committee.machines)
-
     def name_features(self, names: Mapping[int, str]) -> None:
         for machine in self.committee.machines:
             machine.name_features(names)
 
-    def columns_not_met(self) -> list[str]:
-        return list(dict.fromkeys(name for machine in self.committee.machines for name in machine.columns_not_met()))
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        names = [*names]
+        return list(dict.fromkeys(name for one in self.committee.machines for name in one.columns_not_met(names)))
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        return next((machine.names_met(names) for machine in self.committee.machines), {})
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)

@@ -1,19 +1,71 @@
 """Replay: while a stream is young, all rows so far are learnt again, in a random order.
 
-With ``replay = 1024`` that is after 64, 128, ... 1,024 rows: some 2,000 updates more in all.
+With ``replay = 512`` that is after 64, 128, 256 and 512 rows: some 1,000 updates more in all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled.draws import uniforms
-from onlineboost.data.batch import Batch, cut, joined, taken
+from onlineboost.data.allocation import filled
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, cut, joined, taken
+from onlineboost.parameters import check_whole
+from onlineboost.storage.validity import COUNT, Limits, require
 from onlineboost.transforms.bins import FIRST
 
-NOTHING = joined([])
+
+class Kept(NamedTuple):
+    """The first rows of positive weight, as a ``Batch`` has them; missing values are infinite."""
+
+    indptr: Ints
+    indices: Ints32
+    values: Floats32
+    y: Floats
+    weight: Floats
+
+    def limits(self) -> Limits:
+        return {
+            "indptr": COUNT,
+            "indices": (0, np.iinfo(np.int32).max),
+            "values": (-LARGEST, np.inf),
+            "y": (-1, 1),
+            "weight": (0, LARGEST),
+        }
+
+    def check(self) -> None:
+        ends = self.indptr
+        require(bool(ends[0] == 0 and (np.diff(ends) >= 0).all() and ends[-1] == self.indices.size), "indptr", "rows")
+        require(bool((np.abs(self.y) == 1).all()), "y", "labels -1 and 1")
+
+    @property
+    def sizes(self) -> list[int]:
+        return [self.y.size, self.indices.size]
+
+    def with_rows(self, rows: Batch) -> Kept:
+        """These rows and further ones."""
+        learnt = taken(rows, np.flatnonzero(rows.weight > 0))
+        values = np.where(np.isnan(learnt.values), np.float32(np.inf), learnt.values)
+        return Kept(*joined([Batch(*self), learnt._replace(values=values)]))
+
+    def reordered(self, number: int) -> Batch:
+        """The rows in a random order, which depends on the number only."""
+        rows = taken(Batch(*self), np.argsort(uniforms(number, self.y.size), kind="stable"))
+        return rows._replace(values=np.where(np.isinf(rows.values), np.float32(np.nan), rows.values))
+
+
+NOTHING = Kept(*joined([]))
+
+
+def planned_rows(sizes: Any, most: int) -> Kept:
+    """Rows of these sizes, to be filled in."""
+    n, entries = (check_whole("kept", size, 0, np.iinfo(np.int32).max) for size in sizes)
+    check_whole("kept", n, 0, most)
+    floats = filled(0, n), filled(0, n)
+    return Kept(filled(0, n + 1, np.int64), filled(0, entries, np.int32), filled(0, entries, np.float32), *floats)
 
 
 def is_due(seen: int, most: int) -> bool:
@@ -22,22 +74,15 @@ def is_due(seen: int, most: int) -> bool:
 
 
 def parts(rows: Batch, seen: int, most: int) -> Iterator[Batch]:
-    """The rows, cut where a replay is due; rows of weight zero do not count."""
+    """The rows, cut where a replay is due and where it ends; rows of weight zero do not count."""
     if seen >= most:
         yield rows
         return
     counts = seen + np.cumsum(rows.weight > 0)
-    start, due = 0, FIRST
-    while due <= most:
+    start = 0
+    for due in [*(FIRST << k for k in range(30) if FIRST << k < most), most]:
         stop = int(np.searchsorted(counts, due)) + 1
         if due > seen and stop < rows.y.size:
             yield cut(rows, start, stop)
             start = stop
-        due *= 2
     yield cut(rows, start, rows.y.size)
-
-
-def reordered(rows: Batch, number: int) -> Batch:
-    """The rows of positive weight in a random order, which depends on the number only."""
-    learnt = np.flatnonzero(rows.weight > 0)
-    return taken(rows, learnt[np.argsort(uniforms(number, learnt.size), kind="stable")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from onlineboost.compiled import dispatch
@@ -15,6 +15,7 @@ from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.slots import new_slots
 
 
 class AloneState(NamedTuple):
@@ -65,6 +66,9 @@ class Learner(OnlineClassifier):
     linear: ClassVar[bool] = False
     """Whether the model is linear in the features: it then gains little from boosting."""
 
+    takes_missing: ClassVar[bool] = False
+    """Whether rows keep missing values, as NaN; else they are left out."""
+
     strength: ClassVar[str] = "mean weight times largest magnitude"
     """What ``strengths`` measures, for the reader."""
 
@@ -106,13 +110,29 @@ class Learner(OnlineClassifier):
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
 
+    def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
+        """The committee with room for the features of the first rows, and those rows."""
+        return committee, rows
+
+    def known(self, committee: Any, rows: Batch) -> Batch:
+        """The rows without features that the committee has no room for."""
+        return rows
+
     def is_full(self, committee: Any) -> bool:
         """Whether the committee needs more room before the next example."""
         return False
 
     def refitted(self, committee: Any) -> Any:
-        """The same committee with more room, for one whose ``full`` is true."""
+        """The same committee with more room, for one that is full."""
         raise NotImplementedError
+
+    def room(self, committee: Any) -> tuple[int, ...]:
+        """The sizes of a committee, as far as they follow neither from the parameters nor from the slots in use."""
+        return ()
+
+    def in_room(self, committee: Any, room: Any) -> Any:
+        """A new committee with this room; raises an error for one that is not possible."""
+        return committee
 
     def strengths(self, committee: Any, n_learners: int) -> Floats | None:
         """The influence of each feature on the answer, with its sign; None if the learner has no such measure."""
@@ -127,11 +147,15 @@ class Learner(OnlineClassifier):
         return False
 
     def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
-        """Give the names of features to the transforms that need them."""
+        """Give the names of features, by slot, to the transforms that need them."""
 
-    def unmet_columns(self, transforms: Transforms) -> list[str]:
-        """Columns that the parameters name and that no feature seen so far belongs to."""
+    def unmet_columns(self, names: Iterable[str]) -> list[str]:
+        """Columns that the parameters name and that none of these features belongs to."""
         return []
+
+    def max_features(self) -> int:
+        """Number of features with slots of their own; further ones share slots by a hash."""
+        return int(getattr(self, "max_slots", 1 << 18))
 
     def max_row_features(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
@@ -148,7 +172,7 @@ class Learner(OnlineClassifier):
     def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
         states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
-        return CompiledMachine(settings, self, *states, transforms=self.transforms(n_features))
+        return CompiledMachine(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
 
     def base_learner(self) -> Learner:
         return self

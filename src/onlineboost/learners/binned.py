@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from onlineboost.data.allocation import planning
-from onlineboost.transforms.bins import MET, check_bins, first_edges, grown_bins, n_bins_for
+from onlineboost.data.batch import Batch, below, cut
+from onlineboost.parameters import check_whole
+from onlineboost.transforms.bins import BEGUN, MET, check_bins, first_edges, grown_bins, n_bins_for
 
 
 class Room(NamedTuple):
@@ -22,6 +26,7 @@ class Binned:
     A committee says that its room is ``short`` when it is to get its first bins.
     """
 
+    takes_missing: ClassVar[bool] = True
     bins: int
     max_slots: int
 
@@ -42,10 +47,30 @@ class Binned:
         return Room(len(edges), edges.shape[1] + 1 if edges.shape[1] else 0)
 
     def grow(self, committee: Any, n_features: int) -> Any:
+        """Room is made at the row that needs it: what memory is left for leaves may depend on it."""
+        return committee
+
+    def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
         room = self.room(committee)
-        if min(n_features, self.max_slots) <= room.slots:
-            return committee
-        return self.moved(committee, room._replace(slots=min(next_power(n_features), self.max_slots)))
+        row = _first_beyond(rows, room.slots)
+        if row == 0:
+            needed = int(rows.indices[rows.indptr[0] : rows.indptr[1]].max()) + 1
+            slots = min(max(needed, room.slots + room.slots // 4), int(self.max_slots))
+            committee = self.moved(committee, room._replace(slots=slots))
+            row = _first_beyond(rows, self.room(committee).slots)
+        return committee, rows if row < 0 else cut(rows, 0, row)
+
+    def known(self, committee: Any, rows: Batch) -> Batch:
+        slots = self.room(committee).slots
+        return rows if _first_beyond(rows, slots) < 0 else below(rows, slots)
+
+    def in_room(self, committee: Any, room: Any) -> Any:
+        least = self.room(committee)
+        sizes = [check_whole("room", size, low, np.iinfo(np.int32).max) for size, low in zip(room, least, strict=True)]
+        made = type(least)(*sizes)
+        if made.slots > self.max_slots or (made.bins and n_bins_for(int(self.bins), made.slots) > 256):
+            raise ValueError("the room of the learners is not possible")
+        return self.with_room(self.n_learners(committee), made)
 
     def is_full(self, committee: Any) -> bool:
         return bool(committee.short[0])
@@ -55,7 +80,7 @@ class Binned:
         room = self.room(committee)
         if room.bins:
             return committee
-        moved = self.moved(committee, room._replace(bins=n_bins_for(int(self.bins), int(committee.bins.clock[MET]))))
+        moved = self.moved(committee, room._replace(bins=n_bins_for(int(self.bins), int(committee.bins.clock[BEGUN]))))
         moved.short[0] = 0
         first_edges(moved.bins)
         return moved
@@ -76,6 +101,15 @@ class Binned:
 
     def check_bins(self) -> None:
         check_bins(self.bins, self.max_slots)
+
+
+def _first_beyond(rows: Batch, slots: int) -> int:
+    """The first row with a slot of at least this number, or -1."""
+    first, last = rows.indptr[0], rows.indptr[-1]
+    used = rows.indices[first:last]
+    if not used.size or used.max() < slots:
+        return -1
+    return int(np.searchsorted(rows.indptr, first + np.argmax(used >= slots), side="right")) - 1
 
 
 def next_power(n: int) -> int:

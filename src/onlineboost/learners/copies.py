@@ -11,14 +11,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from onlineboost.data.allocation import planning
-from onlineboost.data.arrays import Dense, Sparse
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.arrays import Dense, Sparse, as_matrix
+from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.data.columns import Columns
+from onlineboost.data.hashing import feature_id
 from onlineboost.data.target import Binary
-from onlineboost.engine.machine import Machine, located
+from onlineboost.engine.dicts import row_of
+from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
+
+_WIDTH = 1 << 18  # columns of the matrices that hold streams
 
 
 class Copies(Parameters):
@@ -50,6 +54,10 @@ class Copies(Parameters):
         """ "weight" if the learner takes weights, else "sample"."""
         return "weight" if _kind(self.estimator).takes_weights(self.estimator) else "sample"
 
+    def max_features(self) -> int:
+        """Number of features with slots of their own; further ones share slots by a hash."""
+        return self.estimator.max_features() if isinstance(self.estimator, OnlineClassifier) else _WIDTH
+
     def committee(self, n_learners: int, n_features: int, hard: bool, sample: bool) -> Committee:
         if planning():
             raise ParameterError("estimator", self.estimator, "a compiled learner such as Linear, in a model file")
@@ -80,7 +88,13 @@ class Committee:
 
     def rows(self, source: Dense | Sparse) -> Iterator[Any]:
         """The rows of a table in the form that the members take."""
-        return (self.kind.from_array(source.table[r : r + 1]) for r in range(source.n_rows))
+        return self.kind.rows(source)
+
+    def rows_of_batch(self, batch: Batch) -> Iterator[Any]:
+        """The rows of a batch in the form that the members take."""
+        if isinstance(self.kind, _Ours):
+            return self.kind.rows_of_batch(batch)
+        return self.kind.rows(as_matrix(batch, _WIDTH))
 
     def row(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
         """A dict of features in the form that the members take."""
@@ -116,7 +130,7 @@ class Kind(Protocol):
 
     def gives_scores(self, estimator: Any) -> bool: ...
 
-    def from_array(self, row: Any) -> Any: ...
+    def rows(self, source: Dense | Sparse) -> Iterator[Any]: ...
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any: ...
 
@@ -141,10 +155,14 @@ class _River:
     def gives_scores(self, estimator: Any) -> bool:
         return hasattr(estimator, "predict_proba_one")
 
-    def from_array(self, row: Any) -> dict[Any, Any]:
-        if hasattr(row, "tocsr"):
-            return dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-        return dict(enumerate(row[0].tolist()))
+    def rows(self, source: Dense | Sparse) -> Iterator[dict[Any, Any]]:
+        """Dicts by column; missing values are left out."""
+        for row in _rows(source):
+            if hasattr(row, "tocsr"):
+                pairs = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+            else:
+                pairs = zip(range(row.shape[1]), row[0].tolist(), strict=True)
+            yield {column: value for column, value in pairs if value == value}
 
     def from_dict(
         self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]
@@ -181,18 +199,29 @@ class _ScikitLearn:
     def gives_scores(self, estimator: Any) -> bool:
         return hasattr(estimator, "decision_function")
 
-    def from_array(self, row: Any) -> Any:
-        self.dtype = row.dtype if row.dtype.kind == "f" else np.float64
-        return row
+    def rows(self, source: Dense | Sparse) -> Iterator[Any]:
+        """Tables of one row, with 0 for missing values."""
+        for row in _rows(source):
+            self.dtype = row.dtype if row.dtype.kind == "f" else np.float64
+            if source.missing.size:
+                row = row.copy()
+                values = row.data if hasattr(row, "tocsr") else row
+                values[np.isnan(values)] = 0
+            yield row
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any:
-        if columns.fixed is None:
+        if columns.width is None:
             raise DataError(
                 "scikit-learn's classifiers need a fixed number of columns: start with partial_fit on an array"
             )
-        row = np.zeros((1, columns.fixed), self.dtype)
-        for column, value in columns.locate(x, learning=False).pairs:
-            row[0, column] = value
+        names = columns.headings or [str(column) for column in range(columns.width)]
+        places = {feature_id(name): column for column, name in enumerate(names)}
+        row = np.zeros((1, columns.width), self.dtype)
+        batch, _ = row_of(x, columns, False)
+        for id, value in zip(batch.indices.tolist(), batch.values.tolist(), strict=True):
+            if id not in places:
+                raise DataError(f"x has a feature that is none of the {columns.width} columns of the arrays learnt")
+            row[0, places[id]] = value
         return row
 
     def sign(self, member: Any, x: Any, target: Binary) -> float:
@@ -224,12 +253,18 @@ class _Ours:
     def gives_scores(self, estimator: Any) -> bool:
         return True
 
-    def from_array(self, row: Any) -> Batch:
-        source = Sparse(row) if hasattr(row, "tocsr") else Dense(row)
-        return next(source.batches(np.ones(1), np.ones(1)))
+    def rows(self, source: Dense | Sparse) -> Iterator[Batch]:
+        one = np.ones(source.n_rows)
+        return (row for batch in source.batches(one, one) for row in self.rows_of_batch(batch))
+
+    def rows_of_batch(self, batch: Batch) -> Iterator[Batch]:
+        return (cut(batch, r, r + 1) for r in range(batch.y.size))
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Batch:
-        return located(x, columns, members, learning).row()
+        batch, new = row_of(x, columns, learning)
+        for machine in members if new else ():
+            machine.name_features(new)
+        return batch
 
     def sign(self, member: Machine, x: Batch, target: Binary) -> float:
         return self.score(member, x, target)
@@ -240,6 +275,10 @@ class _Ours:
     def learn(self, member: Machine, x: Batch, label: Any, weight: float | None, target: Binary, first: bool) -> None:
         sign = np.array([_sign(label, target)])
         member.run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
+
+
+def _rows(source: Dense | Sparse) -> Iterator[Any]:
+    return (source.table[r : r + 1] for r in range(source.n_rows))
 
 
 def _sign(label: Any, target: Binary) -> float:

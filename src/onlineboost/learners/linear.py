@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -36,6 +36,7 @@ from onlineboost.transforms.crosses import (
     name_columns,
     new_crosses,
 )
+from onlineboost.transforms.slots import BITS
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 _OPTIONS = (
@@ -48,7 +49,7 @@ _OPTIONS = (
 class Linear(
     Learner,
     name="linear",
-    options=(*_OPTIONS, STANDARDIZE, BINS, *CROSSES),
+    options=(*_OPTIONS, STANDARDIZE, BINS, *CROSSES, BITS),
     state=LinearState,
     workspace=workspace,
     predict=predict,
@@ -66,7 +67,7 @@ class Linear(
     bins : number of bins of a feature, a power of two; each dense feature becomes one indicator per bin (rule:
         ``transforms/crosses.py``). 0: features as they are. Cannot be combined with ``standardize``
     crosses : products of two features as new features: True for all pairs, or pairs of columns, by name or number
-    bits : number of hash bits of the products
+    bits : at most 2**bits features have slots of their own, further ones share them by a hash; the same for products
 
     Examples
     --------
@@ -114,10 +115,10 @@ class Linear(
             raise ParameterError("standardize", self.standardize, "False with bins, for which scales do not matter")
         block = BLOCK if n_learners > 1 else ALONE
         lanes = -(-n_learners // len(block)) * len(block)
-        n_features = self._n_output(n_features)
+        rows = self._n_rows(n_features)
         return LinearState(
-            weights=_aligned_zeros((1 + n_features, 2, lanes)),
-            scale=filled(0, 1 + n_features, np.float32),
+            weights=_aligned_zeros((rows, 2, lanes)),
+            scale=filled(0, rows, np.float32),
             norm_sum=filled(0, lanes),
             weight_sum=filled(0, lanes),
             block=block,
@@ -148,22 +149,24 @@ class Linear(
             if isinstance(transform, CrossesState):
                 name_columns(transform, self.crosses, names)
 
-    def unmet_columns(self, transforms: Transforms) -> list[str]:
-        found = (columns_not_met(state, self.crosses) for state in transforms if isinstance(state, CrossesState))
-        return [name for names in found for name in names]
+    def unmet_columns(self, names: Iterable[str]) -> list[str]:
+        return columns_not_met(self.crosses, names)
+
+    def max_features(self) -> int:
+        return 1 << int(self.bits)
 
     def max_row_features(self) -> int | None:
         return MAX_CROSSED if all_pairs(self.crosses) else None
 
-    def _n_output(self, n_features: int) -> int:
-        """Number of features after the transforms."""
-        return n_output_features(n_features, bins=int(self.bins), products=n_products(self.crosses, int(self.bits)))
+    def _n_rows(self, n_features: int) -> int:
+        """Number of rows of weights: a power of two, beyond the number of features after the transforms."""
+        products = n_products(self.crosses, int(self.bits))
+        return 1 << n_output_features(n_features, bins=int(self.bins), products=products).bit_length()
 
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
-        n_features = self._n_output(n_features)
-        if n_features < len(committee.scale):
+        rows, (old, *rest) = self._n_rows(n_features), committee.weights.shape
+        if rows <= old:
             return committee
-        rows, (old, *rest) = 1 << n_features.bit_length(), committee.weights.shape
         weights = _aligned_zeros((rows, *rest))
         if not planning():
             weights[:old] = committee.weights

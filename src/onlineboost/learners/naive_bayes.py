@@ -16,6 +16,7 @@ from onlineboost.learners.binned import Binned, Room
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
 from onlineboost.transforms.bins import (
+    BEGUN,
     BINS,
     MET,
     Bins,
@@ -98,7 +99,7 @@ def meet(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int) -> 
         if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
             known = -1
             _carry(state, work, slot, take_edges(state.bins, work.row, slot))
-    if known != state.bins.clock[MET]:
+    if known != state.bins.clock[BEGUN]:
         find_bins(state.bins, work.row)
 
 

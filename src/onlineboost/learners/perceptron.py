@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
-from onlineboost.data.allocation import extended, filled
+from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import Limits
 from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.slots import BITS, MAX_BITS
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 
@@ -79,7 +81,7 @@ def _within(x: float) -> np.float32:
 class Perceptron(
     Learner,
     name="perceptron",
-    options=(STANDARDIZE,),
+    options=(STANDARDIZE, BITS),
     state=PerceptronState,
     workspace=workspace,
     predict=predict,
@@ -93,6 +95,7 @@ class Perceptron(
     Parameters
     ----------
     standardize : whether to centre and bound features, incrementally (rule: ``transforms/standardize.py``)
+    bits : at most 2**bits features have slots of their own; further ones share them by a hash
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Perceptron(
 
     _: KW_ONLY
     standardize: bool = False
+    bits: int = 18
 
     @classmethod
     def from_options(cls, **given: Any) -> Self:
@@ -119,12 +123,14 @@ class Perceptron(
     def committee(self, n_learners: int, n_features: int) -> PerceptronState:
         if not isinstance(self.standardize, bool | np.bool_):
             raise ParameterError("standardize", self.standardize, "True or False")
-        return PerceptronState(filled(0, (1 + n_features, n_learners), np.float32))
+        check_whole("bits", self.bits, 1, MAX_BITS)
+        return PerceptronState(filled(0, (1 << n_features.bit_length(), n_learners), np.float32))
 
     def grow(self, committee: PerceptronState, n_features: int) -> PerceptronState:
-        if n_features < len(committee.weights):
-            return committee
-        return PerceptronState(extended(committee.weights, 1 << n_features.bit_length()))
+        return PerceptronState(with_room(committee.weights, 1 + n_features))
+
+    def max_features(self) -> int:
+        return 1 << int(self.bits)
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True

@@ -17,8 +17,8 @@ from onlineboost.learners.splits import best_split, carry_histogram, some_slots
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import (
+    BEGUN,
     BINS,
-    MET,
     Bins,
     BinsWork,
     find_bins,
@@ -92,7 +92,7 @@ def meet(state: StumpState, work: StumpWork, batch: Batch, r: int) -> None:
             for i in range(state.choice.shape[0]):
                 at = i * state.allowed.shape[1] + slot
                 carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
-    if known != state.bins.clock[MET]:
+    if known != state.bins.clock[BEGUN]:
         find_bins(state.bins, work.row)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.data.allocation import filled
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -39,7 +39,7 @@ MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tr
 class TreeRoom(NamedTuple):
     slots: int
     bins: int  # of a feature; 0 before there are any
-    rows: int  # of histograms of a tree
+    rows: int  # of histograms of all trees
     nodes: int  # of a tree
 
 
@@ -120,13 +120,13 @@ class Tree(
             wrong=filled(0, (n_learners, nodes, 2)),
             since=filled(0, (n_learners, nodes, 4)),
             used=filled([1, 0], (n_learners, 2), np.int64),
-            free=filled(range(rows)[::-1], (n_learners, rows), np.int32),
+            free=filled(1, rows, np.int32) if planning() else np.arange(rows, dtype=np.int32)[::-1].copy(),
+            held=np.zeros(1, np.int64),
             gains=filled(0, slots),
             allowed=some_slots(n_learners, slots, self.features),
             short=np.zeros(1, np.int64),
             bins=new_bins(slots, n_bins),
-            histograms=filled(0, (n_learners * rows * slots, n_bins, 2), np.float32),
-            rows=rows,
+            histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
             most_rows=most_rows,
             most_nodes=self._most_nodes(),
             scarce=most_rows < wanted,
@@ -152,23 +152,17 @@ class Tree(
         return len(committee.used)
 
     def room(self, committee: TreeState) -> TreeRoom:
-        return TreeRoom(*super().room(committee), committee.rows, committee.nodes.shape[1])
+        return TreeRoom(*super().room(committee), committee.free.size, committee.nodes.shape[1])
 
     def refitted(self, committee: TreeState) -> TreeState:
         committee = super().refitted(committee)
-        room, (nodes, rows) = self.room(committee), committee.used.max(axis=0).tolist()
-        most, _ = self._most_rows(len(committee.used), room.slots, room.bins)
-        rows = max(room.rows, min(next_power(rows + 1), most))
-        nodes = max(room.nodes, min(next_power(nodes + 2), self._most_nodes()))
+        room, n, held = self.room(committee), len(committee.used), int(committee.held[0])
+        most = n * self._most_rows(n, room.slots, room.bins)[0]
+        rows = max(room.rows, min(held + max(2 * n, held // 4), most))
+        nodes = max(room.nodes, min(next_power(int(committee.used[:, 0].max()) + 2), self._most_nodes()))
         committee = self.moved(committee, room._replace(rows=rows, nodes=nodes))
         committee.short[0] = 0
         return committee
-
-    def moved(self, committee: TreeState, room: TreeRoom) -> TreeState:
-        """If the memory is short, leaves beyond it lose their histograms."""
-        most, _ = self._most_rows(len(committee.used), room.slots, room.bins)
-        moved: TreeState = super().moved(committee, room._replace(rows=min(room.rows, most)))
-        return moved
 
     def move(self, old: TreeState, new: TreeState) -> None:
         nodes = old.nodes.shape[1]

@@ -26,6 +26,7 @@ from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.splits import best_split, carry_histogram
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
 from onlineboost.transforms.bins import (
+    BEGUN,
     MET,
     Bins,
     BinsWork,
@@ -53,15 +54,15 @@ class TreeState(NamedTuple):
     wrong: Floats  # [trees, nodes, 2] weights of the mistakes by majority and by naive Bayes
     since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last try
     used: Ints  # [trees, 2] nodes and rows of histograms in use
-    free: Ints32  # [trees, rows] stack of the free rows of histograms
+    free: Ints32  # [rows] stack of the free rows of histograms, which all trees share
+    held: Ints  # [1] number of rows in use
     gains: Floats  # [slots] total gain of splits by this slot, in bits times weight
     allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
     short: Ints  # [1] 1 if there must be more room before the next example
     bins: Bins
-    histograms: Floats32  # [trees * rows * slots, bins, 2] weights by bin and label, without the bin of zero
-    rows: int  # rows of histograms of a tree, and the most that it may have
-    most_rows: int
-    most_nodes: int
+    histograms: Floats32  # [rows * slots, bins, 2] weights by bin and label, without the bin of zero
+    most_rows: int  # of a tree
+    most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
     adaptive: bool  # whether leaves may vote by naive Bayes
     grace: int
@@ -75,10 +76,11 @@ class TreeState(NamedTuple):
 
     def limits(self) -> Limits:
         return {
-            "nodes": (-1, max(self.gains.size, self.nodes.shape[1], self.rows, 1)),
+            "nodes": (-1, max(self.gains.size, self.nodes.shape[1], self.free.size, 1)),
             "short": (0, 1),
-            "used": (0, max(self.nodes.shape[1], self.rows)),
-            "free": (0, self.rows - 1),
+            "used": (0, max(self.nodes.shape[1], self.free.size)),
+            "free": (0, self.free.size - 1),
+            "held": (0, self.free.size),
             "histograms": (0, MAX_FLOAT32),
             **dict.fromkeys(("wrong", "since", "gains"), SUM),  # weights may be just below 0, by rounding
         }
@@ -97,13 +99,12 @@ class TreeWork(NamedTuple):
 def _is_forest(state: TreeState) -> bool:
     """Whether every tree is one, with nodes in the order in which splits make them, and no row of histograms twice."""
     n_nodes, slots = state.nodes.shape[1], state.gains.size
-    parent, owner = np.empty(n_nodes, np.int64), np.empty(state.rows, np.int64)
+    parent, owned, held = np.empty(n_nodes, np.int64), np.zeros(state.free.size, np.bool_), 0
     for i in range(state.used.shape[0]):
         used, taken = state.used[i, 0], state.used[i, 1]
-        if not (1 <= used <= n_nodes and 0 <= taken <= state.rows):
+        if not (1 <= used <= n_nodes and 0 <= taken <= state.most_rows):
             return False
         parent.fill(-1)
-        owner.fill(-1)
         splits = rows = 0
         for node in range(n_nodes):
             slot, missing = state.nodes[i, node, SLOT], state.nodes[i, node, MISSING]
@@ -124,17 +125,20 @@ def _is_forest(state: TreeState) -> bool:
             elif slot != -1 or row < -1:
                 return False
             elif row >= 0:
-                if row >= state.rows or owner[row] >= 0:
+                if row >= owned.size or owned[row]:
                     return False
-                owner[row] = node
+                owned[row] = True
                 rows += 1
         if state.nodes[i, 0, DEPTH] != 0 or used != 1 + 2 * splits or taken != rows:
             return False
-        for k in range(state.rows - taken):
-            row = state.free[i, k]
-            if not 0 <= row < state.rows or owner[row] >= 0:
-                return False
-            owner[row] = n_nodes
+        held += taken
+    if held != state.held[0]:
+        return False
+    for k in range(state.free.size - held):
+        row = state.free[k]
+        if not 0 <= row < owned.size or owned[row]:
+            return False
+        owned[row] = True
     return True
 
 
@@ -170,7 +174,7 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     """Naive Bayes by the histograms of a leaf, over the values that are counted there: P(+) - P(-)."""
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    base = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.gains.size
+    base = i64(state.nodes[i, node, ROW]) * state.gains.size
     negative, positive = a + 1, b + 1
     by_a, by_b = 1 / (a + 2 * _SMOOTHING), 1 / (b + 2 * _SMOOTHING)
     for k in range(work.row.found[1]):
@@ -194,7 +198,7 @@ def meet(state: TreeState, work: TreeWork, batch: Batch, r: int) -> None:
         if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
             known = -1
             _carry(state, work, slot, take_edges(state.bins, work.row, slot))
-    if known != state.bins.clock[MET]:
+    if known != state.bins.clock[BEGUN]:
         find_bins(state.bins, work.row)
 
 
@@ -204,7 +208,7 @@ def _carry(state: TreeState, work: TreeWork, slot: int, old_zero: int) -> None:
     for i in range(state.used.shape[0]):
         for node in range(state.used[i, 0]):
             if state.nodes[i, node, ROW] >= 0:
-                at = (i * state.rows + i64(state.nodes[i, node, ROW])) * state.gains.size + slot
+                at = i64(state.nodes[i, node, ROW]) * state.gains.size + slot
                 carry_histogram(state.histograms[at], work.row, state.since[i, node], old_zero, state.bins.zero[slot])
 
 
@@ -222,25 +226,27 @@ def full(state: TreeState) -> bool:
 
 @njit
 def move_histograms(old: TreeState, new: TreeState) -> None:
-    """Copy the histograms of all leaves into other room; leaves beyond the new rows lose theirs."""
+    """Copy the histograms of all leaves into other room; leaves of a tree beyond its rows lose theirs."""
     slots, bins = old.gains.size, old.histograms.shape[1]
+    to = 0
     for i in range(old.used.shape[0]):
         rows = 0
         for node in range(old.used[i, 0]):
             row = old.nodes[i, node, ROW]
             if row < 0:
                 continue
-            new.nodes[i, node, ROW] = rows if rows < new.rows else -1
-            if rows == new.rows:
+            if rows == new.most_rows:
+                new.nodes[i, node, ROW] = -1
                 new.since[i, node] = 0.0
                 continue
-            at, to = (i * old.rows + row) * slots, (i * new.rows + rows) * new.gains.size
+            new.nodes[i, node, ROW] = to
             for slot in range(slots):
                 for k in range(bins):
-                    new.histograms[to + slot, k, 0] = old.histograms[at + slot, k, 0]
-                    new.histograms[to + slot, k, 1] = old.histograms[at + slot, k, 1]
-            rows += 1
+                    new.histograms[to * new.gains.size + slot, k, 0] = old.histograms[row * slots + slot, k, 0]
+                    new.histograms[to * new.gains.size + slot, k, 1] = old.histograms[row * slots + slot, k, 1]
+            rows, to = rows + 1, to + 1
         new.used[i, 1] = rows
+    new.held[0] = to
 
 
 @lean
@@ -271,7 +277,7 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
     state.since[i, node, c] += w
     state.since[i, node, 2] += w * w
     state.since[i, node, 3] += 1
-    base = (i * state.rows + row) * state.gains.size
+    base = row * state.gains.size
     for k in range(work.row.found[1]):
         slot = work.row.counted[k]
         if state.allowed[i, slot]:
@@ -304,12 +310,14 @@ def _compare(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: flo
 def _row(state: TreeState, i: int, node: int) -> int:
     """The row of histograms of a leaf, a free one if it has none; -1 if no row is free."""
     row = i64(state.nodes[i, node, ROW])
-    left = state.free.shape[1] - state.used[i, 1]
-    if row < 0 and left > 0:
-        row = i64(state.free[i, left - 1])
+    left = state.free.size - state.held[0]
+    if row < 0 and left > 0 and state.used[i, 1] < state.most_rows:
+        row = i64(state.free[left - 1])
+        state.held[0] += 1
         state.used[i, 1] += 1
         state.nodes[i, node, ROW] = row
-        if left == 1 and state.rows < state.most_rows:
+        trees = state.used.shape[0]
+        if left <= trees and state.free.size < trees * state.most_rows:  # in one example each tree may take a row
             state.short[0] = 1
     return int(row)
 
@@ -318,11 +326,12 @@ def _row(state: TreeState, i: int, node: int) -> int:
 def _release(state: TreeState, i: int, node: int) -> None:
     """Clear the histograms of a leaf and free their row."""
     row = i64(state.nodes[i, node, ROW])
-    base = (i * state.rows + row) * state.gains.size
+    base = row * state.gains.size
     for s in range(state.bins.clock[MET]):
         for k in range(state.histograms.shape[1]):
             state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
-    state.free[i, state.rows - state.used[i, 1]] = row
+    state.free[state.free.size - state.held[0]] = row
+    state.held[0] -= 1
     state.used[i, 1] -= 1
     state.nodes[i, node, ROW] = -1
 
@@ -332,7 +341,7 @@ def _fade(state: TreeState, i: int, node: int, row: int) -> None:
     """Halve the counts of a leaf with very many examples: float32 cannot count any further."""
     n = state.since[i, node, 0] + state.since[i, node, 1]
     if n * n > MAX_EXAMPLES * state.since[i, node, 2]:
-        base = (i * state.rows + row) * state.gains.size
+        base = row * state.gains.size
         for s in range(state.bins.clock[MET]):
             for k in range(state.histograms.shape[1]):
                 state.histograms[base + s, k, 0] /= f32(2)
@@ -347,7 +356,7 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
     n = a + b
     if a > 0 and b > 0:
-        base = (i * state.rows + row) * state.gains.size
+        base = row * state.gains.size
         best, second, slot, last, missing, left_a, left_b = best_split(
             state.histograms, base, state.bins, state.allowed, i, a, b
         )
@@ -362,7 +371,7 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
             state.threshold[i, node] = state.bins.edges[slot, last]
             _split(state, i, node, left_a, left_b)
             return
-    if state.scarce and state.used[i, 1] == state.rows and n * n >= 4 * state.grace * squares:
+    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
         _release(state, i, node)  # other leaves wait for histograms
         state.since[i, node, 0] = state.since[i, node, 1] = state.since[i, node, 2] = 0.0
 

@@ -6,7 +6,7 @@
 | true, false | ``name`` = 1 or 0 |
 | a date or a time (ISO 8601) | ``name`` = years since 2000; ``name.month=11``, ``name.weekday=6``, ``name.hour=23`` |
 | any other text | ``name=text`` = 1 |
-| missing: empty, nan, the null of JSON and Arrow | ``name=`` = 1 |
+| missing: empty, nan, the null of JSON and Arrow | ``name`` = NaN; ``name=`` = 1 |
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from onlineboost.compiled.jit import i64, lean, njit, u64
+from onlineboost.data.hashing import id_of, name_hash, text_hash
 from onlineboost.readers.floats import any_number
-from onlineboost.readers.hashing import name_hash, text_hash
-from onlineboost.readers.rows import Rows, add_name, in_range, put
+from onlineboost.readers.rows import Rows, add_name, in_range, is_named, put
 from onlineboost.readers.scan import Bytes, byte
 
 NUMBER, TEXT, MISSING, DATETIME, TOO_LARGE = range(5)  # kinds of cells
@@ -32,21 +32,21 @@ _TRUE, _FALSE, _NAN, _INF, _INFINITY = (
 
 
 @lean
-def put_cell(
-    rows: Rows, k: int, mask: int, size: int, kind: int, value: float, days: int, text: Bytes, at: int, end: int
-) -> int:
+def put_cell(rows: Rows, k: int, size: int, kind: int, value: float, days: int, text: Bytes, at: int, end: int) -> int:
     """Write the features of a cell as entries from k on; the number of the next entry.
 
     The column's name is in the scratch memory, ``size`` bytes long. A NUMBER has a value, a TEXT a text, a DATETIME
     days since 1970 and, as its value, seconds of the day or NO_TIME; a MISSING cell has nothing.
     """
     scratch = rows.scratch
-    parts = 1 if kind != DATETIME else 3 if value == NO_TIME else 4
+    parts = 2 if kind == MISSING else 1 if kind != DATETIME else 3 if value == NO_TIME else 4
     for part in range(parts):
         n = size
         x = 1.0
         if kind == NUMBER:
             x = value
+        elif kind == MISSING and part == 0:
+            x = np.nan
         elif kind == TEXT or kind == MISSING:
             scratch[n] = 61
             n += 1
@@ -68,8 +68,8 @@ def put_cell(
             n += 1
         # A name with an equals sign is no number: no need to check.
         hashed = text_hash(scratch, 0, n, u64(0)) if n > size else name_hash(scratch, 0, n, u64(0))
-        index = i64(hashed) & mask
-        if np.float32(x) != 0 and rows.name_known.size and not rows.name_known[index]:
+        index = id_of(hashed)
+        if np.float32(x) != 0 and not is_named(rows, index):
             add_name(rows, index, scratch, 0, n)
         k = put(rows, k, index, x)
     return k
@@ -96,6 +96,8 @@ def classify(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
 @njit
 def classify_text(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
     """Kind, value and days of a string: a date or time if it looks like one."""
+    if at == end:
+        return MISSING, 0.0, 0
     days, seconds = parse_datetime(text, at, end)
     return (TEXT, 0.0, 0) if days == NO_DATE else (DATETIME, float(seconds), days)
 

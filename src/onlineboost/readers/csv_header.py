@@ -53,7 +53,7 @@ def read_header(
         state[AT] = after
     need = 2 * reader.text.size + sum(len(name.encode()) for name in names)
     reader.builder.rows = reader.builder.rows._replace(scratch=np.zeros(need, np.uint8))
-    return new_table(schema, names, found, label_required, mark)
+    return new_table(names, found, label_required, mark)
 
 
 def _has_line_end(text: Bytes, state: Any) -> bool:

@@ -77,7 +77,7 @@ def put_value(
         if role == IGNORED:
             return k, after
         kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
-        return put_cell(rows, k, table.mask, size, kind, value, days, rows.cell, 1, n), after
+        return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
     number = after > i
     if number:
@@ -113,11 +113,11 @@ def put_value(
     missing = _is(text, i, after, _NULL) or _is(text, i, after, _NAN)
     if not (number or true or false or missing):
         return -NO_VALUE, i
-    kind = MISSING if missing else TEXT if role == CATEGORY else NUMBER
+    kind = TEXT if role == CATEGORY else MISSING if missing else NUMBER
     if position >= 0 and kind != TEXT:
         size = number_name(rows.scratch, size, position)
     x = value if number else 1.0 if true else 0.0
-    return put_cell(rows, k, table.mask, size, kind, x, 0, text, i, after), after
+    return put_cell(rows, k, size, kind, x, 0, text, i, i if missing else after), after
 
 
 _TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))

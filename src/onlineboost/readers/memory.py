@@ -9,23 +9,25 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from onlineboost.data.arrays import check_features
 from onlineboost.data.batch import LARGEST, Batch, Floats, cut
+from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
-from onlineboost.data.schema import Schema
+from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.data.target import Binary
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.labels import sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
 from onlineboost.readers.pages import ReadOptions
-from onlineboost.readers.roles import DEFAULT_LABEL, label_column
+from onlineboost.readers.roles import label_column
 from onlineboost.readers.table import BatchReader
-from onlineboost.readers.text import TextReader
+from onlineboost.readers.text import TextReader, no_columns
 
 _FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
 
@@ -50,11 +52,11 @@ def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
     raise DataError(f"the source is a {type(source).__name__}: expected files, a data frame, arrays or dicts")
 
 
-def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions) -> Iterator[Page]:
-    """Arrays: column k is feature k."""
+def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions, columns: Columns) -> Iterator[Page]:
+    """Arrays, whose columns have numbers for names unless a model knows them by others."""
     source = check_features(X)
-    if source.n_features > options.schema.mask + 1:
-        raise DataError(f"X has {source.n_features} columns: expected at most 2**bits = {options.schema.mask + 1}")
+    columns.locate(source)
+    names = source.new_names()
     target = options.target
     signs = np.full(source.n_rows, np.nan)
     if y is not None:
@@ -70,7 +72,8 @@ def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions) -> Ite
     for batch in source.batches(signs, weight):
         for start in range(0, batch.y.size, options.batch_size):
             part = cut(batch, start, start + options.batch_size)
-            yield Page(part, [], target, options.schema)
+            yield Page(part, names, target, options.schema)
+            names = []
 
 
 def frame_pages(
@@ -114,23 +117,22 @@ def dict_pages(
 
 
 @functools.lru_cache(8)
-def _row_reader(schema: Schema) -> TextReader:
-    return _new_row_reader(schema, named=False)
+def _row_reader(schema: Schema | None) -> TextReader:
+    options = ReadOptions(schema or Schema(), Binary(), False, True, False, 1, with_names=True)
+    syntax = jsonl.SYNTAX if schema is not None else replace(jsonl.SYNTAX, table=no_columns)
+    return TextReader(syntax, options, chunk=1 << 12)
 
 
-def _new_row_reader(schema: Schema, named: bool) -> TextReader:
-    options = ReadOptions(schema, Binary(), False, True, False, 1, with_names=named)
-    return TextReader(jsonl.SYNTAX, options, chunk=1 << 12)
+def row_batch(x: Mapping[Any, Any], schema: Schema | None) -> tuple[Batch, list[tuple[int, str]]]:
+    """One dict as a batch of one row without a label, and the names of its features.
 
-
-def row_batch(x: Mapping[Any, Any], schema: Schema, named: bool = False) -> tuple[Batch, dict[int, str]]:
-    """One dict of features as a batch of one row without a label, and the names of its features if ``named``."""
-    if named:  # a reader tells each name once: a new reader for each row
-        pages = list(_new_row_reader(schema, named=True).pages(DictSource([x], "")))
-        return pages[0].batch, dict(pages[0].names)
+    Without a schema, every name is a feature.
+    """
     with _LOCK:
-        pages = list(_row_reader(schema).pages(DictSource([x], "")))
-    return pages[0].batch, {}
+        reader = _row_reader(schema)
+        (page,) = reader.pages(DictSource([x], ""))
+        reader.builder.tell_again()
+    return page.batch, page.names
 
 
 _LOCK = threading.Lock()  # for the reader's buffers

@@ -14,6 +14,7 @@ from onlineboost.data.target import Binary
 from onlineboost.errors import ReadError
 from onlineboost.readers.rows import (
     ENTRIES,
+    KNOWN,
     MAX_SPELLINGS,
     NAME_BYTES,
     NAMES,
@@ -22,6 +23,7 @@ from onlineboost.readers.rows import (
     SPELLING_BYTES,
     STATE_SIZE,
     Rows,
+    larger_set,
     undo,
 )
 
@@ -47,7 +49,7 @@ class PageBuilder:
         self.options = options
         self.target = copy.copy(options.target)
         self.schema = options.schema  # positions of columns become names when the header is known
-        self.rows = new_rows(chunk, options.batch_size, options.schema.bits if options.with_names else None)
+        self.rows = new_rows(chunk, options.batch_size, options.with_names)
         self.skipped = 0
         self.problems: list[str] = []
 
@@ -64,6 +66,8 @@ class PageBuilder:
         names = self._new_names()
         skipped, problems, self.skipped, self.problems = self.skipped, tuple(self.problems), 0, []
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
+        if 4 * state[KNOWN] > rows.name_known.size > 0:
+            self.rows = rows._replace(name_known=larger_set(rows.name_known))
         return Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems)
 
     def _new_names(self) -> list[tuple[int, str]]:
@@ -77,10 +81,16 @@ class PageBuilder:
         """Forget the names since the last page."""
         undo(self.rows, 0, 0)
 
+    def tell_again(self) -> None:
+        """Tell all names again, with the rows that have them."""
+        self.rows.name_known[:] = 0
+        self.rows.state[KNOWN] = 0
+
     def more_names(self) -> None:
         """Make room for twice as many names: one record has more new ones than fit."""
         arrays = {name: getattr(self.rows, name) for name in ("name_index", "name_end", "name_text")}
-        self.rows = self.rows._replace(**{name: np.zeros(2 * a.size, a.dtype) for name, a in arrays.items()})
+        larger = {name: np.zeros(2 * a.size, a.dtype) for name, a in arrays.items()}
+        self.rows = self.rows._replace(**larger, name_known=larger_set(self.rows.name_known))
         self.rows.state[NO_ROOM] = 0
 
     def reject(self, message: str, path: str, line: int | None, column: Any) -> None:
@@ -92,9 +102,9 @@ class PageBuilder:
             self.problems.append(message)
 
 
-def new_rows(chunk: int, batch_size: int, bits: int | None) -> Rows:
-    """Arrays for a chunk of text, which has at most one feature more than it has bytes."""
-    entries = chunk + 16
+def new_rows(chunk: int, batch_size: int, with_names: bool) -> Rows:
+    """Arrays for a chunk of text, which has at most two features for each byte: an empty cell has two."""
+    entries = 2 * chunk + 16
     return Rows(
         state=np.zeros(STATE_SIZE, np.int64),
         indptr=np.zeros(batch_size + 1, np.int64),
@@ -102,7 +112,7 @@ def new_rows(chunk: int, batch_size: int, bits: int | None) -> Rows:
         values=np.empty(entries, np.float32),
         y=np.empty(batch_size),
         weight=np.empty(batch_size),
-        name_known=np.zeros(1 << bits if bits is not None else 0, np.uint8),
+        name_known=np.zeros(1 << 12 if with_names else 0, np.int32),
         name_index=np.empty(1 << 15, np.int32),
         name_end=np.empty(1 << 15, np.int64),
         name_text=np.empty(1 << 19, np.uint8),

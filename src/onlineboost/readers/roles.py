@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.data.schema import Schema
+from onlineboost.data.hashing import feature_id
+from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
-from onlineboost.readers.hashing import feature_number
 from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Table
 from onlineboost.readers.scan import SLACK
-
-DEFAULT_LABEL = "label"
 
 
 def label_column(schema: Schema) -> str:
     """Name or position of the label's column."""
-    return str(schema.label) if schema.label is not None else DEFAULT_LABEL
+    return schema.no_features[0]
 
 
 def find_roles(
@@ -69,13 +67,13 @@ def column_numbers(schema: Schema, n: int, where: str, label_required: bool) -> 
     raise DataError(f"{where}: line 1: {n} columns, {expected}")
 
 
-def new_table(schema: Schema, names: list[str], roles: list[int], label_required: bool, separator: int = 44) -> Table:
+def new_table(names: list[str], roles: list[int], label_required: bool, separator: int = 44) -> Table:
     """Columns as the compiled parsers take them."""
     encoded = [name.encode() for name in names]
     name_at = np.cumsum([0, *(len(name) for name in encoded)])
-    feature = np.array([feature_number(name, schema.bits) for name in names], np.int32)
+    feature = np.array([feature_id(name) for name in names], np.int32)
     text = np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8).copy()
-    return Table(schema.mask, label_required, separator, np.array(roles, np.int64), name_at, text, feature)
+    return Table(label_required, separator, np.array(roles, np.int64), name_at, text, feature)
 
 
 def named_table(schema: Schema, label_required: bool, label_ignored: bool = False) -> Table:
@@ -83,7 +81,7 @@ def named_table(schema: Schema, label_required: bool, label_ignored: bool = Fals
     pairs = [(label_column(schema), IGNORED if label_ignored else LABEL)]
     pairs += [(str(schema.weight), IGNORED if label_ignored else WEIGHT)] if schema.weight is not None else []
     pairs += [(name, IGNORED) for name in schema.drop] + [(name, CATEGORY) for name in schema.categorical]
-    return new_table(schema, [name for name, _ in pairs], [role for _, role in pairs], label_required)
+    return new_table([name for name, _ in pairs], [role for _, role in pairs], label_required)
 
 
 def _find(wanted: str | int, names: list[str], what: str, where: str) -> int:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onlineboost.compiled.jit import f32, hot, lean, njit, u64
+import numpy as np
+
+from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
+from onlineboost.data.columns import MAX_NAMES
 from onlineboost.readers.scan import Bytes
 from onlineboost.readers.status import FULL, NEW_LABEL, OK
 
@@ -20,7 +23,8 @@ ROWS, ENTRIES = 4, 5  # committed
 NAMES, NAME_BYTES, NO_ROOM = 6, 7, 8  # written; whether a name did not fit
 SPELLINGS, LABEL_SIZE, LABEL_AT = 9, 10, 11  # known spellings of labels; length and place of an unknown one
 ERROR_AT = 12  # place of an error in the text
-STATE_SIZE = 13
+KNOWN = 13  # names told so far
+STATE_SIZE = 14
 
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
@@ -37,7 +41,7 @@ class Rows(NamedTuple):
     values: Floats32
     y: Floats  # NaN where there is no label
     weight: Floats
-    name_known: Bytes  # by feature: whether its name is known; empty if names are not wanted
+    name_known: Ints32  # ~id of each feature whose name was told, by a hash, or 0; empty if names are not wanted
     name_index: Ints32
     name_end: Ints
     name_text: Bytes
@@ -52,13 +56,12 @@ class Rows(NamedTuple):
 class Table(NamedTuple):
     """Roles and names of columns."""
 
-    mask: int  # of feature numbers
     label_required: bool  # every row must have a label
     separator: int
     role: Ints
     name_at: Ints  # [columns + 1]
     name_text: Bytes
-    feature: Ints32  # number of the feature named as the column
+    feature: Ints32  # id of the feature named as the column
 
 
 @hot
@@ -69,20 +72,49 @@ def put(rows: Rows, k: int, index: int, value: float) -> int:
     return k + (f32(value) != 0)
 
 
+@hot
+def is_named(rows: Rows, index: int) -> bool:
+    """Whether the name of a feature was told before, or names are not wanted."""
+    return rows.name_known.size == 0 or rows.name_known[_place(rows.name_known, index)] != 0
+
+
+@hot
+def _place(known: Ints32, index: int) -> int:
+    """Where a feature is in the set, or belongs."""
+    last = i64(known.size - 1)
+    at = i64((u64(index) * u64(0x9E3779B97F4A7C15)) >> u64(40)) & last
+    while known[at] != 0 and known[at] != ~index:
+        at = (at + 1) & last
+    return at
+
+
+@njit
+def larger_set(known: Ints32) -> Ints32:
+    """The same set with room for twice as many features."""
+    larger = np.zeros(2 * known.size, np.int32)
+    for k in range(known.size):
+        if known[k] != 0:
+            larger[_place(larger, ~known[k])] = known[k]
+    return larger
+
+
 @lean
 def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
-    """Keep the name of a new feature."""
+    """Tell the name of a new feature, unless so many were told that no more are kept."""
     state = rows.state
+    if state[KNOWN] == MAX_NAMES:
+        return
     n, used = state[NAMES], state[NAME_BYTES]
-    if n == rows.name_end.size or used + end - at > rows.name_text.size:
+    if n == rows.name_end.size or used + end - at > rows.name_text.size or 2 * state[KNOWN] >= rows.name_known.size:
         state[NO_ROOM] = 1
         return
     for k in range(at, end):
         rows.name_text[used + k - at] = text[k]
-    rows.name_known[index] = 1
+    rows.name_known[_place(rows.name_known, index)] = ~index
     rows.name_index[n] = index
     rows.name_end[n] = used + end - at
     state[NAMES] = n + 1
+    state[KNOWN] += 1
     state[NAME_BYTES] = used + end - at
 
 
@@ -120,8 +152,9 @@ def finish(rows: Rows, k: int, y: float, weight: float) -> int:
 @njit
 def undo(rows: Rows, names: int, name_bytes: int) -> None:
     """Forget the names of a record that was not committed."""
-    for n in range(names, rows.state[NAMES]):
-        rows.name_known[rows.name_index[n]] = 0
+    for n in range(rows.state[NAMES] - 1, names - 1, -1):  # the last first, so that the others are still found
+        rows.name_known[_place(rows.name_known, rows.name_index[n])] = 0
+        rows.state[KNOWN] -= 1
     rows.state[NAMES] = names
     rows.state[NAME_BYTES] = name_bytes
 

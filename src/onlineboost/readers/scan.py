@@ -5,17 +5,14 @@ Every function may read up to fifteen bytes beyond ``end``: text buffers have ``
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, u64
-
-Bytes: TypeAlias = NDArray[np.uint8]
+from onlineboost.data.hashing import Bytes as Bytes
 
 SLACK = 16
 

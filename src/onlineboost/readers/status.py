@@ -53,7 +53,7 @@ EXPECTED = {
     NO_NAMESPACE: "expected a namespace, a space or '|'",
     RETURN: "expected no carriage return within a line",
     NO_INDEX: "expected the number of a feature",
-    LARGE_INDEX: "expected a smaller feature number, or more bits (bits=...)",
+    LARGE_INDEX: "expected a feature number below 2^31",
     NO_COLON: "expected ':' and a value",
     QID: "expected a feature: qid is for ranking, which is not supported",
     FEW_CELLS: "expected more cells, as many as in the first line",

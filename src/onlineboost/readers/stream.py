@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
 from onlineboost.data.batch import cut
+from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
@@ -82,7 +83,6 @@ def open_stream(
     drop: Any = (),
     categorical: Any = (),
     positive: Any = None,
-    bits: int = 18,
     y: Any = None,
     sample_weight: Any = None,
     labels: Literal["required", "optional", "ignored"] = "required",
@@ -103,7 +103,6 @@ def open_stream(
     drop, categorical : columns to leave out, and columns whose numbers are names (zip codes, ids)
     positive : the positive label; all others are negative. None: there must be two; 1 (or True) is positive, else the
         second one met
-    bits : number of bits of the hash that numbers the features
     y, sample_weight : labels and weights for arrays and data frames without them
     labels : "required"; "optional", where rows may have none; or "ignored", for prediction
     on_error : "raise"; or "skip", to leave out bad records and count them
@@ -121,13 +120,10 @@ def open_stream(
     >>> page.batch.y.tolist(), page.batch.values.tolist()
     ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
     """
-    schema = Schema(bits, label, weight, _names("drop", drop), _names("categorical", categorical), positive)
+    schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
     known = Binary()
     if like is not None:
-        for name in ("bits", "drop", "categorical", "positive"):
-            if getattr(schema, name) != getattr(Schema(), name):
-                raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
-        schema, known = _like(like, label, weight)
+        schema, known = _like(like, schema)
     schema.check()
     chosen = detect.find(format) if format is not None else None
     check_one_of("labels", labels, ("required", "optional", "ignored"))
@@ -147,7 +143,8 @@ def open_stream(
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, options, given.get("max_batch_mb", MAX_BATCH_MB))
     elif kind == "arrays":
-        pages = memory.array_pages(source, y, sample_weight, options)
+        columns = like.fitted.columns if like is not None else Columns()
+        pages = memory.array_pages(source, y, sample_weight, options, columns)
     else:
         pages = memory.dict_pages(source, y, sample_weight, options, given.get("max_line_mb", MAX_LINE_MB))
     return Stream(pages, None, ahead=False)
@@ -198,15 +195,18 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
             yield last
 
 
-def _like(model: Any, label: str | int | None, weight: str | int | None) -> tuple[Schema, Binary]:
-    if not hasattr(model, "fitted"):
-        raise ParameterError("like", model, "a model, such as onlineboost.load(file)")
-    fitted = model.fitted
-    schema = fitted.columns.schema if fitted is not None else None
-    if schema is None:
-        raise DataError("the model was not trained on a stream: pass arrays, as in training")
-    changes = {name: value for name, value in (("label", label), ("weight", weight)) if value is not None}
-    return schema._replace(**changes), copy.copy(fitted.target)
+def _like(model: Any, given: Schema) -> tuple[Schema, Binary]:
+    """Schema and labels of a model; a model that has learnt no stream yet takes the schema that is given."""
+    if getattr(model, "fitted", None) is None:
+        raise ParameterError("like", model, "a model that has learnt, such as onlineboost.load(file)")
+    known = model.fitted.columns.schema
+    if known is None:
+        return given, copy.copy(model.fitted.target)
+    for name in ("drop", "categorical", "positive"):
+        if getattr(given, name) != getattr(Schema(), name):
+            raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
+    changes = {name: getattr(given, name) for name in ("label", "weight") if getattr(given, name) is not None}
+    return known._replace(**changes), copy.copy(model.fitted.target)
 
 
 def _names(parameter: str, given: Any) -> tuple[str, ...]:

@@ -157,9 +157,11 @@ class BatchReader:
 
     def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int) -> None:
         """Write all columns to rows."""
-        builder, schema = self.builder, self.options.schema
+        builder = self.builder
         slots = {
-            name: 1 if "numbers" in c else SLOTS for name, c in cells.items() if roles[name] not in (LABEL, WEIGHT)
+            name: SLOTS if "numbers" not in c else 1 if c["valid"].all() else 2
+            for name, c in cells.items()
+            if roles[name] not in (LABEL, WEIGHT)
         }
         width = sum(slots.values())
         builder.rows.y[:n], builder.rows.weight[:n] = np.nan, 1.0
@@ -176,7 +178,7 @@ class BatchReader:
                 else:
                     encoded = np.frombuffer(name.encode(), np.uint8)
                     rows.scratch[: encoded.size] = encoded
-                    fill_column(rows, n, width, at, encoded.size, schema.mask, cell, roles[name] == CATEGORY)
+                    fill_column(rows, n, width, at, encoded.size, cell, roles[name] == CATEGORY)
                     at += slots[name]
             if not rows.state[NO_ROOM]:
                 break

@@ -7,51 +7,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import f32, i64, njit, u64
+from onlineboost.compiled.jit import f32, njit, u64
 from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.hashing import id_of, name_hash
 from onlineboost.readers.cells import DATETIME, MISSING, TEXT, classify_text, put_cell
-from onlineboost.readers.hashing import name_hash
-from onlineboost.readers.rows import Rows, add_name, put
+from onlineboost.readers.rows import Rows, add_name, is_named, put
 from onlineboost.readers.scan import Bytes
 
 
-def fill_column(
-    rows: Rows, n: int, width: int, at: int, size: int, mask: int, cell: dict[str, Any], category: bool
-) -> None:
+def fill_column(rows: Rows, n: int, width: int, at: int, size: int, cell: dict[str, Any], category: bool) -> None:
     """Write the features of a column to its slots of each row; its name is in the scratch memory, ``size`` bytes."""
     valid = cell["valid"]
     if "numbers" in cell:
-        _fill_numbers(rows, n, width, at, size, mask, cell["numbers"], valid)
+        _fill_numbers(rows, n, width, at, size, cell["numbers"], valid)
     elif "days" in cell:
-        _fill_datetimes(rows, n, width, at, size, mask, cell["days"], cell["seconds"], valid)
+        _fill_datetimes(rows, n, width, at, size, cell["days"], cell["seconds"], valid)
     else:
         offsets, text = _buffers(cell["texts"])
-        _fill_texts(rows, n, width, at, size, mask, offsets, text, valid, category)
+        _fill_texts(rows, n, width, at, size, offsets, text, valid, category)
 
 
 @njit
 def _fill_numbers(
-    rows: Rows, n: int, width: int, at: int, size: int, mask: int, numbers: Floats, valid: NDArray[np.bool_]
+    rows: Rows, n: int, width: int, at: int, size: int, numbers: Floats, valid: NDArray[np.bool_]
 ) -> None:
-    index = i64(name_hash(rows.scratch, 0, size, u64(0))) & mask
+    index = id_of(name_hash(rows.scratch, 0, size, u64(0)))
     for r in range(n):
         if valid[r]:
-            if f32(numbers[r]) != 0 and rows.name_known.size and not rows.name_known[index]:
+            if f32(numbers[r]) != 0 and not is_named(rows, index):
                 add_name(rows, index, rows.scratch, 0, size)
             put(rows, r * width + at, index, numbers[r])
         else:
-            put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
+            put_cell(rows, r * width + at, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
 
 
 @njit
 def _fill_datetimes(
-    rows: Rows, n: int, width: int, at: int, size: int, mask: int, days: Ints, seconds: Ints, valid: NDArray[np.bool_]
+    rows: Rows, n: int, width: int, at: int, size: int, days: Ints, seconds: Ints, valid: NDArray[np.bool_]
 ) -> None:
     for r in range(n):
         if valid[r]:
-            put_cell(rows, r * width + at, mask, size, DATETIME, float(seconds[r]), days[r], rows.scratch, 0, 0)
+            put_cell(rows, r * width + at, size, DATETIME, float(seconds[r]), days[r], rows.scratch, 0, 0)
         else:
-            put_cell(rows, r * width + at, mask, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
+            put_cell(rows, r * width + at, size, MISSING, 0.0, 0, rows.scratch, 0, 0)
 
 
 @njit
@@ -61,7 +59,6 @@ def _fill_texts(
     width: int,
     at: int,
     size: int,
-    mask: int,
     offsets: Ints,
     text: Bytes,
     valid: NDArray[np.bool_],
@@ -69,9 +66,9 @@ def _fill_texts(
 ) -> None:
     for r in range(n):
         a, b = offsets[r], offsets[r + 1]
+        b = b if valid[r] else a
         kind, value, days = (TEXT, 0.0, 0) if category else classify_text(text, a, b)
-        kind = kind if valid[r] else MISSING
-        put_cell(rows, r * width + at, mask, size, kind, value, days, text, a, b)
+        put_cell(rows, r * width + at, size, kind, value, days, text, a, b)
 
 
 @njit

@@ -36,7 +36,6 @@ from onlineboost.readers.status import (
     BAD_LABEL,
     EXPECTED,
     FULL,
-    LARGE_INDEX,
     LONG_RECORD,
     MORE,
     NEW_LABEL,
@@ -148,7 +147,7 @@ class TextReader:
         self.text = np.zeros(min(2 * (text.size - SLACK), self.max_line) + SLACK, np.uint8)
         self.text[: text.size] = text
         rows = self.builder.rows
-        larger = new_rows(self.text.size - SLACK, rows.y.size, None)
+        larger = new_rows(self.text.size - SLACK, rows.y.size, with_names=False)
         room = rows.scratch.size - 2 * text.size + larger.scratch.size
         larger = larger._replace(scratch=np.empty(max(room, larger.scratch.size), np.uint8))
         self.builder.rows = rows._replace(
@@ -200,9 +199,6 @@ class TextReader:
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         if message is None:
             message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
-        if status == LARGE_INDEX:
-            bits = self.options.schema.bits
-            message += f"; with {bits} bits the largest is {(1 << bits) - 1}"
         if status == LONG_RECORD:
             message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
         self.builder.reject(f"{path}: line {line}, column {column}: {message}", path, line, column)
@@ -225,7 +221,7 @@ class TextReader:
 
 def no_columns(reader: TextReader, source: ByteSource) -> Table:
     """``Syntax.table`` of formats without columns."""
-    return new_table(reader.options.schema, [], [], reader.options.label_required)
+    return new_table([], [], reader.options.label_required)
 
 
 def named_values(reader: TextReader, source: ByteSource) -> Table:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, i64, lean, u8, u64
+from onlineboost.compiled.jit import f32, hot, lean, u8, u64
+from onlineboost.data.hashing import id_of, name_hash, text_hash
 from onlineboost.readers.floats import any_number, parse_number
-from onlineboost.readers.hashing import name_hash, text_hash
-from onlineboost.readers.rows import ENTRIES, ERROR_AT, Rows, Table, add_name, finish, in_range, put
+from onlineboost.readers.rows import ENTRIES, ERROR_AT, Rows, Table, add_name, finish, in_range, is_named, put
 from onlineboost.readers.scan import Bytes, byte, digits, name_end
 from onlineboost.readers.status import BAD_NUMBER, LARGE_NUMBER, NO_NAMESPACE, RETURN
 
@@ -21,7 +21,6 @@ def put_features(
     """Write the features of a line from its first bar on, and commit the row."""
     state = rows.state
     k = first = state[ENTRIES]
-    named = rows.name_known.size > 0
     i = bar
     n_groups = 0
     mixed = False
@@ -110,8 +109,8 @@ def put_features(
                 state[ERROR_AT] = name
                 return LARGE_NUMBER
             found |= value != 0
-            index = i64(hashed) & table.mask
-            if named and value != 0 and name < last and not rows.name_known[u64(index)]:
+            index = id_of(hashed)
+            if value != 0 and name < last and not is_named(rows, index):
                 _add_name(rows, index, text, space, space_end, name, last)
             rows.cell[u64(k)] = group
             k = put(rows, k, index, value)

@@ -7,16 +7,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onlineboost.data.batch import Batch
+from onlineboost.data.batch import Batch, without_missing
+from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
-from onlineboost.readers.hashing import feature_number
 from onlineboost.readers.output import Output, Write
 
-Lines: TypeAlias = Callable[[Batch, Mapping[int, str], int], bytes]  # of a batch, names of features, and bits
+Lines: TypeAlias = Callable[[Batch, Mapping[int, str]], bytes]  # of a batch, and names of features
 
 
 def line_writer(lines: Lines) -> Callable[[Output], Write]:
-    """A writer for text formats: ``lines(batch, names, bits)`` are the bytes of a batch."""
+    """A writer for text formats: ``lines(batch, names)`` are the bytes of a batch."""
 
     def open_file(output: Output) -> Write:
         file = output.open()
@@ -24,7 +24,7 @@ def line_writer(lines: Lines) -> Callable[[Output], Write]:
 
         def write(page: Page) -> None:
             names.update(page.names)
-            file.write(lines(page.batch, names, page.schema.bits))
+            file.write(lines(without_missing(page.batch), names))
 
         return write
 
@@ -68,23 +68,22 @@ def weights(batch: Batch) -> Any | None:
 def feature_names(
     batch: Batch,
     names: Mapping[int, str],
-    bits: int,
     allowed: Callable[[str], bool],
     spell: Callable[[str], str] = str,
 ) -> Any:
-    """The name of each entry if it is allowed and its hash is the feature's number, else that number."""
+    """The name of each entry if it is allowed and its hash is the feature's number, else its id."""
     import pyarrow as pa
 
     first, last = int(batch.indptr[0]), int(batch.indptr[-1])
     numbers, where = np.unique(batch.indices[first:last], return_inverse=True)
-    spelled = [spell(reversible_name(number, names, bits, allowed)) for number in numbers.tolist()]
+    spelled = [spell(reversible_name(number, names, allowed)) for number in numbers.tolist()]
     return pa.array(spelled, pa.string()).take(pa.array(where))
 
 
-def reversible_name(number: int, names: Mapping[int, str], bits: int, allowed: Callable[[str], bool]) -> str:
+def reversible_name(number: int, names: Mapping[int, str], allowed: Callable[[str], bool]) -> str:
     """A name that is read back as this feature."""
     name = names.get(number)
-    return name if name is not None and allowed(name) and feature_number(name, bits) == number else str(number)
+    return name if name is not None and allowed(name) and feature_id(name) == number else str(number)
 
 
 def _numbers(values: Any) -> Any:

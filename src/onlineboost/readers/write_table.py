@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.data.batch import Batch
+from onlineboost.data.batch import Batch, without_missing
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.readers.files import COMPRESSED, STDIN
 from onlineboost.readers.output import Output, Write
@@ -30,7 +30,7 @@ def table_writer(open_table: Callable[[Output, Any], Any], compressible: bool = 
         columns = _columns(output)
         schema = columns.schema()
         writer = output.stack.enter_context(open_table(output, schema))
-        return lambda page: writer.write_batch(columns.record_batch(page.batch, schema))
+        return lambda page: writer.write_batch(columns.record_batch(without_missing(page.batch), schema))
 
     return open_file
 
@@ -74,17 +74,16 @@ def _columns(output: Output) -> _Columns:
         )
     met: set[int] = set()
     names: dict[int, str] = {}
-    bits, weighted = 0, False
+    weighted = False
     with output.stream_again() as stream:
         for page in stream:
-            bits = page.schema.bits
             names.update(page.names)
-            met.update(np.unique(page.batch.indices).tolist())
+            met.update(np.unique(without_missing(page.batch).indices).tolist())
             weighted = weighted or bool((page.batch.weight != 1).any())
             if len(met) > MAX_COLUMNS:
                 message = f"{output.name}: more than {MAX_COLUMNS:,} features, too many for the columns of a table"
                 raise DataError(f"{message}: choose another format, such as .jsonl")
-    columns = [reversible_name(number, names, bits, _is_column_name) for number in sorted(met)]
+    columns = [reversible_name(number, names, _is_column_name) for number in sorted(met)]
     return _Columns({number: k for k, number in enumerate(sorted(met))}, columns, weighted)
 
 

@@ -148,6 +148,8 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
     if type(format) is not int or not 1 <= format <= upgrades.FORMAT:
         expected = f"expected a number from 1 to {upgrades.FORMAT}: try a newer onlineboost"
         raise ModelFileError(path, "format", f"is {format!r}, {expected}")
+    if format < upgrades.OLDEST:
+        raise ModelFileError(path, "format", f"is {format}, of an older onlineboost: train the model again")
     sums = facts.get("arrays")
     if not isinstance(sums, dict):
         raise ModelFileError(path, "arrays", "missing")

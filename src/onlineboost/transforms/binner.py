@@ -67,7 +67,7 @@ class Binner(Parameters):
         state = new_crosses(source.n_features, bins, self.crosses, bits)
         names = source.names or [str(j) for j in range(source.n_features)]
         name_columns(state, self.crosses, dict(enumerate(names)))
-        for name in columns_not_met(state, self.crosses):
+        for name in columns_not_met(self.crosses, names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
         self._state, self._names = state, names
         return self.partial_fit(X)
@@ -117,5 +117,7 @@ class Binner(Parameters):
         if source.names and source.names != self._names:
             wrong = next(j for j, name in enumerate(source.names) if name != self._names[j])
             raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {self._names[wrong]!r}")
+        if source.missing.size:
+            raise DataError("X has missing values: fill them in first")
         one = np.ones(source.n_rows)
         return joined([self._state.apply(batch, learning) for batch in source.batches(one, one)])

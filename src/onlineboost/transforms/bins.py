@@ -40,7 +40,7 @@ FEW, MANY_BINS, FEW_BINS = 8, 32, 16  # up to so many features have many bins, m
 
 SEEN, NEXT, REMAKE, BORN, DRAWN, OUTSIDE, LEFT = range(7)  # fields of ``counts``
 _FIELDS = 7
-ROWS, MET = 0, 1  # fields of ``clock``
+ROWS, MET, BEGUN = range(3)  # fields of ``clock``
 
 
 class Bins(NamedTuple):
@@ -50,7 +50,7 @@ class Bins(NamedTuple):
     range: Floats32  # [slots, 2] the smallest and the largest of them when the edges were made
     counts: Ints  # [slots, 7] values since the sample began; when to sample the next, and to make edges anew; the row
     # in which the sample began; sampled values since the edges were made, those out of range; times it began anew
-    clock: Ints  # [2] rows learnt, slots met
+    clock: Ints  # [3] rows learnt, 1 + the last slot met, number of slots met
 
     def limits(self) -> Limits:
         return {
@@ -65,7 +65,7 @@ class Bins(NamedTuple):
     def check(self) -> None:
         require(bool((self.edges[:, 1:] >= self.edges[:, :-1]).all()), "edges", "increasing numbers")
         require(self.clock[MET] <= len(self.zero), "clock", "no more slots than there is room for")
-        require(bool((self.counts[:, BORN] <= self.clock[ROWS]).all()), "counts", "samples that have begun")
+        require(bool((self.counts[:, BORN] <= self.clock[ROWS] + 1).all()), "counts", "samples that have begun")
 
 
 class BinsWork(NamedTuple):
@@ -88,7 +88,7 @@ def new_bins(slots: int, n_bins: int) -> Bins:
         filled(0, (slots, SAMPLES), np.float32),
         filled(0, (slots, 2), np.float32),
         filled([0, 1, _EARLIEST, 0, 0, 0, 0], (slots, _FIELDS), np.int64),
-        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
     )
 
 
@@ -136,7 +136,7 @@ def first_edges(bins: Bins) -> None:
     """The edges of all slots met so far, before anything is counted by them."""
     work = new_work(bins, 0)
     for slot in range(bins.clock[MET]):
-        if make_edges(bins, work, slot):
+        if bins.counts[slot, BORN] and make_edges(bins, work, slot):
             take_edges(bins, work, slot)
 
 
@@ -186,7 +186,7 @@ def meet_row(bins: Bins, short: Ints) -> int:
     bins.clock[ROWS] += 1
     if bins.clock[ROWS] == FIRST:
         short[0] = 1
-    return int(bins.clock[MET])
+    return int(bins.clock[BEGUN])
 
 
 @hot
@@ -194,8 +194,7 @@ def meet_value(bins: Bins, slot: int, x: float) -> bool:
     """Take note of a non-zero value; whether the edges of the slot are to be made anew."""
     if x != x:
         return False
-    if slot >= bins.clock[MET]:
-        bins.clock[MET] = slot + 1
+    if bins.counts[slot, BORN] == 0:
         _begin(bins, slot)
     seen = bins.counts[slot, SEEN] + 1
     bins.counts[slot, SEEN] = seen
@@ -205,6 +204,8 @@ def meet_value(bins: Bins, slot: int, x: float) -> bool:
 @lean
 def _begin(bins: Bins, slot: int) -> None:
     bins.counts[slot, BORN] = bins.clock[ROWS]
+    bins.clock[MET] = max(bins.clock[MET], slot + 1)
+    bins.clock[BEGUN] += 1
     if bins.edges.shape[1]:  # a late feature: negative, zero, positive
         bins.edges[slot, 0], bins.edges[slot, 1], bins.zero[slot] = f32(-1e-45), f32(0), 1
 

@@ -11,16 +11,17 @@ Output features have the numbers [slots * bins | products | features]: only the 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
-from onlineboost.data.allocation import filled, planning
+from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
 from onlineboost.errors import ParameterError
+from onlineboost.parameters import check_whole
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import Limits
 from onlineboost.transforms.old_bins import (
@@ -31,8 +32,8 @@ from onlineboost.transforms.old_bins import (
     code,
     keep_sample,
     make_bins,
-    with_room,
 )
+from onlineboost.transforms.slots import MAX_BITS
 
 SLOTS = 4096  # maximum number of features with bins
 DENSE = WARM_UP // 8  # minimum number of non-zero values in the first rows for a feature to have bins
@@ -70,8 +71,6 @@ class CrossesState(NamedTuple):
 
     def grown(self, n_features: int) -> CrossesState:
         """The same state with room for more features."""
-        if n_features <= len(self.place):
-            return self
         return self._replace(place=with_room(self.place, n_features), column=with_room(self.column, n_features))
 
     def continued(self, old: CrossesState) -> CrossesState:
@@ -102,8 +101,7 @@ def check_crosses(bins: object, crosses: Any, bits: object) -> None:
     """Raise an error for wrong parameters."""
     if bins != 0 or isinstance(bins, bool):
         check_power("bins", bins)
-    if not isinstance(bits, numbers.Integral) or isinstance(bits, bool) or not 1 <= int(bits) <= 30:
-        raise ParameterError("bits", bits, "a whole number from 1 to 30")
+    check_whole("bits", bits, 1, MAX_BITS)
     if isinstance(crosses, bool | np.bool_):
         return
     if not isinstance(crosses, list | tuple) or not all(map(_is_pair, crosses)):
@@ -152,17 +150,13 @@ def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesS
     for a, b in () if not columns else crosses:
         i, j = columns[str(a)], columns[str(b)]
         crossed[i, j] = crossed[j, i] = True
-    column = filled(0, n_features, np.int32)
-    for name, number in columns.items() if not planning() else ():
-        if name.isdecimal() and int(name) < n_features:
-            column[int(name)] = number
     return CrossesState(
         place=filled(0, n_features, np.int32),
         samples=filled(0, (slots, WARM_UP), np.float32),
         edges=filled(np.inf, (slots, max(bins - 1, 0)), np.float32),
         zero=filled(0, slots, np.int32),
         counts=filled(0, slots + 2, np.int64),
-        column=column,
+        column=filled(0, n_features, np.int32),
         crossed=crossed,
         products=n_products(crosses, bits),
     )
@@ -173,15 +167,19 @@ def name_columns(state: CrossesState, crosses: Any, names: Mapping[int, str]) ->
     columns = [(name, number) for number, name in enumerate(crossed_columns(crosses), 1)]
     for feature, name in names.items() if columns else ():
         for column, number in columns:
-            if name == column or name.startswith((f"{column}=", f"{column}^")):
+            if _belongs(name, column):
                 state.column[feature] = number
                 break
 
 
-def columns_not_met(state: CrossesState, crosses: Any) -> list[str]:
-    """Columns to be crossed that no known feature belongs to."""
-    known = set(np.unique(state.column).tolist())
-    return [name for number, name in enumerate(crossed_columns(crosses), 1) if number not in known]
+def columns_not_met(crosses: Any, names: Iterable[str]) -> list[str]:
+    """Columns to be crossed that none of these features belongs to."""
+    known = [*names] if crossed_columns(crosses) else []
+    return [column for column in crossed_columns(crosses) if not any(_belongs(name, column) for name in known)]
+
+
+def _belongs(name: str, column: str) -> bool:
+    return name == column or name.startswith((f"{column}=", f"{column}^"))
 
 
 @njit

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u32
-from onlineboost.data.allocation import extended, filled
+from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits, require
@@ -53,9 +53,7 @@ class StandardizeState(NamedTuple):
 
     def grown(self, n_features: int) -> StandardizeState:
         """The same state with room for more features, which have been zero so far."""
-        if n_features <= len(self.centred):
-            return self
-        return self._replace(features=extended(self.features, n_features), centred=extended(self.centred, n_features))
+        return self._replace(features=with_room(self.features, n_features), centred=with_room(self.centred, n_features))
 
     def continued(self, old: StandardizeState) -> StandardizeState:
         return self

@@ -19,7 +19,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
 from onlineboost.readers import Stream
 from onlineboost.transforms.chain import Transforms, transformed
-from onlineboost.transforms.crosses import CrossesState
+from onlineboost.transforms.slots import new_slots
 
 ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
 
@@ -34,8 +34,8 @@ class Transformed(NamedTuple):
 class Data:
     """All rows as one batch. Rows are transformed once for all configurations with the same transforms."""
 
-    def __init__(self, batch: Batch, n_features: int, origin: Page | tuple[Any, Any, Any, Binary]) -> None:
-        self.batch, self.n_features = batch, n_features
+    def __init__(self, batch: Batch, origin: Page | tuple[Any, Any, Any, Binary]) -> None:
+        self.batch = batch
         self.origin = origin  # the same rows for models that need more than a batch
         self._known: dict[Any, Transformed] = {}
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class Data:
 
     def fingerprint(self) -> str:
         """Digest of the examples, independent of batch sizes."""
-        sha = hashlib.sha256(str(self.n_features).encode())
+        sha = hashlib.sha256()
         for array in (np.diff(self.batch.indptr), *self.batch[1:]):
             sha.update(np.ascontiguousarray(array).data)
         return sha.hexdigest()[:16]
@@ -63,23 +63,28 @@ class Data:
         learner = model.base_learner()
         if not isinstance(learner, Learner) or not model.one_committee:
             return None
-        states: Any = learner.transforms(self.n_features)
-        if any(state.expands for state in states):
+        if learner.needs_names() or any(state.expands for state in learner.transforms(0)):
             return None  # needs too much memory
-        compact = learner.linear and not any(isinstance(state, CrossesState) for state in states)
-        key = compact, *((type(state), *(np.shape(array) for array in state)) for state in states)
         with self._lock:
+            batch, n = self._slotted(learner.max_features(), learner.takes_missing)
+            states: Any = tuple(state.grown(n) for state in learner.transforms(0))
+            key = n, learner.takes_missing, *((type(state), *(np.shape(array) for array in state)) for state in states)
             if key not in self._known:
-                batch, n = self._transform(states), self.n_features
-                self._known[key] = _renumbered(batch, n) if compact else Transformed(batch, n)
+                self._known[key] = Transformed(_transform(batch, states), n)
             return self._known[key]
 
-    def _transform(self, states: Transforms) -> Batch:
-        if not states:
-            return self.batch
-        return joined(
-            [p for part in pieces(self.batch, 0, self.rows) for p in transformed(part, states, learning=True)]
-        )
+    def _slotted(self, bound: int, missing: bool) -> Transformed:
+        """The rows with slots for ids, and their number."""
+        key = bound, missing
+        if key not in self._known:
+            batch, slots = new_slots(bound).apply(self.batch, learning=True, missing=missing)
+            self._known[key] = Transformed(batch, max(int(slots.used[0]), 1))
+        return self._known[key]
+
+
+def _transform(batch: Batch, states: Transforms) -> Batch:
+    parts = pieces(batch, 0, batch.y.size) if states else ()
+    return joined([p for part in parts for p in transformed(part, states, learning=True)]) if states else batch
 
 
 def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
@@ -102,10 +107,11 @@ def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Bat
     labels = Binary()
     labels.declare(y)
     weight = np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, np.float64)
+    source.name(source.names)
     batch = _table(source, labels.encode(y), weight)
-    check_batch(batch, source.n_features, learning=True)
+    check_batch(batch, learning=True)
     rows = X.tocsr() if hasattr(X, "tocsr") else X
-    return Data(batch, source.n_features, (rows, np.asarray(y), weight, labels))
+    return Data(batch, (rows, np.asarray(y), weight, labels))
 
 
 def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
@@ -118,23 +124,12 @@ def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
             notice(page.batch)
     if page is None:
         raise DataError("the stream has no rows: there is nothing to learn from")
-    batch, n_features = joined(batches), page.schema.mask + 1
-    check_batch(batch, n_features, learning=True)
-    return Data(batch, n_features, page._replace(batch=batch, names=names))
+    batch = joined(batches)
+    check_batch(batch, learning=True)
+    return Data(batch, page._replace(batch=batch, names=names))
 
 
 def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:
     if y.shape != (source.n_rows,) or weight.shape != (source.n_rows,):
         raise DataError(f"y and sample_weight: expected {source.n_rows} of each, one per row of X")
-    if isinstance(source, Sparse):
-        return Batch(source.indptr, source.indices, source.values, y, weight)
     return joined(list(source.batches(y, weight)))
-
-
-def _renumbered(batch: Batch, n_features: int) -> Transformed:
-    """Features renumbered without gaps, to save memory; only for learners that do not depend on the numbers."""
-    first, last = batch.indptr[0], batch.indptr[-1]
-    met = np.zeros(n_features, np.int32)
-    met[batch.indices[first:last]] = 1
-    ranks = np.cumsum(met, dtype=np.int32)
-    return Transformed(batch._replace(indices=ranks[batch.indices] - np.int32(1)), max(int(ranks[-1]), 1))

@@ -51,14 +51,14 @@ dispatch.register(dispatch.vote, NestedBooster, vote)
 dispatch.register(dispatch.round, NestedBooster, round)
 
 
-def can_nest(model: OnlineClassifier, n_features: int) -> bool:
+def can_nest(model: OnlineClassifier) -> bool:
     """Whether the model contains the boosters with fewer learners; a stack does not."""
     if not isinstance(model, Booster) or not isinstance(model.new_head(1), VoteHead):
         return False
     learner, n = model.base_learner(), model.n_estimators
     # Classes from outside the package are compiled in each process, by the class of their state.
     ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, learner))
-    if not ours or not isinstance(learner, Learner) or not learner.separate(n, n_features):
+    if not ours or not isinstance(learner, Learner) or learner.replay or not learner.separate(n, 0):
         return False
     return type(model.initial_state(n, False, 0)) in dispatch.first.kernels  # type: ignore[attr-defined]
 

@@ -159,7 +159,7 @@ def tune(
     known = Journal(path, data.fingerprint() if path is not None else "")
     runner = open_engine(engine, data, workers, address)
     try:
-        track = _Track(rows, data.n_features, known, runner, progress)
+        track = _Track(rows, known, runner, progress)
         return Race(track.race(_stops(data.rows, halving), halving or 1))
     finally:
         runner.close()
@@ -190,9 +190,8 @@ def _stops(n: int, eta: int | None) -> list[int]:
 class _Track:
     """A race in progress."""
 
-    def __init__(self, rows: list[Row], n_features: int, journal: Journal, engine: Engine, progress: Any) -> None:
-        self.rows, self.n_features = rows, n_features
-        self.journal, self.engine, self.progress = journal, engine, progress
+    def __init__(self, rows: list[Row], journal: Journal, engine: Engine, progress: Any) -> None:
+        self.rows, self.journal, self.engine, self.progress = rows, journal, engine, progress
         self.tickets: dict[tuple[int, ...], Any] = {}  # unfinished runs, by the numbers of their models
         self.best: Row | None = None
         self.done = self.all = 0
@@ -228,7 +227,7 @@ class _Track:
             elif number not in running:
                 models[number] = self.rows[number].model
         groups = {group: ticket for group, ticket in self.tickets.items() if self._wanted(group, alive, stop)}
-        for fresh in together(models, self.n_features):
+        for fresh in together(models):
             groups[tuple(fresh)] = Run([models[number] for number in fresh])
         self.tickets = {}
         while groups:

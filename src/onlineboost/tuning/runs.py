@@ -77,9 +77,10 @@ class Run:
         self._count(batch._replace(y=batch.y[learnt], weight=batch.weight[learnt]), [*within.T, largest[learnt]])
 
     def _new_machine(self, n_features: int) -> CompiledMachine:
-        machine = self.models[-1].new_machine(n_features)
+        machine = self.models[-1].new_machine(0)
         assert isinstance(machine, CompiledMachine)
-        machine.transforms = ()  # the rows are transformed already
+        machine.grow(n_features)
+        machine.slots, machine.transforms = None, ()  # the rows are transformed already
         if len(self.models) > 1:
             nest(machine, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
         return machine
@@ -118,11 +119,11 @@ def _sum(start: float, values: Any) -> float:
     return float(np.cumsum(np.concatenate([[start], values]))[-1])
 
 
-def together(models: dict[int, OnlineClassifier], n_features: int) -> list[list[int]]:
+def together(models: dict[int, OnlineClassifier]) -> list[list[int]]:
     """Groups of models that share a run, by number of learners; the run with the most learners first."""
     groups: dict[Any, list[int]] = {}
     for number, model in models.items():
-        groups.setdefault(nesting_key(model, n_features) or number, []).append(number)
+        groups.setdefault(nesting_key(model) or number, []).append(number)
     for group in groups.values():
         group.sort(key=lambda number: _size(models[number]))
     return sorted(groups.values(), key=lambda group: -_size(models[group[-1]]))
@@ -133,10 +134,10 @@ def _size(model: OnlineClassifier) -> int:
     return n if isinstance(n, int) else 1
 
 
-def nesting_key(model: OnlineClassifier, n_features: int) -> str | None:
+def nesting_key(model: OnlineClassifier) -> str | None:
     """A key that nested boosters have in common; None for a model that does not nest."""
     try:
-        if not can_nest(model, n_features):
+        if not can_nest(model):
             return None
     except Exception:  # it fails with a reason when it is run
         return None

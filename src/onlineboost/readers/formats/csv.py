@@ -44,6 +44,7 @@ from onlineboost.readers.rows import (
     add_name,
     finish,
     in_range,
+    is_named,
     known_sign,
     put,
     settle,
@@ -108,7 +109,7 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
                 c = byte(text, after)
                 if c == table.separator or c == _NEWLINE:
                     feature = table.feature[column]
-                    if rows.name_known.size and not rows.name_known[feature] and f32(value) != 0:
+                    if f32(value) != 0 and not is_named(rows, feature):
                         add_name(rows, feature, table.name_text, table.name_at[column], table.name_at[column + 1])
                     k = put(rows, k, feature, value)
                     column += 1
@@ -173,7 +174,7 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b)
     if kind == TOO_LARGE:
         return -LARGE_NUMBER
-    return put_cell(rows, k, table.mask, size, kind, value, days, text, a, b)
+    return put_cell(rows, k, size, kind, value, days, text, a, b)
 
 
 def reader(

@@ -198,14 +198,14 @@ def label_of(spelling: bytes) -> Any:
     return word.lower() == "true" if word.lower() in ("true", "false") else as_number(word)
 
 
-def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
+def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     labels = pc.if_else(pa.array(np.isnan(batch.y)), "null", signs(batch))
     importance = weights(batch)
     weight = [', "weight": ', importance] if importance is not None else []
-    spelled = feature_names(batch, names, bits, lambda name: name not in RESERVED, json.dumps)
+    spelled = feature_names(batch, names, lambda name: name not in RESERVED, json.dumps)
     members = features(batch, spelled, ": ", ", ")
     comma = pc.if_else(pc.equal(members, ""), "", ", ")
     return join_columns(['{"label": ', labels, *weight, comma, members, "}"])

@@ -10,6 +10,7 @@ import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import Batch
+from onlineboost.data.hashing import MAX_ID
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import parse_number
 from onlineboost.readers.format import Format, first_line
@@ -107,7 +108,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
                 n += 1
         if n == 0:
             return QID if i + 3 < end and _is_qid(text, i) else NO_INDEX
-        if index > table.mask:
+        if index > MAX_ID:
             return LARGE_INDEX
         i += n
         state[ERROR_AT] = i
@@ -135,7 +136,7 @@ def _is_blank(c: int) -> bool:
     return c == 32 or c == 9
 
 
-def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
+def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     import pyarrow as pa
 
     for lost, what in (((batch.weight != 1).any(), "weights"), (np.isnan(batch.y).any(), "examples without a label")):

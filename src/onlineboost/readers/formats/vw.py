@@ -132,7 +132,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
     return put_features(text, bar, end, rows, table, groups, y, weight)
 
 
-def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
+def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     import pyarrow.compute as pc
 
     labels, importance = signs(batch), weights(batch)
@@ -140,7 +140,7 @@ def lines(batch: Batch, names: Mapping[int, str], bits: int) -> bytes:
         if np.isnan(batch.y).any():
             raise DataError("VW text has no place for the weight of an example without a label")
         labels = pc.binary_join_element_wise(labels, importance, " ")
-    spelled = feature_names(batch, names, bits, _is_name)
+    spelled = feature_names(batch, names, _is_name)
     return join_columns([labels, " | ", features(batch, spelled, ":", " ")])
 
 

@@ -1,11 +1,17 @@
-"""Numbers of features from their names, hashed as Vowpal Wabbit does."""
+"""Ids of features from their names, hashed as Vowpal Wabbit does: the same name has the same id in every source."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TypeAlias
 
-from onlineboost.compiled.jit import hot, njit, u32, u64
-from onlineboost.readers.scan import SLACK, Bytes
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import hot, i64, njit, u32, u64
+
+Bytes: TypeAlias = NDArray[np.uint8]
+
+MAX_ID = (1 << 31) - 1  # ids are hashes modulo 2**31
 
 
 @hot
@@ -71,12 +77,39 @@ def name_hash(text: Bytes, at: int, end: int, seed: int) -> int:
     return u64(number + u64(seed))
 
 
-def feature_number(name: str, bits: int) -> int:
-    """The number of a feature, below 2**bits.
+@hot
+def id_of(hashed: int) -> int:
+    """The id of a feature, from the hash of its name."""
+    return int(i64(hashed) & i64(MAX_ID))
 
-    >>> feature_number("colour=red", 18), feature_number("17", 18)
-    (238209, 17)
+
+def feature_id(name: str) -> int:
+    """The id of a feature.
+
+    >>> feature_id("colour=red"), feature_id("17")
+    (1741922961, 17)
     """
-    encoded = name.encode()
-    text = np.frombuffer(encoded + bytes(SLACK), np.uint8).copy()
-    return int(name_hash(text, 0, len(encoded), u64(0))) & ((1 << bits) - 1)
+    if name.isdigit() and name.isascii():
+        return int(name[-31:]) & MAX_ID  # 10**31 is a multiple of 2**31
+    return int(_id_of_name(*_bytes_of(name)))
+
+
+def indicator_id(text: str) -> int:
+    """The id of an indicator such as "colour=red": spaces at its ends count, which are part of the category."""
+    return int(_id_of_text(*_bytes_of(text)))
+
+
+def _bytes_of(text: str) -> tuple[Bytes, int]:
+    """Bytes that compiled code may read beyond, and their number."""
+    encoded = bytearray(text.encode(errors="replace"))
+    return np.frombuffer(encoded + bytes(4), np.uint8), len(encoded)
+
+
+@njit
+def _id_of_name(text: Bytes, size: int) -> int:
+    return id_of(name_hash(text, 0, size, u64(0)))
+
+
+@njit
+def _id_of_text(text: Bytes, size: int) -> int:
+    return id_of(text_hash(text, 0, size, u64(0)))

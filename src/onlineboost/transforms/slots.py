@@ -1,0 +1,285 @@
+"""Slots: the numbers 0, 1, 2, ... that a model gives the features it meets, in the order in which it learns them.
+
+Sources give features by id, a number of 31 bits (``data/hashing.py``); committees and transforms have a row per slot.
+Once ``bound`` slots are taken, further features share them by a hash. While a model only answers, features that it has
+not learnt are left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.jit import hot, i64, njit, u64
+from onlineboost.data.allocation import filled
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.registry import Option
+from onlineboost.storage.validity import require
+
+MAX_BITS = 30
+BITS = Option(
+    "bits",
+    "Number of features with slots of their own, as a power of two; further ones share slots by a hash.",
+    int,
+    short="-b",
+    least=1,
+    most=MAX_BITS,
+)
+_BLOCK = 256  # entries that are looked up before new ones among them get slots
+_STEP = u64(0x9E3779B97F4A7C15)
+
+
+class Slots(NamedTuple):
+    """Small ids have their slots in an array; others in a hash table with linear probing, filled in the order of slots.
+
+    The same features, met in the same order, give the same arrays: their sizes depend on the number of slots only.
+    """
+
+    near: Ints32  # [2 * size] 1 + the slot of a small id, or 0
+    table: Ints  # [size] ~id * 2**32 + slot of any other, or 0
+    used: Ints  # [1] number of slots taken
+    bound: int  # most slots
+
+    def derived(self) -> tuple[str, ...]:
+        """The number of slots taken decides the shapes of a model: it is in the description of the file."""
+        return ("used",)
+
+    def check(self) -> None:
+        slots = np.concatenate([self.near[self.near != 0] - 1, self.table[self.table != 0] & 0xFFFFFFFF])
+        require(np.array_equal(np.sort(slots), np.arange(self.used[0])), "table", "every slot once")
+        near, table = _filled(self.ids(), self.table.size)
+        require(np.array_equal(near, self.near) and np.array_equal(table, self.table), "table", "ids at their places")
+
+    def apply(self, batch: Batch, learning: bool, missing: bool) -> tuple[Batch, Slots]:
+        """The rows with slots for ids, and these slots with larger arrays where they were full.
+
+        Entries of zero are left out, and missing values unless ``missing``.
+        """
+        indptr, indices, values, near, table = _apply(self, batch, learning, missing)
+        return Batch(indptr, indices, values, batch.y, batch.weight), self._replace(near=near, table=table)
+
+    def forget(self, n: int) -> None:
+        """Take back all slots but the first ``n``; nothing is allocated."""
+        _forget(self.near, self.table, n)
+        self.used[0] = n
+
+    def grown(self, n: int) -> Slots:
+        """Slots of this bound with ``n`` of them taken, whose arrays are to be filled in."""
+        size = size_for(n)
+        return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.array([n]), self.bound)
+
+    def ids(self) -> Ints32:
+        """The id of each slot."""
+        return _ids(self.near, self.table, int(self.used[0]))
+
+    def find(self, ids: Ints32) -> Ints32:
+        """The slot of each id, or -1."""
+        return _find(self.near, self.table, ids)
+
+
+def new_slots(bound: int) -> Slots:
+    size = size_for(0)
+    return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.zeros(1, np.int64), int(bound))
+
+
+@njit
+def size_for(n: int) -> int:
+    """Size of the table for so many slots."""
+    size = 256
+    while slots_within(size) < n:
+        size *= 2
+    return size
+
+
+@hot
+def slots_within(size: int) -> int:
+    """Most slots of a table of this size: at most half full, and emptier while it fits into the fastest cache."""
+    return size // 16 if size <= 2048 else size // 2
+
+
+@njit
+def _apply(slots: Slots, batch: Batch, learning: bool, missing: bool) -> tuple[Ints, Ints32, Floats32, Ints32, Ints]:
+    near, table, used, bound = slots
+    rows = batch.y.size
+    first, last = batch.indptr[0], batch.indptr[rows]
+    ids, values, indptr = batch.indices[first:last], batch.values[first:last], batch.indptr - first
+    indices = np.empty(last - first, np.int32)
+    at = 0
+    while True:
+        at = _look_up(near, table, used, bound, ids, values, indptr, batch.weight, learning, missing, indices, at)
+        if at == ids.size:
+            break
+        near, table = _filled(_ids(near, table, used[0]), 2 * table.size)
+    left_out = 0
+    for k in range(indices.size):
+        left_out += indices[k] < 0
+    if left_out == 0:
+        return indptr, indices, values, near, table
+    left = np.empty(ids.size, np.float32)
+    start = k = 0
+    for r in range(rows):
+        for j in range(start, indptr[r + 1]):
+            slot = indices[j]
+            indices[k], left[k] = slot, values[j]
+            k += slot >= 0
+        start = indptr[r + 1]
+        indptr[r + 1] = k
+    return indptr, indices[:k], left[:k], near, table
+
+
+@hot
+def _look_up(
+    near: Ints32,
+    table: Ints,
+    used: Ints,
+    bound: int,
+    ids: Ints32,
+    values: Floats32,
+    indptr: Ints,
+    weight: Floats,
+    learning: bool,
+    missing: bool,
+    indices: Ints32,
+    start: int,
+) -> int:
+    """Write the slots of entries from ``start`` on, or -1; returns the entry for which the arrays are too small."""
+    shift = _shift(table)
+    row = 0
+    while start < ids.size:
+        stop = min(start + _BLOCK, ids.size)
+        if not _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop]):
+            for k in range(start, stop):
+                if indices[k] >= 0 or not _counts(values[k], missing):
+                    continue
+                id = i64(ids[k])
+                slot = _slot(near, table, shift, id)
+                if slot < 0 and used[0] == bound:
+                    slot = shared_slot(id, bound)
+                elif slot < 0 and learning:
+                    while indptr[row + 1] <= k:
+                        row += 1
+                    if weight[row] > 0:
+                        if used[0] == slots_within(table.size):
+                            return k
+                        slot = used[0]
+                        _put(near, table, shift, id, slot)
+                        used[0] = slot + 1
+                indices[k] = slot
+        start = stop
+    return start
+
+
+@hot
+def _are_known(
+    near: Ints32, table: Ints, shift: int, ids: Ints32, values: Floats32, missing: bool, indices: Ints32
+) -> bool:
+    """Write the slots of entries, or -1 if they are not known or left out; returns whether there is none of these."""
+    largest, others = 0, 0
+    for k in range(ids.size):  # loops without branches, which the compiler turns into vector code
+        largest = max(largest, ids[k])
+        others += not abs(values[k]) > 0
+    unknown = np.int32(0)
+    if largest < near.size:
+        for k in range(ids.size):
+            slot = near[u64(ids[k])] - np.int32(1)
+            indices[k] = slot
+            unknown |= slot
+    else:
+        for k in range(ids.size):
+            slot = np.int32(_slot(near, table, shift, i64(ids[k])))
+            indices[k] = slot
+            unknown |= slot
+    if others:
+        for k in range(ids.size):
+            if not _counts(values[k], missing):
+                indices[k] = unknown = np.int32(-1)
+    return unknown >= 0
+
+
+@hot
+def _counts(x: float, missing: bool) -> bool:
+    return (abs(x) > 0) | (missing & (x != x))
+
+
+@hot
+def shared_slot(id: int, bound: int) -> int:
+    """The slot of a feature that came when all were taken."""
+    return i64((u64(id) * _STEP) >> u64(33)) % bound
+
+
+@hot
+def _shift(table: Ints) -> int:
+    """The shift that leaves a place in the table of the product of an id and ``_STEP``."""
+    shift = 64
+    size = table.size
+    while size > 1:
+        size //= 2
+        shift -= 1
+    return u64(shift)
+
+
+@hot
+def _place(table: Ints, shift: int, id: int) -> int:
+    """Where an id is in the table, or belongs."""
+    at = (u64(id) * _STEP) >> shift
+    while table[at] >> 32 != ~id and table[at] != 0:
+        at = (at + u64(1)) & u64(table.size - 1)
+    return at
+
+
+@hot
+def _slot(near: Ints32, table: Ints, shift: int, id: int) -> int:
+    """The slot of an id, or -1."""
+    if id < near.size:
+        return i64(near[u64(id)]) - 1
+    entry = table[_place(table, shift, id)]
+    return entry & 0xFFFFFFFF if entry != 0 else -1
+
+
+@hot
+def _put(near: Ints32, table: Ints, shift: int, id: int, slot: int) -> None:
+    if id < near.size:
+        near[id] = slot + 1
+    else:
+        table[_place(table, shift, id)] = (~id << 32) | slot
+
+
+@njit
+def _ids(near: Ints32, table: Ints, used: int) -> Ints32:
+    ids = np.empty(used, np.int32)
+    for id in range(near.size):
+        if near[id] != 0:
+            ids[near[id] - 1] = id
+    for k in range(table.size):
+        if table[k] != 0:
+            ids[table[k] & 0xFFFFFFFF] = ~(table[k] >> 32)
+    return ids
+
+
+@njit
+def _filled(ids: Ints32, size: int) -> tuple[Ints32, Ints]:
+    near, table = np.zeros(2 * size, np.int32), np.zeros(size, np.int64)
+    shift = _shift(table)
+    for slot in range(ids.size):
+        _put(near, table, shift, max(i64(ids[slot]), 0), slot)
+    return near, table
+
+
+@njit
+def _forget(near: Ints32, table: Ints, n: int) -> None:
+    for id in range(near.size):
+        if near[id] > n:
+            near[id] = 0
+    for k in range(table.size):  # those that stay came first: none of them was placed after one that goes
+        if table[k] != 0 and table[k] & 0xFFFFFFFF >= n:
+            table[k] = 0
+
+
+@njit
+def _find(near: Ints32, table: Ints, ids: Ints32) -> Ints32:
+    found = np.empty(ids.size, np.int32)
+    shift = _shift(table)
+    for k in range(ids.size):
+        found[k] = _slot(near, table, shift, i64(ids[k]))
+    return found
