@@ -23,7 +23,7 @@ from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require, saved_arrays
-from onlineboost.transforms.chain import Transforms, output_names, transformed
+from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.slots import Slots
 
 
@@ -167,25 +167,41 @@ class CompiledMachine(BatchMachine):
 
     def run_slotted(self, batch: Batch, learning: bool) -> Floats:
         """``run`` on rows with slots for ids."""
-        scores = []
-        for part in transformed(batch, self.transforms, learning):
-            scores += self._learn(part) if learning else [self._rounds(part, False)]
-        return np.concatenate(scores) if len(scores) != 1 else scores[0]
-
-    def _learn(self, rows: Batch) -> list[Floats]:
-        """Learn rows; whenever replay is due, learn all rows so far once more."""
+        if not learning:
+            return _joined([self._rounds(part, False) for part in self._transformed(batch, False)])
         scores, most = [], self.learner.replay
-        for part in replay.parts(rows, int(self.record.clock[0]), most):
-            seen = int(self.record.clock[0])
-            scores.append(self._rounds(part, True))
+        for rows in replay.parts(batch, self._seen, most):
+            seen = self._seen
+            for part in self._transformed(rows, True):
+                scores.append(self._rounds(part, True))
+                self.learner.settle(self.committee, self.transforms)
             if seen < most:
-                now = int(self.record.clock[0])
-                self.kept = self.kept.with_rows(part)
-                if replay.is_due(now, most):
-                    self._rounds(self.kept.reordered(now), True, replaying=True)
-                if now >= most:
-                    self.kept = replay.NOTHING
-        return scores
+                self.kept = self.kept.with_rows(rows)
+                self._replay(most)
+        return _joined(scores)
+
+    @property
+    def _seen(self) -> int:
+        return int(self.record.clock[0])
+
+    def _replay(self, most: int) -> None:
+        """Learn all rows so far once more if that is due; forget them when it was for the last time."""
+        if replay.is_due(self._seen, most):
+            for part in self._transformed(self.kept.reordered(self._seen), False):
+                self._rounds(part, True, replaying=True)
+        if self._seen >= most:
+            self.kept = replay.NOTHING
+
+    def _transformed(self, rows: Batch, learning: bool, number: int = 0) -> Iterator[Batch]:
+        """The rows after all transforms from this one on, in parts; what is learnt of a part may change the next."""
+        if number == len(self.transforms):
+            yield rows
+            return
+        done = 0
+        while done < rows.y.size or not rows.y.size:
+            part = self.transforms[number].apply(cut(rows, done, rows.y.size) if done else rows, learning)
+            yield from self._transformed(part, learning, number + 1)
+            done += max(part.y.size, 1)
 
     def _rounds(self, rows: Batch, learning: bool, replaying: bool = False) -> Floats:
         """One pass of the loop over the rows, with pauses in which the committee gets more room."""
@@ -203,7 +219,7 @@ class CompiledMachine(BatchMachine):
             if learning and self.learner.is_full(self.committee):
                 self.committee = self.learner.refitted(self.committee)
             if done == size:
-                return np.concatenate(scores) if len(scores) > 2 else scores[1]
+                return _joined(scores[1:])
 
     def slotted(self, batch: Batch, learning: bool) -> Batch:
         """The batch with slots for ids; with ``learning``, new features get slots, and room in all states."""
@@ -289,9 +305,13 @@ class CompiledMachine(BatchMachine):
 
     def states(self) -> dict[str, Any]:
         parts = {"record": self.record, "committee": self.committee, "booster": self.booster, "head": self.head}
-        nested = zip(self.committee._fields, self.committee, strict=True)
-        parts |= {f"committee.{name}": value for name, value in nested if hasattr(value, "_fields")}
         parts |= {"kept": self.kept}
         parts |= {"slots": self.slots} if self.slots is not None else {}
         parts |= {f"transform{number}": transform for number, transform in enumerate(self.transforms)}
-        return parts | {"watch": self.watch}
+        parts |= {"watch": self.watch}
+        fields = ((part, pair) for part, state in parts.items() for pair in zip(state._fields, state, strict=True))
+        return parts | {f"{part}.{name}": inner for part, (name, inner) in fields if hasattr(inner, "_fields")}
+
+
+def _joined(scores: list[Floats]) -> Floats:
+    return np.concatenate(scores) if len(scores) != 1 else scores[0]

@@ -118,6 +118,9 @@ class Learner(OnlineClassifier):
         """The rows without features that the committee has no room for."""
         return rows
 
+    def settle(self, committee: Any, transforms: Transforms) -> None:
+        """Follow a change of the transforms; called between rows."""
+
     def is_full(self, committee: Any) -> bool:
         """Whether the committee needs more room before the next example."""
         return False

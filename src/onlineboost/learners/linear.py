@@ -21,7 +21,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
-from onlineboost.transforms.bins import BINS
+from onlineboost.transforms.bins import BINS, FIRST
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.crosses import (
     CROSSES,
@@ -37,6 +37,7 @@ from onlineboost.transforms.crosses import (
     new_crosses,
 )
 from onlineboost.transforms.slots import BITS
+from onlineboost.transforms.indicators import IndicatorsState, new_indicators
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 _OPTIONS = (
@@ -136,13 +137,24 @@ class Linear(
         return int(np.count_nonzero(committee.scale[1:]))
 
     def transforms(self, n_features: int) -> Transforms:
+        bins, products = int(self.bins), n_products(self.crosses, self.bits)
         scaled: Transforms = (new_standardize(n_features),) if self.standardize else ()
-        if not self.bins and not n_products(self.crosses, self.bits):
-            return scaled
-        return (*scaled, new_crosses(n_features, int(self.bins), self.crosses, int(self.bits)))
+        binned: Transforms = (new_indicators(n_features, bins, steady=products > 0),) if bins else ()
+        crossed: Transforms = (new_crosses(n_features, bins, self.crosses, int(self.bits)),) if products else ()
+        return scaled + binned + crossed
+
+    def settle(self, committee: LinearState, transforms: Transforms) -> None:
+        for transform in transforms:
+            if isinstance(transform, IndicatorsState):
+                transform.settle(committee.weights, committee.scale, 1 + n_products(self.crosses, self.bits))
 
     def needs_names(self) -> bool:
         return bool(crossed_columns(self.crosses))
+
+    @property
+    def replay(self) -> int:  # type: ignore[override]
+        """The rows before there are bins are learnt when there are."""
+        return FIRST if self.bins else 0
 
     def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:
         for transform in transforms:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from onlineboost.data.arrays import check_features, writable
-from onlineboost.data.batch import joined
+from onlineboost.data.batch import Batch, cut, joined
 from onlineboost.errors import DataError, MissingPackageError, NotFittedError, ParameterError
 from onlineboost.parameters import Parameters
+from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.crosses import (
-    CrossesState,
     check_crosses,
     columns_not_met,
     n_output_features,
@@ -21,11 +21,12 @@ from onlineboost.transforms.crosses import (
     name_columns,
     new_crosses,
 )
+from onlineboost.transforms.indicators import IndicatorsState, new_indicators
 
 
 @dataclass(eq=False, repr=False)
 class Binner(Parameters):
-    """Turns each dense feature into indicators of its quantile bins, made from the first 128 rows.
+    """Turns each dense feature into indicators of its quantile bins, which follow the rows.
 
     ``Linear(bins=16)`` does the same; this is for other learners, in a scikit-learn pipeline for example.
 
@@ -55,40 +56,47 @@ class Binner(Parameters):
     crosses: bool | Sequence[tuple[str | int, str | int]] = False
     bits: int = 18
 
-    _state: CrossesState | None = field(default=None, init=False)
+    _states: Transforms | None = field(default=None, init=False)
     _names: list[str] = field(default_factory=list, init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Start over, and make bins from the first 128 rows."""
+        """Start over, and make bins from the rows."""
         check_crosses(self.bins, self.crosses, self.bits)
         source = check_features(X)
         bins, bits = int(self.bins), int(self.bits)
-        n_output_features(source.n_features, bins, n_products(self.crosses, bits))
-        state = new_crosses(source.n_features, bins, self.crosses, bits)
-        names = source.names or [str(j) for j in range(source.n_features)]
-        name_columns(state, self.crosses, dict(enumerate(names)))
+        n, products = source.n_features, n_products(self.crosses, bits)
+        n_output_features(n, bins, products)
+        names = source.names or [str(j) for j in range(n)]
         for name in columns_not_met(self.crosses, names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
-        self._state, self._names = state, names
+        states: Transforms = (new_indicators(n, bins, steady=False),) if bins else ()
+        if products:
+            crosses = new_crosses(n, bins, self.crosses, bits)
+            name_columns(crosses, self.crosses, dict(enumerate(names)))
+            states = (*states, crosses)
+        self._states, self._names = states, names
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Continue; after the first 128 rows nothing more is learnt."""
-        if self._state is None:
+        """Continue. Bins follow the rows: a learner that was fitted before may have to be fitted again."""
+        if self._states is None:
             return self.fit(X)
-        self._transform(X, learning=True)
+        for rows in self._batches(X):
+            for state in self._states:
+                if isinstance(state, IndicatorsState):
+                    _learn(state, rows)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The transformed rows as a SciPy sparse matrix; without entries until 128 rows were learnt."""
+        """The transformed rows as a SciPy sparse matrix; without entries until 64 rows were learnt."""
         try:
             from scipy.sparse import csr_matrix
         except ImportError:
             raise MissingPackageError("Binner.transform", "SciPy", "scipy") from None
 
-        if self._state is None:
+        if self._states is None:
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
-        batch = self._transform(X, learning=False)
+        batch = joined([part for rows in self._batches(X) for part in _through(self._states, rows)])
         return csr_matrix((batch.values, batch.indices, batch.indptr), (batch.y.size, self._width()))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -96,21 +104,18 @@ class Binner(Parameters):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The name of each output column; columns without a feature are "unused"."""
-        if self._state is None:
+        if self._states is None:
             raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
-        known = self._state.output_names(dict(enumerate(self._names)))
+        known = output_names(self._states, dict(enumerate(self._names)))
         return np.array([known.get(j, f"unused {j}") for j in range(self._width())], object)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: writable(value) for name, value in state.items()})
 
     def _width(self) -> int:
-        assert self._state is not None
-        bins = self._state.edges.shape[1] + 1 if self._state.zero.size else 0
-        return n_output_features(len(self._names), bins, self._state.products)
+        return n_output_features(len(self._names), int(self.bins), n_products(self.crosses, int(self.bits)))
 
-    def _transform(self, X: Any, learning: bool) -> Any:
-        assert self._state is not None
+    def _batches(self, X: Any) -> Iterator[Batch]:
         source = check_features(X)
         if source.n_features != len(self._names):
             raise DataError(f"X has {source.n_features} features: expected {len(self._names)}, as in fit")
@@ -120,4 +125,22 @@ class Binner(Parameters):
         if source.missing.size:
             raise DataError("X has missing values: fill them in first")
         one = np.ones(source.n_rows)
-        return joined([self._state.apply(batch, learning) for batch in source.batches(one, one)])
+        return source.batches(one, one)
+
+
+def _learn(state: IndicatorsState, rows: Batch) -> None:
+    nothing, done = np.empty((0, 2, 0), np.float32), 0
+    while done < rows.y.size:
+        done += state.apply(cut(rows, done, rows.y.size), learning=True).y.size
+        state.settle(nothing, np.empty(0, np.float32), 0)
+
+
+def _through(states: Transforms, rows: Batch) -> Iterator[Batch]:
+    if not states:
+        yield rows
+        return
+    done = 0
+    while done < rows.y.size:
+        part = states[0].apply(cut(rows, done, rows.y.size), learning=False)
+        yield from _through(states[1:], part)
+        done += part.y.size

@@ -206,7 +206,7 @@ def _begin(bins: Bins, slot: int) -> None:
     bins.counts[slot, BORN] = bins.clock[ROWS]
     bins.clock[MET] = max(bins.clock[MET], slot + 1)
     bins.clock[BEGUN] += 1
-    if bins.edges.shape[1]:  # a late feature: negative, zero, positive
+    if bins.clock[ROWS] > FIRST:  # a late feature: negative, zero, positive
         bins.edges[slot, 0], bins.edges[slot, 1], bins.zero[slot] = f32(-1e-45), f32(0), 1
 
 
@@ -220,7 +220,7 @@ def _sample(bins: Bins, slot: int, x: float, seen: int) -> bool:
         gap = 1 + i64(uniform(2, slot, seen) * (2 * min(seen, _HORIZON) / SAMPLES - 1))
     bins.samples[slot, at] = x
     counts[slot, NEXT] = seen + gap
-    if not bins.edges.shape[1]:
+    if bins.clock[ROWS] <= FIRST:
         return False
     if seen >= counts[slot, REMAKE]:
         return True
@@ -333,7 +333,8 @@ def _unevenness(edges: Floats32, values: Floats32, m: int, zeros: float) -> floa
 def take_edges(bins: Bins, work: BinsWork, slot: int) -> int:
     """Replace the edges of a slot by ``work.fresh``; write which share of each old bin belongs to each new one.
 
-    Shares are those of the sampled values. A bin without any goes where its edge belongs. Returns the old bin of zero.
+    Shares are those of the sampled values, whose histogram by old bins is written too. A bin without any goes where its
+    edge belongs. Returns the old bin of zero.
     """
     seen = bins.counts[slot, SEEN]
     m = min(seen, SAMPLES)
@@ -355,6 +356,7 @@ def take_edges(bins: Bins, work: BinsWork, slot: int) -> int:
         for b in range(n + 1):
             if carry[old, b] > 0:
                 total, first, last = total + carry[old, b], min(first, b), b
+        work.histogram[0, old] = total
         if total > 0:
             for b in range(first, last + 1):
                 carry[old, b] /= total

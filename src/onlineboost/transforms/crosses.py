@@ -1,11 +1,6 @@
-"""More features for linear learners: one for each bin of a feature, and one for each pair of features.
+"""Products of two features as new features, for linear learners; each is numbered by a hash.
 
-1. A feature that is non-zero in at least an eighth of the first 128 rows becomes an indicator of its bin; the bin of
-   zero has none. In those first rows there are no bins yet, and features that may get bins are left out.
-2. Any other feature is kept as it is.
-3. Each pair of the features of 1 and 2 that is to be crossed gives their product, numbered by a hash.
-
-Output features have the numbers [slots * bins | products | features]: only the last part grows.
+Output features have the numbers [products | features]: only the last part grows.
 """
 
 from __future__ import annotations
@@ -19,82 +14,55 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.allocation import filled, with_room
-from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
+from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, cut, longest_row
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import Limits
-from onlineboost.transforms.old_bins import (
-    WARM_UP,
-    bins_limits,
-    check_power,
-    check_valid_bins,
-    code,
-    keep_sample,
-    make_bins,
-)
+from onlineboost.transforms.bins import check_power
+from onlineboost.transforms.indicators import SLOTS, number_of
 from onlineboost.transforms.slots import MAX_BITS
 
-SLOTS = 4096  # maximum number of features with bins
-DENSE = WARM_UP // 8  # minimum number of non-zero values in the first rows for a feature to have bins
 MAX_CROSSED = 4096  # maximum number of features in a row if all pairs are crossed
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 class CrossesState(NamedTuple):
-    place: Ints32  # [features] 1 + the slot of a feature, or 0
-    samples: Floats32  # [slots, WARM_UP], edges, zero and counts: as those of ``BinsState``
-    edges: Floats32
-    zero: Ints32
-    counts: Ints
     column: Ints32  # [features] the crossed column that it belongs to, counted from 1, or 0
     crossed: NDArray[np.bool_]  # [columns + 1, columns + 1] whether features of the two are multiplied
-    products: int  # number of slots of products, a power of two; 0: no products
+    products: int  # number of slots of products, a power of two
+    n_bins: int  # of ``IndicatorsState``, through which rows have passed; 0: they have not
 
     def derived(self) -> tuple[str, ...]:
         return ("crossed",)
 
     def limits(self) -> Limits:
-        return bins_limits(self) | {"column": (0, len(self.crossed) - 1)}
-
-    def check(self) -> None:
-        check_valid_bins(self)
+        return {"column": (0, len(self.crossed) - 1)}
 
     @property
-    def expands(self) -> bool:
-        """Whether transformed rows are so long that they should not all be kept in memory."""
-        return self.products > 0
+    def apart(self) -> bool:
+        """Whether each model must transform rows by itself: they are too long to be kept."""
+        return True
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows with indicators of bins, and products."""
-        return Batch(*_transform(self, batch, learning, longest_row(batch)), batch.y, batch.weight)
+        """The rows with their products; as many of them as fit into some tens of megabytes."""
+        longest = longest_row(batch)
+        rows = max(1, (1 << 22) // (1 + longest * longest // 2))
+        part = cut(batch, 0, rows) if rows < batch.y.size else batch
+        return Batch(*_transform(self, part, longest), part.y, part.weight)
 
     def grown(self, n_features: int) -> CrossesState:
         """The same state with room for more features."""
-        return self._replace(place=with_room(self.place, n_features), column=with_room(self.column, n_features))
+        return self._replace(column=with_room(self.column, n_features))
 
     def continued(self, old: CrossesState) -> CrossesState:
         """This new state with the columns of features of an old one."""
         self.column[:] = old.column
         return self
 
-    def rows_at_once(self, batch: Batch) -> int:
-        """Number of rows that can be transformed at a time within some tens of megabytes."""
-        longest = longest_row(batch)
-        return max(1, (1 << 22) // (1 + longest * longest // 2)) if self.products else batch.y.size
-
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
-        slots, bins = self.zero.size, self.edges.shape[1] + 1
-        found = {}
-        for f in np.flatnonzero(self.place).tolist() if self.counts[slots] == WARM_UP else ():
-            slot = int(self.place[f]) - 1
-            edges = [-np.inf, *self.edges[slot][np.isfinite(self.edges[slot])].tolist(), np.inf]
-            for b in range(len(edges) - 1):
-                number = slot * bins + ((b - int(self.zero[slot])) & (bins - 1))
-                found[number] = f"{names.get(f, str(f))} in ({edges[b]:.6g}, {edges[b + 1]:.6g}]"
-        found |= {slots * bins + self.products + f: name for f, name in names.items()}
-        return found | (_product_names(self, found) if self.products else {})
+        return {self.products + number: name for number, name in names.items()} | _product_names(self, names)
 
 
 def check_crosses(bins: object, crosses: Any, bits: object) -> None:
@@ -136,30 +104,20 @@ def all_pairs(crosses: Any) -> bool:
 
 def n_output_features(n_features: int, bins: int, products: int) -> int:
     """Number of feature slots of transformed rows."""
-    n = SLOTS * bins + products + n_features
+    n = products + number_of.py_func(n_features, bins)  # type: ignore[attr-defined]
     if n > np.iinfo(np.int32).max:
         raise ParameterError("bits", int(products).bit_length() - 1, "fewer: there would be more than 2^31 features")
-    return n
+    return int(n)
 
 
 def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:
-    """The initial state; 0 bins and no crosses leave features as they are."""
-    slots = SLOTS if bins else 0
+    """The initial state, for rows that have passed through indicators of so many bins."""
     columns = {name: number for number, name in enumerate(crossed_columns(crosses), 1)}
     crossed = np.full((len(columns) + 1, len(columns) + 1), all_pairs(crosses))
     for a, b in () if not columns else crosses:
         i, j = columns[str(a)], columns[str(b)]
         crossed[i, j] = crossed[j, i] = True
-    return CrossesState(
-        place=filled(0, n_features, np.int32),
-        samples=filled(0, (slots, WARM_UP), np.float32),
-        edges=filled(np.inf, (slots, max(bins - 1, 0)), np.float32),
-        zero=filled(0, slots, np.int32),
-        counts=filled(0, slots + 2, np.int64),
-        column=filled(0, n_features, np.int32),
-        crossed=crossed,
-        products=n_products(crosses, bits),
-    )
+    return CrossesState(filled(0, n_features, np.int32), crossed, n_products(crosses, bits), bins)
 
 
 def name_columns(state: CrossesState, crosses: Any, names: Mapping[int, str]) -> None:
@@ -182,38 +140,34 @@ def _belongs(name: str, column: str) -> bool:
     return name == column or name.startswith((f"{column}=", f"{column}^"))
 
 
+@hot
+def _column(state: CrossesState, number: int) -> int:
+    """The crossed column of a feature."""
+    each = state.n_bins + 1
+    f = number // each if number < SLOTS * each else number - SLOTS * each + SLOTS
+    return int(state.column[f])
+
+
 @njit
-def _transform(state: CrossesState, batch: Batch, learning: bool, longest: int) -> tuple[Ints, Ints32, Floats32]:
+def _transform(state: CrossesState, batch: Batch, longest: int) -> tuple[Ints, Ints32, Floats32]:
     rows = batch.y.size
-    slots = state.zero.size
     room = batch.indptr[rows] - batch.indptr[0] + 1024
     indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
     columns = np.empty(longest, np.int32)
     indptr = np.zeros(rows + 1, np.int64)
     k = 0
     for r in range(rows):
-        first, last = batch.indptr[r], batch.indptr[r + 1]
-        n = last - first
-        most = n + _pairs(state, batch, first, last)
+        first, n, crossed = batch.indptr[r], batch.indptr[r + 1] - batch.indptr[r], 0
+        for j in range(n):
+            columns[j] = _column(state, batch.indices[first + j])
+            crossed += state.crossed[0, 0] or columns[j] > 0
+        most = n + crossed * (crossed - 1) // 2
         if k + most > room:
             room = 2 * room + most
             indices, values = _larger(indices, room), _larger(values, room)
-        k = _row(state, batch, first, last, columns, indices, values, k)
+        k = _row(state, batch, first, n, columns, indices, values, k)
         indptr[r + 1] = k
-        if learning and batch.weight[r] > 0 and state.counts[slots] < WARM_UP:
-            _learn(state, batch, first, last)
     return indptr, indices[:k].copy(), values[:k].copy()
-
-
-@hot
-def _pairs(state: CrossesState, batch: Batch, first: int, last: int) -> int:
-    """Maximum number of products of a row."""
-    if state.products == 0:
-        return 0
-    n = 0
-    for j in range(first, last):
-        n += state.crossed[0, 0] or state.column[batch.indices[j]] > 0
-    return n * (n - 1) // 2
 
 
 @njit
@@ -225,44 +179,22 @@ def _larger(old: Any, room: int) -> Any:
 
 @hot
 def _row(
-    state: CrossesState,
-    batch: Batch,
-    first: int,
-    last: int,
-    columns: Ints32,
-    indices: Ints32,
-    values: Floats32,
-    start: int,
+    state: CrossesState, batch: Batch, first: int, n: int, columns: Ints32, indices: Ints32, values: Floats32, k: int
 ) -> int:
-    """Write the output features of a row from ``start`` on; returns where they end."""
-    slots, bins = state.zero.size, state.edges.shape[1] + 1
-    products = slots * bins
-    plain = products + state.products
-    known = state.counts[slots] == WARM_UP
-    k = start
-    for j in range(first, last):
-        f = batch.indices[j]
-        slot = i64(state.place[f]) - 1
-        if slot < 0:
-            indices[k], values[k] = plain + f, batch.values[j]
-            columns[k - start] = state.column[f]
-            k += known or slots == 0 or state.counts[slots + 1] == slots
-        elif known:
-            at = code(state.edges, slot, batch.values[j]) - state.zero[slot]
-            indices[k], values[k] = slot * bins + (at & (bins - 1)), f32(1)
-            columns[k - start] = state.column[f]
-            k += at != 0
-    if state.products:
-        end = k
-        for a in range(start, end):
-            if not state.crossed[0, 0] and columns[a - start] == 0:
-                continue
-            for b in range(a + 1, end):
-                if state.crossed[columns[a - start], columns[b - start]]:
-                    x = f32(values[a] * values[b])
-                    indices[k] = products + _pair(indices[a], indices[b], state.products)
-                    values[k] = max(min(x, f32(LARGEST)), f32(-LARGEST))
-                    k += x != 0
+    """Write the output features of a row from k on; returns where they end."""
+    start = k
+    for j in range(n):
+        indices[k], values[k] = state.products + batch.indices[first + j], batch.values[first + j]
+        k += 1
+    for a in range(n):
+        if not state.crossed[0, 0] and columns[a] == 0:
+            continue
+        for b in range(a + 1, n):
+            if state.crossed[columns[a], columns[b]]:
+                x = f32(values[start + a] * values[start + b])
+                indices[k] = _pair(batch.indices[first + a], batch.indices[first + b], state.products)
+                values[k] = max(min(x, f32(LARGEST)), f32(-LARGEST))
+                k += x != 0
     return k
 
 
@@ -273,58 +205,25 @@ def _pair(a: int, b: int, products: int) -> int:
     return int(i64((key >> u64(33)) & u64(products - 1)))
 
 
-@njit
-def _learn(state: CrossesState, batch: Batch, first: int, last: int) -> None:
-    """Keep the values of the first rows; after the last of them, make the bins of dense features."""
-    slots = state.zero.size
-    for j in range(first, last):
-        f = batch.indices[j]
-        if state.place[f] == 0 and state.counts[slots + 1] < slots:
-            state.counts[slots + 1] += 1
-            state.place[f] = state.counts[slots + 1]
-        if state.place[f] > 0:
-            keep_sample(state, state.place[f] - 1, batch.values[j])
-    state.counts[slots] += 1
-    if state.counts[slots] == WARM_UP:
-        make_bins(state)
-        for f in range(state.place.size):
-            if state.place[f] > 0 and state.counts[state.place[f] - 1] < DENSE:
-                state.place[f] = 0
-
-
 def _product_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
     """The name of each product: the first pair with this hash. Empty if there are too many features."""
     if len(names) > MAX_CROSSED or state.products > 1 << 24:
         return {}
     known = np.sort(np.fromiter(names, np.int64))
-    first = state.zero.size * (state.edges.shape[1] + 1)
-    products, at, other = _products(state, known, _output_columns(state, known))
+    products, at, other = _products(state, known)
     titles = [names[number] for number in known.tolist()]
     pairs = zip(products.tolist(), at.tolist(), other.tolist(), strict=True)
-    return {first + product: f"{titles[a]} and {titles[b]}" for product, a, b in pairs}
-
-
-def _output_columns(state: CrossesState, known: Ints) -> Ints32:
-    """The crossed columns that output features of these numbers belong to."""
-    slots, bins = state.zero.size, state.edges.shape[1] + 1
-    first = slots * bins + state.products
-    of_slot = np.zeros(slots + 1, np.int32)
-    placed = np.flatnonzero(state.place)
-    of_slot[state.place[placed] - 1] = state.column[placed]
-    plain = np.maximum(known - first, 0)
-    columns: Ints32 = np.where(known >= first, state.column[plain], of_slot[np.minimum(known // bins, slots)])
-    return columns
+    return {product: f"{titles[a]} and {titles[b]}" for product, a, b in pairs}
 
 
 @njit
-def _products(state: CrossesState, known: Ints, columns: Ints32) -> tuple[Ints, Ints32, Ints32]:
-    bins = state.edges.shape[1] + 1
-    indicators = state.zero.size * bins
+def _products(state: CrossesState, known: Ints) -> tuple[Ints, Ints32, Ints32]:
+    each = state.n_bins + 1
     at, other = np.full(state.products, -1, np.int32), np.full(state.products, -1, np.int32)
     for a in range(known.size):
         for b in range(a + 1, known.size):
-            same = known[b] < indicators and known[a] // bins == known[b] // bins  # bins of one feature
-            if state.crossed[columns[a], columns[b]] and not same:
+            same = known[b] < SLOTS * each and known[a] // each == known[b] // each  # bins of one feature
+            if state.crossed[_column(state, known[a]), _column(state, known[b])] and not same:
                 product = _pair(known[a], known[b], state.products)
                 if at[product] < 0:
                     at[product], other[product] = a, b
@@ -348,4 +247,4 @@ CROSSES = (
         parse=_pair_of_columns,
     ),
 )
-TRANSFORMS.add(Entry("crosses", new_crosses, "Bins and crosses", CROSSES))
+TRANSFORMS.add(Entry("crosses", new_crosses, "Products of features", CROSSES))

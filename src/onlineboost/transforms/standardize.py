@@ -44,7 +44,7 @@ class StandardizeState(NamedTuple):
         require(_is_valid(self), "features", "counts, means, variances, and the places of the centred features")
 
     @property
-    def expands(self) -> bool:
+    def apart(self) -> bool:
         return False
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
@@ -57,9 +57,6 @@ class StandardizeState(NamedTuple):
 
     def continued(self, old: StandardizeState) -> StandardizeState:
         return self
-
-    def rows_at_once(self, batch: Batch) -> int:
-        return batch.y.size
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         return names

@@ -18,7 +18,7 @@ from onlineboost.errors import DataError
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
 from onlineboost.readers import Stream
-from onlineboost.transforms.chain import Transforms, transformed
+from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.slots import new_slots
 
 ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
@@ -63,7 +63,7 @@ class Data:
         learner = model.base_learner()
         if not isinstance(learner, Learner) or not model.one_committee:
             return None
-        if learner.needs_names() or any(state.expands for state in learner.transforms(0)):
+        if learner.needs_names() or any(state.apart for state in learner.transforms(0)):
             return None  # needs too much memory
         with self._lock:
             batch, n = self._slotted(learner.max_features(), learner.takes_missing)
@@ -83,8 +83,12 @@ class Data:
 
 
 def _transform(batch: Batch, states: Transforms) -> Batch:
-    parts = pieces(batch, 0, batch.y.size) if states else ()
-    return joined([p for part in parts for p in transformed(part, states, learning=True)]) if states else batch
+    parts = []
+    for part in pieces(batch, 0, batch.y.size) if states else ():
+        for state in states:
+            part = state.apply(part, learning=True)
+        parts.append(part)
+    return joined(parts) if states else batch
 
 
 def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:

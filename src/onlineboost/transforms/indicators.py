@@ -1,0 +1,205 @@
+"""Indicators of bins, for linear learners: a dense feature becomes one feature per bin.
+
+1. A feature that is non-zero in at least an eighth of the rows since it was met gets bins (``bins.py``), after the first
+   64 rows, or after 32 values of its own. It becomes an indicator of its bin; the bin of zero has none. Until there are
+   bins, rows are left empty.
+2. Any other feature is kept as it is, and so is every feature beyond the first 4,096.
+3. When edges are made anew, a linear learner gives each new bin the mean weight of the values in it. Products of
+   indicators cannot be carried over: if there are any, edges stay after 256 values, unless values leave their range.
+
+Feature f has the numbers f (bins + 1), for itself, and those that follow, for its bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import f32, hot, njit
+from onlineboost.data.allocation import extended, filled
+from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
+from onlineboost.registry import TRANSFORMS, Entry
+from onlineboost.storage.validity import Limits
+from onlineboost.transforms.bins import (
+    BINS,
+    BORN,
+    FIRST,
+    MET,
+    REMAKE,
+    ROWS,
+    SAMPLES,
+    SEEN,
+    Bins,
+    BinsWork,
+    code,
+    grown_bins,
+    make_edges,
+    meet_value,
+    new_bins,
+    new_work,
+    take_edges,
+)
+
+SLOTS = 4096  # features that may have bins
+_DENSE = 8  # a feature that is non-zero in one row of so many gets bins
+_NEVER = 1 << 62
+
+
+class IndicatorsState(NamedTuple):
+    bins: Bins
+    binned: NDArray[np.bool_]  # [features] whether the feature has bins
+    due: Ints  # [1] 1 if edges are to be made anew before the next row
+    n_bins: int
+    steady: bool  # whether edges are to stay
+
+    def limits(self) -> Limits:
+        return {"due": (0, 1)}
+
+    @property
+    def apart(self) -> bool:
+        """Whether each model must transform rows by itself."""
+        return True
+
+    def apply(self, batch: Batch, learning: bool) -> Batch:
+        """The rows with indicators of bins, up to the row after which edges are due."""
+        indptr, indices, values = _apply(self, batch, learning)
+        rows = indptr.size - 1
+        return Batch(indptr, indices, values, batch.y[:rows], batch.weight[:rows])
+
+    def grown(self, n_features: int) -> IndicatorsState:
+        """The same state with room for more features."""
+        n = min(1 << (n_features - 1).bit_length() if n_features else 0, SLOTS)
+        if n <= len(self.binned):
+            return self
+        return self._replace(bins=grown_bins(self.bins, n, self.n_bins), binned=extended(self.binned, n))
+
+    def continued(self, old: IndicatorsState) -> IndicatorsState:
+        return self
+
+    def settle(self, weights: Floats32, scale: Floats32, first: int) -> None:
+        """Make the edges that are due, for linear learners with these weights; those of feature 0 are in row ``first``."""
+        if self.due[0]:
+            self.due[0] = 0
+            _settle(self, bool(self.bins.clock[ROWS] == FIRST), weights, scale, first)
+
+    def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
+        """The names of output features, as far as known."""
+        found = {}
+        for f, name in names.items():
+            first = number_of(f, self.n_bins)
+            found[first] = name
+            if f < len(self.binned) and self.binned[f]:
+                edges = self.bins.edges[f]
+                ends = [-np.inf, *edges[np.isfinite(edges)].tolist(), np.inf]
+                for b in range(len(ends) - 1):
+                    found[first + 1 + b] = f"{name} in ({ends[b]:.6g}, {ends[b + 1]:.6g}]"
+        return found
+
+
+def new_indicators(n_features: int, n_bins: int, steady: bool) -> IndicatorsState:
+    n = min(n_features, SLOTS)
+    return IndicatorsState(new_bins(n, n_bins), filled(False, n, np.bool_), np.zeros(1, np.int64), n_bins, steady)
+
+
+@hot
+def number_of(f: int, n_bins: int) -> int:
+    """The number of the feature itself."""
+    return f * (n_bins + 1) if f < SLOTS else SLOTS * (n_bins + 1) + f - SLOTS
+
+
+@njit
+def _apply(state: IndicatorsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
+    rows, bins = batch.y.size, state.bins
+    room = batch.indptr[rows] - batch.indptr[0]
+    indptr, indices, values = np.zeros(rows + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.float32)
+    known = bins.clock[ROWS] >= FIRST
+    k = 0
+    for r in range(rows):
+        for j in range(batch.indptr[r], batch.indptr[r + 1]):
+            f, x = batch.indices[j], batch.values[j]
+            indices[k], values[k] = number_of(f, state.n_bins), x
+            there = known or f >= SLOTS
+            if f < SLOTS and state.binned[f]:
+                b = code(bins.edges, f, x)
+                indices[k] += 1 + b
+                values[k] = f32(1)
+                there = b != bins.zero[f]
+            k += there
+        indptr[r + 1] = k
+        if learning and batch.weight[r] > 0 and _meet(state, batch, r):
+            return indptr[: r + 2].copy(), indices[:k].copy(), values[:k].copy()
+    return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@hot
+def _meet(state: IndicatorsState, batch: Batch, r: int) -> bool:
+    """Take note of the values of a row; whether edges are due."""
+    state.bins.clock[ROWS] += 1
+    due = state.bins.clock[ROWS] == FIRST
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        if batch.indices[j] < SLOTS:
+            due |= meet_value(state.bins, batch.indices[j], batch.values[j])
+    state.due[0] = due
+    return due
+
+
+@njit
+def _settle(state: IndicatorsState, begin: bool, weights: Floats32, scale: Floats32, first: int) -> None:
+    """Make the edges that are due, and carry the weights of indicators over to the new bins."""
+    bins, counts = state.bins, state.bins.counts
+    work = new_work(bins, 0)
+    for f in range(bins.clock[MET]):
+        if counts[f, BORN] == 0 or not (begin or counts[f, SEEN] >= counts[f, REMAKE]):
+            continue
+        had = state.binned[f]
+        state.binned[f] = had or _DENSE * counts[f, SEEN] >= bins.clock[ROWS] + 1 - counts[f, BORN]
+        if make_edges(bins, work, f):
+            old_zero = take_edges(bins, work, f)
+            if had and weights.size:
+                _carry(state, work, f, old_zero, weights, scale, first + 1 + number_of(f, state.n_bins))
+        if state.steady and counts[f, SEEN] >= SAMPLES:
+            counts[f, REMAKE] = _NEVER
+
+
+@njit
+def _carry(
+    state: IndicatorsState, work: BinsWork, f: int, old_zero: int, weights: Floats32, scale: Floats32, first: int
+) -> None:
+    """Each new bin gets the mean of the weights of its values' old bins; that of zero stays 0, all others move by it."""
+    n, zero = state.n_bins, state.bins.zero[f]
+    old, old_scale = weights[first : first + n].copy(), scale[first : first + n].copy()
+    old[old_zero] = 0
+    old_scale[old_zero] = 0
+    for b in range(n):
+        total = 0.0
+        for k in range(n):
+            total += work.histogram[0, k] * work.carry[k, b]
+        weights[first + b] = 0
+        scale[first + b] = 0
+        if total == 0:  # no value tells: the old bin that its edge was in
+            edge = state.bins.edges[f, min(b, n - 2)]
+            k = 0
+            while k < n - 1 and work.fresh[k] < edge:
+                k += 1
+            weights[first + b], scale[first + b] = old[k], old_scale[k]
+            continue
+        for k in range(n):
+            share = work.histogram[0, k] * work.carry[k, b] / total
+            if share > 0:
+                for field in range(2):
+                    for i in range(weights.shape[2]):
+                        weights[first + b, field, i] += f32(share * old[k, field, i])
+                scale[first + b] = max(scale[first + b], old_scale[k])
+    for i in range(weights.shape[2]):
+        moved = weights[first + zero, 0, i]
+        weights[0, 0, i] += moved
+        for b in range(n):
+            weights[first + b, 0, i] -= moved
+    weights[first + zero] = 0
+    scale[first + zero] = 0
+
+
+TRANSFORMS.add(Entry("bins", new_indicators, "Indicators of bins", (BINS,)))
