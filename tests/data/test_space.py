@@ -251,7 +251,9 @@ MISSING = {
         for k, (row, label) in enumerate(zip(rows.tolist(), Y.tolist(), strict=True))
     ],
     "dict stream": lambda model, rows: model.partial_fit(
-        open_stream([(dict(zip(NUMBERS, row, strict=True)), label) for row, label in zip(rows.tolist(), Y, strict=True)])
+        open_stream(
+            [(dict(zip(NUMBERS, row, strict=True)), label) for row, label in zip(rows.tolist(), Y, strict=True)]
+        )
     ),
 }
 
