@@ -74,7 +74,7 @@ def learn(model: Any, kind: str, n: int) -> None:
         for x, label in zip(DICTS[: n // 5], Y, strict=False):
             model.learn_one(x, int(label))
     else:
-        like = {"like": model} if model.fitted is not None else {"bits": 6}
+        like = {"like": model} if model.fitted is not None else {}
         for page in open_stream(X[:n], y=Y[:n], **like):
             model.learn(page)
 

@@ -82,7 +82,7 @@ def everything(model) -> bytes:
     states = [machine.state, machine.windows] if isinstance(model, Adaptive) else []
     for one in (machine.model, machine.fast) if isinstance(model, Adaptive) else (machine,):
         states += [one.committee, one.booster, one.head, one.record]
-        states += [one.watch, *one.transforms] if isinstance(one, CompiledMachine) else []
+        states += [one.watch, *one.transforms, one.slots] if isinstance(one, CompiledMachine) else []
     while states:
         state = states.pop()
         if isinstance(state, tuple) and hasattr(state, "_fields"):

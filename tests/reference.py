@@ -1037,3 +1037,24 @@ class Adaptive:
             self.alarms.append(self.t)
             self.model, self.adwin, self.platts[0] = self.new_model(), Adwin(self.delta), Platt()
         return odds if odds * said > 0 else 1e-6 * sign(said)
+
+
+class Slots:
+    """Numbers of features in the order in which they are learnt; beyond the bound, features share them by a hash."""
+
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+        self.slots: dict[int, int] = {}
+
+    def row(self, entries: list[tuple[int, float]], learns: bool, missing: bool) -> list[tuple[int, float]]:
+        found = []
+        for id, x in entries:
+            if x == 0 or (math.isnan(x) and not missing):
+                continue
+            if learns and id not in self.slots and len(self.slots) < self.bound:
+                self.slots[id] = len(self.slots)
+            if id in self.slots:
+                found.append((self.slots[id], x))
+            elif len(self.slots) == self.bound:
+                found.append(((id * 0x9E3779B97F4A7C15 % 2**64 >> 33) % self.bound, x))
+        return found

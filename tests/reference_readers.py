@@ -26,6 +26,9 @@ DEEPEST = 32
 FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = "feature", "label", "weight", "ignored", "category"
 
 
+MAX_ID = (1 << 31) - 1
+
+
 class Row(NamedTuple):
     y: float  # NaN where there is no label
     weight: float
@@ -46,7 +49,6 @@ class Result(NamedTuple):
 
 @dataclass
 class Options:
-    bits: int = 18
     labelled: bool = True
     skip: bool = False
     label: str = "label"
@@ -55,10 +57,6 @@ class Options:
     categorical: tuple[str, ...] = ()
     header: bool | None = None
     separator: str = ","
-
-    @property
-    def mask(self) -> int:
-        return (1 << self.bits) - 1
 
     def role(self, name: bytes) -> str:
         """Of a member of a JSON object."""
@@ -354,7 +352,7 @@ def vw_namespace(text: bytes, at: int, end: int, options: Options, draft: Draft)
                     spelled = name + b":" + string
                 i += len(string)
         if b":" in spelled:  # vw does not scale the indicator of a string
-            draft.put(hashed & options.mask, 1.0, prefix + spelled)
+            draft.put(hashed & MAX_ID, 1.0, prefix + spelled)
             continue
         if not spelled:
             hashed = seed + anonymous
@@ -363,7 +361,7 @@ def vw_namespace(text: bytes, at: int, end: int, options: Options, draft: Draft)
             value = np.float32(value * scale)
         if not good(value):
             raise Fault("LARGE_NUMBER", first)
-        draft.put(hashed & options.mask, value, prefix + spelled if spelled else None)
+        draft.put(hashed & MAX_ID, value, prefix + spelled if spelled else None)
     return space[0] if space else 32
 
 
@@ -395,7 +393,7 @@ def libsvm_line(text: bytes, at: int, end: int, options: Options) -> Draft | Non
         index = re.compile(rb"[0-9]*").match(text, i, end)
         if not index.group():
             raise Fault("QID" if text[i:end].startswith(b"qid:") else "NO_INDEX", i)
-        if int(index.group().lstrip(b"0")[:20] or b"0") > options.mask:
+        if int(index.group().lstrip(b"0")[:20] or b"0") > MAX_ID:
             raise Fault("LARGE_INDEX", i)
         i = index.end()
         if not text[i:end].startswith(b":"):
@@ -415,16 +413,23 @@ def libsvm_line(text: bytes, at: int, end: int, options: Options) -> Draft | Non
 
 
 def put_number(draft: Draft, options: Options, name: bytes, value: float) -> None:
-    draft.put(name_hash(name) & options.mask, value, name)
+    draft.put(name_hash(name) & MAX_ID, value, name)
 
 
 def put_category(draft: Draft, options: Options, name: bytes, value: bytes) -> None:
     whole = name + b"=" + value
-    draft.put(murmur3(whole, 0) & options.mask, 1.0, whole)
+    draft.put(murmur3(whole, 0) & MAX_ID, 1.0, whole)
+
+
+def put_missing(draft: Draft, options: Options, name: bytes) -> None:
+    put_number(draft, options, name, math.nan)
+    put_category(draft, options, name, b"")
 
 
 def put_text(draft: Draft, options: Options, name: bytes, cell: bytes) -> None:
     """A date as its parts, any other string as an indicator."""
+    if not cell:
+        return put_missing(draft, options, name)
     found = moment(cell)
     if found is None:
         return put_category(draft, options, name, cell)
@@ -594,7 +599,7 @@ def csv_put(draft: Draft, options: Options, name: bytes, role: str, cell: bytes,
         elif word in (b"true", b"false"):
             put_number(draft, options, name, word == b"true")
         elif word in (b"", b"nan"):
-            put_category(draft, options, name, b"")
+            put_missing(draft, options, name)
         else:
             put_text(draft, options, name, cell)
 
@@ -720,10 +725,10 @@ def json_value(
         if not is_number or number < 0:
             raise Fault("BAD_WEIGHT", i)
         draft.weight = number
-    elif word in (b"null", b"NaN"):
-        put_category(draft, options, numbered, b"")
     elif role == CATEGORY:
-        put_category(draft, options, name, word)
+        put_category(draft, options, name, word if word not in (b"null", b"NaN") else b"")
+    elif word in (b"null", b"NaN"):
+        put_missing(draft, options, numbered)
     else:
         put_number(draft, options, numbered, number if is_number else word == b"true")
     return after

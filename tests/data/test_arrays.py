@@ -81,7 +81,7 @@ def test_any_kind_of_number(dtype):
     ("X", "message"),
     [
         ([[1.0, "red"], [2.0, "blue"]], "'red' at row 0, column 1: expected a number"),
-        ([[1.0, None]], "nan at row 0, column 1"),
+        ([[1.0, np.inf]], "inf at row 0, column 1"),
         ([[1.0, 2.0], [3.0]], "all rows equally long"),
         ([1.0, 2.0], r"X.reshape\(1, -1\)"),
         ({"a": 1.0}, "use learn_one"),

@@ -38,24 +38,10 @@ def test_strings_are_categories():
     assert model.predict_one({"colour=red": 1}) == 1
 
 
-def test_the_order_of_a_dict_does_not_change_a_bit(stream):
-    X, y = stream
-    batch, single = Linear().fit(X, y), Linear()
-    single.partial_fit(X[:0], y[:0], classes=[-1, 1])
-    for x, label in zip(X.tolist(), y.tolist(), strict=True):
-        single.learn_one(dict(reversed(list(enumerate(x)))), label)
-    assert np.array_equal(batch.fitted.machine.committee.weights, single.fitted.machine.committee.weights)
-
-
-def test_a_name_and_a_category_of_the_same_spelling():
-    with pytest.raises(DataError, match="the same feature twice"):
-        Linear().learn_one({"c": "red", "c=red": 1.0}, 1)
-
-
 def test_a_refused_dict_leaves_no_label():
     model = Linear()
     model.learn_one({"a": 1.0}, "ham")
-    with pytest.raises(DataError, match="leave out missing values"):
+    with pytest.raises(DataError, match="a number of magnitude at most"):
         model.learn_one({"a": 10**400}, "typo")
     model.learn_one({"a": -1.0}, "spam")
     assert model.classes_.tolist() == ["ham", "spam"]

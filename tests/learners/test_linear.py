@@ -25,7 +25,9 @@ def test_fused_committee_equals_the_transcription(n, loss, tolerance, power_t, s
         votes = [reference.sign(score) for score in oracle.predict(x)]
         model.partial_fit(row.reshape(1, -1), [label])
         oracle.learn(x, label, rounds.round(votes, label))
-    weights = model.fitted.machine.committee.weights
+    machine = model.fitted.machine
+    rows = [0, *(machine.slots.find(np.arange(X.shape[1], dtype=np.int32)) + 1)]
+    weights = machine.committee.weights[rows]
     for i in range(n):
         expected = np.array([oracle.w[i].get(j, 0.0) for j in range(-1, X.shape[1])])
         scale = float(np.abs(expected).max())

@@ -59,7 +59,7 @@ OPTIONS = {"label": "good", "weight": "importance"}
 def learnt(source, **options) -> tuple[bytes, dict]:
     stream = open_stream(source, **OPTIONS | options)
     model = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(stream)
-    return everything(model), model.fitted.columns.hashed
+    return everything(model), model.fitted.columns.names
 
 
 def names_of(stream) -> set[str]:
@@ -181,7 +181,7 @@ def _features(row) -> str:
     return " ".join(f"{j}:{float(x)!r}" for j, x in enumerate(row) if x)
 
 
-@pytest.mark.parametrize("bits", [3, 18])
+@pytest.mark.parametrize("bits", [2, 18])
 def test_text_of_numbers_gives_the_same_bits_as_arrays(numbers, tmp_path, bits):
     X, y = numbers
     (tmp_path / "a.vw").write_text("".join(f"{label} | {_features(row)}\n" for row, label in zip(X, y, strict=True)))
@@ -195,7 +195,7 @@ def test_text_of_numbers_gives_the_same_bits_as_arrays(numbers, tmp_path, bits):
     frame = pd.DataFrame(X.astype(np.float64), columns=list(map(str, range(6))))
 
     def fit(source, **options):
-        return everything(OnlineBBM(n_estimators=5).fit(open_stream(source, bits=bits, **options)))
+        return everything(OnlineBBM(Linear(bits=bits), 5).fit(open_stream(source, **options)))
 
     expected = fit(X, y=y)
     assert fit(sp.csr_matrix(X), y=y) == expected
@@ -208,10 +208,9 @@ def test_text_of_numbers_gives_the_same_bits_as_arrays(numbers, tmp_path, bits):
 
 
 def test_a_stream_gives_the_bits_of_fit_on_the_same_array(numbers):
-    """But for the room that the table of weights has."""
     X, y = numbers
-    streamed, plain = OnlineBBM(n_estimators=5).fit(open_stream(X, y=y, bits=3)), OnlineBBM(n_estimators=5).fit(X, y)
-    assert np.array_equal(streamed.fitted.machine.committee.weights[:7], plain.fitted.machine.committee.weights)
+    streamed, plain = OnlineBBM(n_estimators=5).fit(open_stream(X, y=y)), OnlineBBM(n_estimators=5).fit(X, y)
+    assert everything(streamed) == everything(plain)
     assert np.array_equal(streamed.decision_function(X), plain.decision_function(X))
 
 
@@ -237,7 +236,7 @@ def test_a_saved_model_of_a_stream_goes_on_with_the_same_bits(tables, tmp_path):
     twin = onlineboost.load(tmp_path / "m")
     twin.partial_fit(open_stream(rows[120:], like=twin))
     assert everything(twin) == everything(whole)
-    assert twin.fitted.columns.hashed == whole.fitted.columns.hashed
+    assert twin.fitted.columns.names == whole.fitted.columns.names
     assert (tmp_path / "m").stat().st_size < 200_000  # only the rows in use are kept, not 2**18
 
 
@@ -275,9 +274,6 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
     ("change", "message"),
     [
         (lambda m, s: m.fit(s, [1]), "a stream has its own labels"),
-        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).partial_fit(s), "trained on arrays"),
-        (lambda m, s: m.fit(np.ones((2, 2)), [0, 1]).predict(s), "trained on arrays"),
-        (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, 1)], bits=5)), r"open_stream\(..., like=model\)"),
         (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "expected 0, 1, as in training"),
         (lambda m, s: m.fit(open_stream([])), "no rows"),
         (lambda m, s: m.fit(np.ones((2, 2))), "y is missing"),
@@ -285,7 +281,8 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
             lambda m, s: m.partial_fit(next(open_stream([{"a": 1}], labels="optional"))),
             "row 0 of the batch has no label",
         ),
-        (lambda m, s: m.fit(s).predict(next(s_of(25))), "beyond the 262144"),
+        (lambda m, s: m.fit(next(s).batch._replace(indices=np.array([3, -4], np.int32))), "a negative feature number"),
+        (lambda m, s: m.fit(next(s).batch._replace(values=np.array([3, np.inf], np.float32))), "a value larger than"),
         (lambda m, s: m.fit(s).predict(np.ones((1, 3))), "knows features by name"),
         (
             lambda m, s: m.fit(next(s).batch._replace(indptr=np.array([0, 5, 1]))),
@@ -297,10 +294,6 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
 def test_misuse_of_streams_is_refused(change, message):
     with pytest.raises(DataError, match=message):
         change(OnlineBBM(n_estimators=3), open_stream([({"a": 1}, 1), ({"a": 2}, 0)]))
-
-
-def s_of(bits: int):
-    return open_stream(sp.csr_matrix(([1.0], ([0], [1 << (bits - 1)])), (1, 1 << bits)), y=[1], bits=bits)
 
 
 # ---- labels
@@ -516,7 +509,6 @@ def test_the_format_is_told_by_the_content(content, format):
         ("people.csv", {"label": "good", "weight": "heavy"}, DataError, "no column 'heavy' for the weight"),
         ("people.csv", {"label": "good", "drop": "heavy"}, DataError, "no column 'heavy' for drop=..."),
         ("people.csv", {"format": "xml"}, ParameterError, "one of arrow, csv, jsonl"),
-        ("people.csv", {"bits": 31}, ParameterError, "from 1 to 30"),
         ("people.csv", {"batch_size": 0}, ParameterError, "a whole number from 1 to"),
         ("people.csv", {"separator": ",,"}, ParameterError, "one character"),
         ("people.csv", {"on_error": "ignore"}, ParameterError, "'raise', 'skip'"),

@@ -76,10 +76,9 @@ def test_a_seed_that_was_drawn_is_kept(stream, tmp_path):
         assert np.array_equal(twin.progressive_fit(X[200:], y[200:]), model.progressive_fit(X[200:], y[200:]))
 
 
-@pytest.mark.parametrize(("name", "label"), [(("a", "b"), 1), ("a", (0, 1))])
-def test_names_and_labels_that_a_file_cannot_hold(name, label, tmp_path):
+def test_labels_that_a_file_cannot_hold(tmp_path):
     model = Linear()
-    model.learn_one({name: 1.0}, label)
+    model.learn_one({"a": 1.0}, (0, 1))
     with pytest.raises(DataError, match="cannot be saved in a model file"):
         model.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
@@ -128,7 +127,7 @@ def part(facts: dict) -> dict:
         (
             "format",
             lambda f: f.update(format=99),
-            "format: is 99, expected a number from 1 to 1: try a newer onlineboost",
+            "format: is 99, expected a number from 1 to 2: try a newer onlineboost",
         ),
         ("class", lambda f: part(f).update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: part(f).pop("class"), "class: missing"),
@@ -140,9 +139,9 @@ def part(facts: dict) -> dict:
         ),
         ("params", lambda f: part(f)["params"].update(surprise=1), "unexpected keyword argument"),
         (
-            "columns",
-            lambda f: part(f)["columns"].update(fixed=11),
-            r"committee.weights: is float32\[11, 2, 8\], expected float32\[12, 2, 8\]",
+            "slots",
+            lambda f: part(f).update(slots=[16]),
+            r"committee.weights: is float32\[16, 2, 8\], expected float32\[32, 2, 8\]",
         ),
         ("target", lambda f: part(f).pop("target"), "target: missing"),
         ("parts", lambda f: f.pop("parts"), "description: not the description of a model"),
@@ -160,7 +159,7 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
 
     def first(arrays, facts):
         facts["parts"]["model"]["target"] = facts["parts"]["model"].pop("labels")
-        return arrays, facts | {"format": 2}
+        return arrays, facts | {"format": 3}
 
     def second(arrays, facts):
         return {name.replace("model.old.", "model.record."): array for name, array in arrays.items()}, facts
@@ -169,8 +168,8 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
     forge(saved, tmp_path / "old", lambda _, facts: part(facts).update(labels=part(facts).pop("target")))
     with pytest.raises(ModelFileError, match="target: missing"):
         onlineboost.load(tmp_path / "old")
-    monkeypatch.setattr(upgrades, "FORMAT", 3)
-    monkeypatch.setattr(upgrades, "UPGRADES", {1: first, 2: second})
+    monkeypatch.setattr(upgrades, "FORMAT", 4)
+    monkeypatch.setattr(upgrades, "UPGRADES", {2: first, 3: second})
     assert np.array_equal(onlineboost.load(tmp_path / "old").decision_function(stream[0]), expected)
 
 
@@ -212,6 +211,10 @@ def test_a_failed_save_leaves_the_old_file(saved, stream, tmp_path, monkeypatch)
 @pytest.mark.parametrize("path", sorted(SAVED.glob("*.safetensors")), ids=lambda p: p.stem)
 def test_files_of_every_released_format_are_read(path, stream):
     """Files stay here for ever; beside each, the scores it gave when it was written."""
+    if path.stem.startswith("format1-"):
+        with pytest.raises(ModelFileError, match="format: is 1, of an older onlineboost: train the model again"):
+            onlineboost.load(path)
+        return
     model = onlineboost.load(path)
     expected = np.load(path.with_suffix(".npy"))
     assert model.decision_function(stream[0][:50]) == pytest.approx(expected, rel=1e-12)

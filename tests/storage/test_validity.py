@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from model_files import closed, forge, opened
 from pairs import L, make
@@ -37,6 +38,7 @@ from onlineboost.storage.validity import check_values, limits_of, saved_arrays
 
 MODELS = {
     "linear": lambda: OnlineBBM(Linear(standardize=True), 3),
+    "named": lambda: OnlineBBM(Linear(), 3),
     "perceptron": lambda: OnlineBBM(Perceptron(), 3),
     "binned": lambda: Linear(bins=8, crosses=[(0, 1)], bits=6),
     "tree": lambda: OnlineBBM(Tree(3, grace=4), 3, random_state=0),
@@ -60,7 +62,9 @@ def saved(stream, tmp_path_factory):
 
     def path(name):
         if not (folder / name).exists():
-            MODELS[name]().fit(*stream).save(folder / name)
+            X, y = stream
+            X = pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]) if name == "named" else X
+            MODELS[name]().fit(X, y).save(folder / name)
         return folder / name
 
     return path
@@ -95,9 +99,17 @@ HOSTILE = [
     ("linear", "committee.weights", put((2, 0, 1), np.nan), "finite numbers"),
     ("linear", "committee.scale", put(1, -1.0), "numbers from 0 to"),
     ("linear", "committee.norm_sum", put(0, np.inf), "numbers from 0"),
-    ("linear", "transform0.counts", put(0, 11), "at most the number of features"),
-    ("linear", "transform0.centred", put(0, 10), "numbers from 0 to 9"),
-    ("linear", "transform0.centred", put(0, -1), "numbers from 0 to 9"),
+    ("linear", "transform0.counts", put(0, 17), "at most the number of features"),
+    ("linear", "transform0.centred", put(0, 16), "numbers from 0 to 15"),
+    ("linear", "transform0.centred", put(0, -1), "numbers from 0 to 15"),
+    ("linear", "slots.near", put(0, 0), "every slot once"),
+    ("linear", "slots.near", put(11, 1), "every slot once"),
+    ("linear", "slots.near", put(0, -1), "numbers from 0 to 10"),
+    ("linear", "slots.near", put(3, 11), "numbers from 0 to 10"),
+    ("linear", "slots.table", put(0, 10), "numbers from -9.22337e"),
+    ("linear", "slots.table", put(0, -1), "every slot once"),
+    ("named", "slots.table", lambda table: table.sort(), "ids at their places"),
+    ("named", "slots.table", lambda table: np.negative(table, out=table), "numbers from -9.22337e"),
     ("linear", "transform0.features", put((slice(None), 3), 9.0), "places of the centred features"),
     ("linear", "transform0.features", put((0, 2), -1.0), "variances"),
     ("linear", "record.edges", put(0, 1e90), "no more than the weights"),
@@ -112,7 +124,7 @@ HOSTILE = [
     ("binned", "transform0.counts", put(0, 129), "samples, rows and slots"),
     ("binned", "transform0.counts", put(-2, 129), "samples, rows and slots"),
     ("binned", "transform0.column", put(0, 3), "numbers from 0 to 2"),
-    ("tree", "committee.nodes", change_split(0, 10), "trees"),
+    ("tree", "committee.nodes", change_split(0, 1024), "trees"),
     ("tree", "committee.nodes", change_split(2, lambda node, k: k), "trees"),  # a cycle
     ("tree", "committee.nodes", change_split(2, lambda node, k: node[2] + 1), "trees"),
     ("tree", "committee.nodes", same_child_twice, "trees"),
@@ -124,11 +136,11 @@ HOSTILE = [
     ("tree", "committee.used", put((0, 1), 0), "trees"),
     ("tree", "committee.free", put((slice(None), 0), 1 << 20), "numbers from"),
     ("tree", "committee.free", put(slice(None), 0), "trees"),  # one row of histograms for two leaves
-    ("tree", "committee.met", put(0, 11), "numbers from 0 to 10"),
+    ("tree", "committee.met", put(0, 1025), "numbers from 0 to 1024"),
     ("tree", "committee.low", put(0, -16), "numbers from -15 to 0"),
     ("tree", "committee.histograms", put((0, 0, 0), -1.0), "numbers from 0"),
-    ("stump", "committee.choice", put((0, 0), 10), "the number of a slot"),
-    ("stump", "committee.met", put(0, -1), "numbers from 0 to 10"),
+    ("stump", "committee.choice", put((0, 0), 1024), "the number of a slot"),
+    ("stump", "committee.met", put(0, -1), "numbers from 0 to 1024"),
     ("bayes", "committee.counts", put((0, 0, 0), np.inf), "numbers from 0"),
     ("stack", "head.bins", put((0, 1), 1e50), "no more than the weight of the bin"),
     ("stack", "head.curve", put((0, 0), 2.0), "probabilities"),
@@ -181,14 +193,19 @@ def model(facts):
     [
         (lambda f: model(f)["params"].update(n_estimators=10**9), "n_estimators=1000000000: expected a whole number"),
         (lambda f: model(f)["params"].update(n_estimators=10_000), r"expected float64\[10000\]"),
-        (lambda f: model(f)["columns"].update(fixed=2**31 - 1), "expected float32"),
-        (lambda f: model(f)["columns"].update(fixed=2**40), "columns=1099511627776: expected a whole number"),
-        (lambda f: model(f)["columns"].update(fixed=-1), "columns=-1"),
-        (lambda f: model(f)["columns"].update(fixed="10"), "columns='10'"),
-        (lambda f: model(f)["columns"].update(names=["a"]), "do not fit together"),
+        (lambda f: model(f).update(slots=[2**18]), "expected float32"),
+        (lambda f: model(f).update(slots=[2**40]), "slots=1099511627776: expected a whole number"),
+        (lambda f: model(f).update(slots=[-1]), "slots=-1"),
+        (lambda f: model(f).update(slots=["10"]), "slots='10'"),
+        (lambda f: model(f).update(slots=[11]), "every slot once"),
+        (lambda f: model(f).update(slots=[10, 10]), "description: "),
+        (lambda f: model(f).update(slots=10), "description: "),
+        (lambda f: model(f)["columns"].update(width=2**40), "columns=1099511627776: expected a whole number"),
+        (lambda f: model(f)["columns"].update(width=-1), "columns=-1"),
+        (lambda f: model(f)["columns"].update(names=["a"]), "description: "),
         (lambda f: model(f)["columns"].update(headings=["a"]), "do not fit together"),
-        (lambda f: model(f)["columns"].update(hashed=[[1, "a"]]), "do not fit together"),
-        (lambda f: model(f)["columns"].update(schema={"bits": 99}, fixed=None), "bits=99"),
+        (lambda f: model(f)["columns"].update(names=[[-1, "a"]]), "do not fit together"),
+        (lambda f: model(f)["columns"].update(schema={"bits": 9}), "bits"),
         (lambda f: model(f).update(seed=2**63), "seed="),
         (lambda f: model(f).update(seed="1"), "seed='1'"),
         (lambda f: model(f).update(target=[[1], [1]]), "two different"),
@@ -243,10 +260,10 @@ def test_models_within_models(saved, tmp_path, depth):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([0, 0, 1], "increasing numbers from 0 to 10"),
-        ([0, 1, 11], "increasing numbers from 0 to 10"),
-        ([-1, 0, 1], "increasing numbers from 0 to 10"),
-        ([0.0, 1.0, 2.0], "increasing numbers from 0 to 10"),
+        ([0, 0, 1], "increasing numbers from 0 to 15"),
+        ([0, 1, 16], "increasing numbers from 0 to 15"),
+        ([-1, 0, 1], "increasing numbers from 0 to 15"),
+        ([0.0, 1.0, 2.0], "increasing numbers from 0 to 15"),
     ],
 )
 def test_arrays_saved_by_rows(saved, tmp_path, rows, message):

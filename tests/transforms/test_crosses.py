@@ -148,6 +148,7 @@ def test_what_is_shown_has_names():
 
 def test_a_binner_shows_what_linear_sees():
     X, y = make_rows(1, 600)
+    X[0] = 0.1  # features are met in the order of columns
     binner = Binner(8, crosses=[(0, 1)], bits=5).fit(X[:100])
     assert binner.transform(X[:5]).nnz == 0
     table = binner.partial_fit(X[100:]).transform(X[300:])
@@ -302,9 +303,10 @@ def test_growing_dicts_keep_their_columns():
     for number in range(300):
         sign = 1 if number % 2 else -1
         model.learn_one({"a": 1.0, "b": float(sign), f"new{number}": 1.0}, sign)
-    columns = model.fitted.columns.names
-    state = model.fitted.machine.transforms[0]
-    assert state.column[columns["a"]] == 1 and state.column[columns["b"]] == 2
+    machine = model.fitted.machine
+    slots = {name: slot for slot, name in machine.names_met(model.fitted.columns.names).items()}
+    column = machine.transforms[0].column
+    assert len(slots) == 302 and column[slots["a"]] == 1 and column[slots["b"]] == 2 and column[slots["new9"]] == 0
 
 
 def test_a_binner_is_a_parameterised_object():

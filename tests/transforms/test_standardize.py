@@ -82,7 +82,7 @@ def test_a_feature_that_becomes_rare_is_left_alone_again():
 
 
 def test_growing_changes_nothing():
-    small, large = new_standardize(2), new_standardize(9)
+    small, large = new_standardize(2), new_standardize(16)
     batch = batch_of([{0: 1.0, 1: 2.0}, {1: 5.0}, {0: -3.0}])
     for state in (small, large):
         state.apply(batch, True)

@@ -82,7 +82,7 @@ class Dense(Source):
         self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
         missing = np.zeros(self.n_features, bool)
-        self._part: tuple[int, Floats32] | None = None
+        self._part: tuple[int, int, Floats32] | None = None
         for start in range(0, self.n_rows, self.step):
             part = self._float32(start)
             large, absent, _ = _count(part.reshape(-1))
@@ -95,10 +95,11 @@ class Dense(Source):
 
     def _float32(self, start: int) -> Floats32:
         """The rows from ``start`` on; the last part is kept, since it is often the only one."""
-        if self._part is None or self._part[0] != start:
+        if self._part is None or self._part[:2] != (start, self.step):
             with np.errstate(over="ignore"):
-                self._part = start, np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
-        return self._part[1]
+                part = np.array(self.table[start : start + self.step], dtype=np.float32, order="C")
+            self._part = start, self.step, part
+        return self._part[2]
 
     @property
     def longest(self) -> int:

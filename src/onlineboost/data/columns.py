@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
@@ -103,23 +101,20 @@ class Columns:
             if left_out and str(name) in left_out:
                 continue
             kind = type(value)
-            number: float | None
-            if kind is str:
+            if kind is float or kind is int:
+                number = value
+            elif isinstance(value, str) and value:
                 if value[4:5] == "-" and value[7:8] == "-":
                     return None  # a date, perhaps
-                number = None if value else math.nan
-            elif kind is float or kind is int:
-                number = value
-            elif value is None:
-                number = math.nan
-            elif hasattr(kind, "__float__") and not isinstance(value, np.ndarray):
-                number = float(value)
-            else:
-                return None
-            if number is None:
-                found.ids.append(self._id((str(name), value), learning, found.names))
+                found.ids.append(self._id((str(name), str(value)), learning, found.names))
                 found.values.append(1.0)
-            elif number != number:
+                continue
+            else:
+                try:
+                    number = float(math.nan if value is None or isinstance(value, str) else value)
+                except (TypeError, ValueError, OverflowError):
+                    return None
+            if number != number:
                 found.ids.append(self._id(name, learning, found.names))
                 found.ids.append(self._id((str(name), ""), learning, found.names))
                 found.values.extend((math.nan, 1.0))

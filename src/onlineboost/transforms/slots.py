@@ -15,7 +15,7 @@ from onlineboost.compiled.jit import hot, i64, njit, u64
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.registry import Option
-from onlineboost.storage.validity import require
+from onlineboost.storage.validity import Limits, require
 
 MAX_BITS = 30
 BITS = Option(
@@ -44,6 +44,9 @@ class Slots(NamedTuple):
     def derived(self) -> tuple[str, ...]:
         """The number of slots taken decides the shapes of a model: it is in the description of the file."""
         return ("used",)
+
+    def limits(self) -> Limits:
+        return {"near": (0, int(self.used[0])), "table": (-(1 << 63), 0)}
 
     def check(self) -> None:
         slots = np.concatenate([self.near[self.near != 0] - 1, self.table[self.table != 0] & 0xFFFFFFFF])
