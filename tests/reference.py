@@ -364,14 +364,11 @@ class Feature:
     """The sample of one feature's values, and the edges made from it."""
 
     def __init__(self, born: int, late: bool) -> None:
-        self.begin(born)
+        self.born, self.seen, self.sample_at, self.remake_at = born, 0, 1, 32
+        self.samples: list[float] = []  # the first ``seen`` of them count
+        self.drawn = self.outside = 0
         self.edges = [-1e-45, 0.0] if late else []
         self.low = self.high = 0.0
-
-    def begin(self, born: int) -> None:
-        self.born, self.seen, self.sample_at, self.remake_at = born, 0, 1, 32
-        self.samples: list[float] = []
-        self.drawn = self.outside = 0
 
     def bin(self, x: float) -> int:
         return sum(edge < x for edge in self.edges)
@@ -389,8 +386,8 @@ class Feature:
 class Bins:
     """Bins that follow the stream; rows are dicts of non-zero values by slot, NaN where a value is missing."""
 
-    def __init__(self, n_bins: int) -> None:
-        self.wanted, self.n_bins = n_bins, 0
+    def __init__(self, n_bins: int, bound: int = 0) -> None:
+        self.wanted, self.n_bins, self.bound = n_bins, 0, bound
         self.features: dict[int, Feature] = {}
         self.rows = 0
 
@@ -401,7 +398,7 @@ class Bins:
         bins: dict[int, int | None] = {}
         for slot, x in row.items():
             feature = self.features.get(slot)
-            if math.isnan(x):
+            if feature is not None and math.isnan(x):
                 bins[slot] = None
             elif feature is not None and feature.bin(x) != feature.bin(0.0):
                 bins[slot] = feature.bin(x)
@@ -409,16 +406,17 @@ class Bins:
 
     def meet(self, slot: int, x: float) -> bool:
         """Take note of a value; whether edges are to be made anew."""
-        if math.isnan(x):
-            return False
         if slot not in self.features:
             self.features[slot] = Feature(self.rows, late=self.n_bins > 0)
         f = self.features[slot]
+        if math.isnan(x):
+            f.born += 1  # a row less
+            return False
         f.seen += 1
         if f.seen != f.sample_at:
             return False
         if f.seen <= 256:
-            f.samples.append(x)
+            f.samples[f.seen - 1 :] = [x, *f.samples[f.seen :]]
             f.sample_at += 1
         else:
             f.samples[int(uniform(1, slot, f.seen) * 256)] = x
@@ -431,7 +429,9 @@ class Bins:
         f.outside += not f.low <= x <= f.high
         if f.drawn >= 32:
             if f.outside > f.drawn / 4:
-                f.begin(self.rows + 1)
+                kept = min(f.seen, 128)
+                f.born = self.rows + 1 - (self.rows + 1 - f.born) * kept // f.seen
+                f.seen, f.sample_at, f.remake_at = kept, kept + 1, kept + 32
             f.drawn = f.outside = 0
         return False
 
@@ -441,10 +441,14 @@ class Bins:
         while f.remake_at <= f.seen:
             f.remake_at += min(f.remake_at, 16384)
         f.drawn = f.outside = 0
-        f.low, f.high = min(f.samples), max(f.samples)
-        f.zeros = max(self.rows + 1 - f.born - f.seen, 0) * len(f.samples) / f.seen
-        f.values = sorted(f.samples + [0.0] * (f.zeros > 0))
-        edges = self.spread(f, min(self.n_bins, max(4, len(f.values) // 4)))
+        if not f.samples:  # all values so far were missing
+            return None
+        f.current = f.samples[: f.seen]
+        f.low, f.high = min(f.current), max(f.current)
+        f.zeros = max(self.rows + 1 - f.born - f.seen, 0) * len(f.current) / f.seen
+        f.values = sorted(f.current + [0.0] * (f.zeros > 0))
+        shared = len(self.features) == self.bound and 8 * f.seen < self.rows + 1 - f.born
+        edges = self.spread(f, min(self.n_bins, 4 if shared else max(4, len(f.values) // 4)))
         if len(edges) > len(f.edges) or f.unevenness(f.edges) > 1.2 * f.unevenness(edges):
             return edges
         return None
@@ -472,7 +476,7 @@ class Bins:
         f = self.features[slot]
         old, f.edges = f.edges, edges
         counts: dict[int, dict[int, float]] = {b: {} for b in range(len(old) + 1)}
-        pairs = [(x, 1.0) for x in f.samples] + [(0.0, f.zeros)] * (f.zeros > 0)
+        pairs = [(x, 1.0) for x in f.current] + [(0.0, f.zeros)] * (f.zeros > 0)
         for x, weight in pairs:
             found = counts[sum(edge < x for edge in old)]
             found[f.bin(x)] = found.get(f.bin(x), 0.0) + weight
@@ -657,7 +661,7 @@ class Tree:
             missing = [float(x) for x in histogram.get(None)]
             found: tuple = (0.0, None, None)
             left = [0.0, 0.0]
-            for k, edge in enumerate(feature.edges):
+            for k, edge in enumerate([*feature.edges, math.inf] if sum(missing) > 0 else feature.edges):
                 mass = [float(x) for x in histogram.get(k)]
                 if k == zero:
                     mass = [histogram.rest(c, (a, b)[c], self.bins.n_bins, zero) for c in (0, 1)]

@@ -25,6 +25,7 @@ from onlineboost.errors import (
     MissingPackageError,
     ModelFileError,
     NotFittedError,
+    RangeWarning,
     ParameterError,
 )
 from onlineboost.learners.base import Learner
@@ -57,6 +58,7 @@ __all__ = [
     "ModelFileError",
     "NaiveBayes",
     "NotFittedError",
+    "RangeWarning",
     "OSBoost",
     "OSBoostOCP",
     "OnlineBBM",

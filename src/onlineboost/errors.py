@@ -36,6 +36,10 @@ class NotFittedError(ValueError, AttributeError):
     """The model has not learnt anything yet."""
 
 
+class RangeWarning(UserWarning):
+    """The values of a feature have left the range that they had so far."""
+
+
 class ModelFileError(ValueError):
     """A model file that cannot be read. ``field`` is the part of it that is wrong."""
 

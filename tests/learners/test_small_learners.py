@@ -19,19 +19,6 @@ def make_rows(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X.astype(np.float32), y, rng.choice([0.0, 0.5, 1.0, 3.0], n)
 
 
-@given(seed=st.integers(0, 1000), bins=st.sampled_from([4, 16]), slots=st.sampled_from([2, 4]))
-@settings(max_examples=8, phases=[Phase.generate])
-def test_naive_bayes_equals_the_slow_one(seed, bins, slots):
-    X, y, weight = make_rows(seed, 260)
-    scores = NaiveBayes(bins=bins, smoothing=0.5, max_slots=slots).progressive_fit(X, y, weight)
-    slow = reference.NaiveBayes(slots, bins, 0.5)
-    for r in range(len(y)):
-        row = {j: float(x) for j, x in enumerate(X[r]) if x}
-        assert scores[r] == pytest.approx(slow.score(row), abs=2e-7), r  # votes are float32
-        if weight[r] > 0:
-            slow.learn(row, y[r], weight[r])
-
-
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=10, phases=[Phase.generate])
 def test_a_perceptron_equals_the_slow_one(seed):

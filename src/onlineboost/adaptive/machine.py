@@ -13,10 +13,11 @@ on any of these time scales. On a stream that does not change the model keeps it
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +182,11 @@ class AdaptiveMachine(BatchMachine):
         """The record of the model since it last started over, with the total number of examples."""
         return self.model.record._replace(clock=self.state.clock)
 
+    def trimmed(self) -> Self:
+        twin = copy.copy(self)
+        twin.model, twin.fast = self.model.trimmed(), self.fast.trimmed()
+        return twin
+
     @property
     def n_slots(self) -> int:
         return self.fast.n_slots
@@ -215,6 +221,13 @@ class AdaptiveMachine(BatchMachine):
     @property
     def n_features_seen(self) -> int | None:
         return self.fast.n_features_seen
+
+    @property
+    def n_strayed(self) -> int:
+        return self.model.n_strayed
+
+    def strayed(self, names: Mapping[int, str]) -> list[str]:
+        return self.model.strayed(names)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         return self.model.strengths(names)

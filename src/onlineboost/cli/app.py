@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ from onlineboost.errors import (
     ModelFileError,
     NotFittedError,
     ParameterError,
+    RangeWarning,
 )
 
 # Exit codes, which scripts can rely on.
@@ -133,13 +135,20 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     """The exit code of a command."""
     try:
-        build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("always", RangeWarning)
+            build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
         return 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
         if code == WRONG_USAGE and "--json" in arguments:
             say('{"error": "wrong command line: see standard error"}')
         return code
+
+
+def _show_warning(message: object, *_: object) -> None:
+    tell(f"onlineboost: {message}")
 
 
 def _discard_output() -> None:

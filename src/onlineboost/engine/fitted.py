@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import Machine
-from onlineboost.errors import DataError, ModelFileError, ParameterError
+from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
@@ -38,6 +39,8 @@ class Fitted:
     target: Binary
     machine: Machine
     lock: SharedLock = field(default_factory=SharedLock)
+    n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
+    strayed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if self.columns.limit is None:  # names beyond the slots are of no use
@@ -84,6 +87,7 @@ class Fitted:
         for part in parts:
             with self.lock.turn(), self.lock.writing:
                 scores.append(self.machine.run(part, True))
+            self._warn()
         return _joined(scores)
 
     def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
@@ -95,6 +99,19 @@ class Fitted:
         with self.lock.turn(), self.lock.writing:
             self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
             self.target = target
+        self._warn()
+
+    def _warn(self) -> None:
+        """Say, once for each feature, that its values have left the range that they had."""
+        if self.machine.n_strayed == self.n_strayed:
+            return
+        self.n_strayed = self.machine.n_strayed
+        for name in self.machine.strayed(self.columns.names):
+            if name not in self.strayed:
+                self.strayed.add(name)
+                place = f"before example {self.machine.record.clock[0]:,}"
+                news = f"the values of {name!r} have left the range they had, {place}: it gets new bins"
+                warnings.warn(news, RangeWarning, stacklevel=2)
 
     # ---- answers
 
@@ -145,18 +162,19 @@ class Fitted:
 
     def contents(self) -> Part:
         """The contents of a model file, from which learning continues exactly."""
-        arrays = self.machine.arrays()
+        machine = self.machine.trimmed()
+        arrays = machine.arrays()
         if arrays is None:
             expected = "a compiled learner such as Linear; save other models with pickle"
             raise ParameterError("estimator", self.spec.estimator, expected)
         facts = {
             **self.spec.describe(),
-            "seed": self.machine.settings.seed,
+            "seed": machine.settings.seed,
             "target": self.target.describe(),
             "columns": self.columns.describe(),
-            "sizes": self.machine.sizes,
+            "sizes": machine.sizes,
         }
-        return Part(arrays, facts, _plan(self.spec, self.machine.sizes, self.machine.settings.seed))
+        return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed))
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
@@ -177,7 +195,8 @@ class Fitted:
         except InvalidStateError as problem:
             raise ModelFileError(path, problem.field, str(problem)) from None
         made.name_features(columns.names)
-        return cls(model.clone(), columns, target, made)
+        known = set(made.strayed(columns.names))
+        return cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
 
 
 def _new_machine(model: Any, sizes: list[Any], seed: int) -> Machine:

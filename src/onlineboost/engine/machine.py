@@ -23,6 +23,7 @@ from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require, saved_arrays
+from onlineboost.transforms.bins import LEFT, STRAYED
 from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.slots import Slots
 
@@ -88,6 +89,10 @@ class Machine(ABC):
             f"{part}.{name}": array for part, state in states.items() for name, array in saved_arrays(state).items()
         }
 
+    def trimmed(self) -> Self:
+        """The same machine without room that is not in use, as it is saved; it may share arrays."""
+        return self
+
     def snapshot(self) -> Self:
         """A copy with arrays of its own."""
         twin = copy.copy(self)
@@ -118,6 +123,15 @@ class Machine(ABC):
     def n_features_seen(self) -> int | None:
         """Number of different features seen so far; None if the learners do not count them."""
         return None
+
+    @property
+    def n_strayed(self) -> int:
+        """How often the values of a feature have left the range that its bins were made for."""
+        return 0
+
+    def strayed(self, names: Mapping[int, str]) -> list[str]:
+        """The names of the features whose values have done so, given names by id."""
+        return []
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """Name, number and strength of each feature that the committee uses, the strongest first; empty if unknown.
@@ -221,6 +235,14 @@ class CompiledMachine(BatchMachine):
             if done == size:
                 return _joined(scores[1:])
 
+    def trimmed(self) -> Self:
+        twin = copy.copy(self)
+        twin.committee = self.learner.trimmed(self.committee)
+        return twin
+
+    def snapshot(self) -> Self:
+        return super(CompiledMachine, self.trimmed()).snapshot()
+
     def slotted(self, batch: Batch, learning: bool) -> Batch:
         """The batch with slots for ids; with ``learning``, new features get slots, and room in all states."""
         if self.slots is None:
@@ -291,6 +313,16 @@ class CompiledMachine(BatchMachine):
     def n_features_seen(self) -> int | None:
         found: int | None = self.learner.n_seen(self.committee)
         return found
+
+    @property
+    def n_strayed(self) -> int:
+        bins = self.learner.bins_of(self.committee, self.transforms)
+        return int(bins.clock[STRAYED]) if bins is not None else 0
+
+    def strayed(self, names: Mapping[int, str]) -> list[str]:
+        bins, known = self.learner.bins_of(self.committee, self.transforms), self.names_met(names)
+        slots = np.flatnonzero(bins.counts[:, LEFT]).tolist() if bins is not None else []
+        return [known.get(slot, str(slot)) for slot in slots]
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         strengths = self.learner.strengths(self.committee, self.settings.n_learners)

@@ -14,6 +14,7 @@ from onlineboost.engine.machine import CompiledMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier
 from onlineboost.registry import LEARNERS, Entry, Option
+from onlineboost.transforms.bins import Bins
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.slots import new_slots
 
@@ -118,8 +119,16 @@ class Learner(OnlineClassifier):
         """The rows without features that the committee has no room for."""
         return rows
 
+    def bins_of(self, committee: Any, transforms: Transforms) -> Bins | None:
+        """The bins of the features, if the learner has any."""
+        return None
+
     def settle(self, committee: Any, transforms: Transforms) -> None:
         """Follow a change of the transforms; called between rows."""
+
+    def trimmed(self, committee: Any) -> Any:
+        """The same committee without room that is not in use, or a copy of it."""
+        return committee
 
     def is_full(self, committee: Any) -> bool:
         """Whether the committee needs more room before the next example."""

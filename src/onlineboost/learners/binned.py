@@ -10,7 +10,21 @@ import numpy as np
 from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, below, cut
 from onlineboost.parameters import check_whole
-from onlineboost.transforms.bins import BEGUN, MET, check_bins, first_edges, grown_bins, n_bins_for
+from onlineboost.transforms.bins import (
+    BEGUN,
+    FEW_BINS,
+    MANY_BINS,
+    MET,
+    Bins,
+    check_bins,
+    first_edges,
+    grown_bins,
+    n_bins_for,
+)
+
+from onlineboost.transforms.chain import Transforms
+
+MAX_REPLAY = 1 << 20
 
 
 class Room(NamedTuple):
@@ -28,6 +42,7 @@ class Binned:
 
     takes_missing: ClassVar[bool] = True
     bins: int
+    replay: int
     max_slots: int
 
     @abstractmethod
@@ -68,9 +83,14 @@ class Binned:
         least = self.room(committee)
         sizes = [check_whole("room", size, low, np.iinfo(np.int32).max) for size, low in zip(room, least, strict=True)]
         made = type(least)(*sizes)
-        if made.slots > self.max_slots or (made.bins and n_bins_for(int(self.bins), made.slots) > 256):
+        possible = {0, int(self.bins)} if self.bins else {0, FEW_BINS, MANY_BINS}
+        if made.slots > self.max_slots or made.bins not in possible:
             raise ValueError("the room of the learners is not possible")
         return self.with_room(self.n_learners(committee), made)
+
+    def bins_of(self, committee: Any, transforms: Transforms) -> Bins:
+        bins: Bins = committee.bins
+        return bins
 
     def is_full(self, committee: Any) -> bool:
         return bool(committee.short[0])
@@ -86,7 +106,7 @@ class Binned:
         return moved
 
     def moved(self, committee: Any, room: Any) -> Any:
-        """The same committee in other room."""
+        """A copy of the committee in other room."""
         new = self.with_room(self.n_learners(committee), room)
         if planning():
             return new
@@ -101,6 +121,7 @@ class Binned:
 
     def check_bins(self) -> None:
         check_bins(self.bins, self.max_slots)
+        check_whole("replay", self.replay, 0, MAX_REPLAY)
 
 
 def _first_beyond(rows: Batch, slots: int) -> int:

@@ -21,7 +21,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
-from onlineboost.transforms.bins import BINS, FIRST
+from onlineboost.transforms.bins import BINS, FIRST, Bins
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.crosses import (
     CROSSES,
@@ -142,6 +142,10 @@ class Linear(
         binned: Transforms = (new_indicators(n_features, bins, steady=products > 0),) if bins else ()
         crossed: Transforms = (new_crosses(n_features, bins, self.crosses, int(self.bits)),) if products else ()
         return scaled + binned + crossed
+
+    def bins_of(self, committee: LinearState, transforms: Transforms) -> Bins | None:
+        found = (transform.bins for transform in transforms if isinstance(transform, IndicatorsState))
+        return next(found, None)
 
     def settle(self, committee: LinearState, transforms: Transforms) -> None:
         for transform in transforms:

@@ -71,7 +71,7 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
         work.ratio[i] = 1.0
     for slot in range(state.bins.clock[MET] if bins > 1 else 0):
         x = work.row.values[slot]
-        there = x != x or (x != 0 and work.row.codes[slot] != state.bins.zero[slot])
+        there = x != x or (x != 0 and work.row.codes[slot] != state.bins.zero[slot])  # MET: x was met before
         row = slot * bins + work.row.codes[slot]
         for i in range(n):
             negative, positive = state.totals[0, i], state.totals[1, i]
@@ -206,7 +206,7 @@ class NaiveBayes(
             present=filled(0, (slots, 2, n_learners)),
             totals=filled(0, (2, n_learners)),
             short=np.zeros(1, np.int64),
-            bins=new_bins(slots, n_bins),
+            bins=new_bins(slots, n_bins, self.max_slots),
             smoothing=float(self.smoothing),
         )
 

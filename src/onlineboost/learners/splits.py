@@ -20,19 +20,19 @@ _LN2 = math.log(2)
 @lean
 def best_split(
     histograms: Any, base: int, bins: Bins, allowed: NDArray[np.bool_], i: int, a: float, b: float
-) -> tuple[float, float, int, int, int, float, float]:
+) -> tuple[float, float, int, float, int, float, float]:
     """The best split of some examples, and the gain of the best one by another slot.
 
     ``histograms[base + slot, bin]`` holds weights, a and b those of all examples: the rest is in the bin of zero, whose
     place holds the examples without a value. Learner i may use the slots that it is allowed.
 
-    Returns both gains, slot (-1 if no split has a gain), last bin of the left side, the side of examples without a
-    value (1: right), and the weights of the left side.
+    Returns both gains, slot (-1 if no split has a gain), the largest value of the left side (infinite if only examples
+    without a value go right), the side of those (1: right), and the weights of the left side.
     """
     n = a + b
     last = bins.edges.shape[1]
     whole = _entropy(a, b)
-    best, second, best_slot, best_bin, best_side, best_a, best_b = 0.0, 0.0, -1, 0, 0, 0.0, 0.0
+    best, second, best_slot, best_edge, best_side, best_a, best_b = 0.0, 0.0, -1, np.inf, 0, 0.0, 0.0
     for slot in range(bins.clock[MET]):
         if not allowed[i, slot]:
             continue
@@ -45,7 +45,9 @@ def best_split(
         sides = 2 if missing_a + missing_b > 0 else 1
         gain, at, to, gain_a, gain_b = 0.0, 0, 0, 0.0, 0.0
         left_a = left_b = 0.0
-        for k in range(last):
+        for k in range(last + 1):
+            if sides == 1 and (k == last or bins.edges[slot, k] == np.inf):
+                break  # nothing is to the right; with missing values, all others may be on the left
             here_a = float(histograms[base + slot, k, 0]) if k != zero else zero_a
             here_b = float(histograms[base + slot, k, 1]) if k != zero else zero_b
             if here_a == 0 and here_b == 0:
@@ -62,10 +64,11 @@ def best_split(
                         gain, at, gain_a, gain_b = g, k, side_a, side_b
                         to = side if sides == 2 else (1 if 2 * (side_a + side_b) < n else 0)
         if gain > best:
-            best, second, best_slot, best_bin, best_side, best_a, best_b = gain, best, slot, at, to, gain_a, gain_b
+            edge = float(bins.edges[slot, at]) if at < last else np.inf
+            best, second, best_slot, best_edge, best_side, best_a, best_b = gain, best, slot, edge, to, gain_a, gain_b
         elif gain > second:
             second = gain
-    return best, second, best_slot, best_bin, best_side, best_a, best_b
+    return best, second, best_slot, best_edge, best_side, best_a, best_b
 
 
 @lean

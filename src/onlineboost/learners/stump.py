@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.learners.splits import best_split, carry_histogram, some_slots
@@ -49,6 +49,7 @@ class StumpState(NamedTuple):
     def limits(self) -> Limits:
         return {
             "choice": (-1, max(self.allowed.shape[1], 1)),
+            "threshold": (-LARGEST, np.inf),
             "short": (0, 1),
             **dict.fromkeys(("totals", "histograms"), SUM),  # sides may be just below 0, by rounding
         }
@@ -144,7 +145,7 @@ def _choose(state: StumpState, i: int) -> None:
     found = best_split(state.histograms, i * slots, state.bins, state.allowed, i, a, b)
     if found[2] >= 0:
         state.choice[i, 0], state.choice[i, 1] = found[2], found[4]
-        state.threshold[i] = state.bins.edges[found[2], found[3]]
+        state.threshold[i] = found[3]
         state.sides[i, 0, 0], state.sides[i, 0, 1] = found[5], found[6]
         state.sides[i, 1, 0], state.sides[i, 1, 1] = max(a - found[5], 0.0), max(b - found[6], 0.0)
 
@@ -208,7 +209,7 @@ class Stump(
             totals=filled(0, (n_learners, 3)),
             allowed=some_slots(n_learners, slots, self.features),
             short=np.zeros(1, np.int64),
-            bins=new_bins(slots, n_bins),
+            bins=new_bins(slots, n_bins, self.max_slots),
             histograms=filled(0, (n_learners * slots, n_bins, 2)),
             grace=int(self.grace),
         )

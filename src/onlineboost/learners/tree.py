@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Floats
+from onlineboost.data.batch import Batch, Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned, next_power
@@ -31,6 +31,7 @@ from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, n_bins_for, new_bins
 
 _MAX_NODES = (1 << 16) - 1
+_OF_NODES = ("nodes", "threshold", "weight", "wrong", "since")  # arrays with a place for each node
 
 
 MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
@@ -125,7 +126,7 @@ class Tree(
             gains=filled(0, slots),
             allowed=some_slots(n_learners, slots, self.features),
             short=np.zeros(1, np.int64),
-            bins=new_bins(slots, n_bins),
+            bins=new_bins(slots, n_bins, self.max_slots),
             histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
             most_rows=most_rows,
             most_nodes=self._most_nodes(),
@@ -154,19 +155,37 @@ class Tree(
     def room(self, committee: TreeState) -> TreeRoom:
         return TreeRoom(*super().room(committee), committee.free.size, committee.nodes.shape[1])
 
+    def with_room_for(self, committee: TreeState, rows: Batch) -> tuple[TreeState, Batch]:
+        if committee.free.size < self._all_rows(self.room(committee), len(committee.used)):  # it was trimmed
+            committee = self.moved(committee, self.room(committee))
+        return super().with_room_for(committee, rows)
+
     def refitted(self, committee: TreeState) -> TreeState:
         committee = super().refitted(committee)
-        room, n, held = self.room(committee), len(committee.used), int(committee.held[0])
-        most = n * self._most_rows(n, room.slots, room.bins)[0]
-        rows = max(room.rows, min(held + max(2 * n, held // 4), most))
-        nodes = max(room.nodes, min(next_power(int(committee.used[:, 0].max()) + 2), self._most_nodes()))
-        committee = self.moved(committee, room._replace(rows=rows, nodes=nodes))
+        nodes = min(next_power(int(committee.used[:, 0].max()) + 2), self._most_nodes())
+        more = nodes - committee.nodes.shape[1]
+        if more > 0:
+            new = self.with_room(len(committee.used), TreeRoom(0, 0, 0, more))
+            parts = {name: np.concatenate([getattr(committee, name), getattr(new, name)], axis=1) for name in _OF_NODES}
+            committee = committee._replace(**parts)
         committee.short[0] = 0
         return committee
 
+    def moved(self, committee: TreeState, room: TreeRoom) -> TreeState:
+        """Memory is reserved for all rows that trees may have; it is taken as they are used."""
+        moved: TreeState = super().moved(committee, room._replace(rows=self._all_rows(room, len(committee.used))))
+        return moved
+
+    def trimmed(self, committee: TreeState) -> TreeState:
+        moved: TreeState = super().moved(committee, self.room(committee)._replace(rows=int(committee.held[0])))
+        return moved
+
+    def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
+        return n_learners * self._most_rows(n_learners, room.slots, room.bins)[0] if room.bins else 0
+
     def move(self, old: TreeState, new: TreeState) -> None:
         nodes = old.nodes.shape[1]
-        for name in ("nodes", "threshold", "weight", "wrong", "since"):
+        for name in _OF_NODES:
             getattr(new, name)[:, :nodes] = getattr(old, name)
         new.used[:], new.gains[: old.gains.size] = old.used, old.gains
         move_histograms(old, new)

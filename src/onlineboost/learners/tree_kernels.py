@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.splits import best_split, carry_histogram
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
 from onlineboost.transforms.bins import (
@@ -77,6 +77,7 @@ class TreeState(NamedTuple):
     def limits(self) -> Limits:
         return {
             "nodes": (-1, max(self.gains.size, self.nodes.shape[1], self.free.size, 1)),
+            "threshold": (-LARGEST, np.inf),
             "short": (0, 1),
             "used": (0, max(self.nodes.shape[1], self.free.size)),
             "free": (0, self.free.size - 1),
@@ -316,9 +317,6 @@ def _row(state: TreeState, i: int, node: int) -> int:
         state.held[0] += 1
         state.used[i, 1] += 1
         state.nodes[i, node, ROW] = row
-        trees = state.used.shape[0]
-        if left <= trees and state.free.size < trees * state.most_rows:  # in one example each tree may take a row
-            state.short[0] = 1
     return int(row)
 
 
@@ -357,7 +355,7 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
     n = a + b
     if a > 0 and b > 0:
         base = row * state.gains.size
-        best, second, slot, last, missing, left_a, left_b = best_split(
+        best, second, slot, edge, missing, left_a, left_b = best_split(
             state.histograms, base, state.bins, state.allowed, i, a, b
         )
         bound = math.sqrt(state.log_delta * squares / (2 * n * n))
@@ -368,7 +366,7 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
         if slot >= 0 and justified:
             state.gains[slot] += best * n
             state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot, missing
-            state.threshold[i, node] = state.bins.edges[slot, last]
+            state.threshold[i, node] = edge
             _split(state, i, node, left_a, left_b)
             return
     if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:

@@ -8,7 +8,7 @@
 3. Edges are made anew whenever the number of values has doubled, from 32 on, and every 16,384 values. They are
    kept if they are about as even as new ones would be.
 4. If a quarter of 32 sampled values are below or above all values that the edges were made from, the values have left
-   their range: the sample begins anew.
+   their range: the next values take the place of half of the sample.
 
 A value belongs to the first bin whose edge is not below it. Zeros and absent features belong to the bin of zero and are
 not counted; the place of that bin in a histogram holds the examples whose value is missing (NaN).
@@ -35,12 +35,13 @@ SAMPLES = 256  # values kept of a feature
 _HORIZON = 1 << 14  # values that the sample follows
 _EARLIEST = 32  # values of a late feature before it has edges of its own
 _SUSPECT = 32  # sampled values that tell whether values have left the range of the edges
+_SPARSE, _FEWEST = 8, 4  # slots that are zero in all rows but one of so many have few bins if features share slots
 _SLACK = 1.2  # how much less even than new edges may old ones be
 FEW, MANY_BINS, FEW_BINS = 8, 32, 16  # up to so many features have many bins, more features have few
 
 SEEN, NEXT, REMAKE, BORN, DRAWN, OUTSIDE, LEFT = range(7)  # fields of ``counts``
 _FIELDS = 7
-ROWS, MET, BEGUN = range(3)  # fields of ``clock``
+ROWS, MET, BEGUN, STRAYED = range(4)  # fields of ``clock``
 
 
 class Bins(NamedTuple):
@@ -49,8 +50,9 @@ class Bins(NamedTuple):
     samples: Floats32  # [slots, SAMPLES] non-zero values
     range: Floats32  # [slots, 2] the smallest and the largest of them when the edges were made
     counts: Ints  # [slots, 7] values since the sample began; when to sample the next, and to make edges anew; the row
-    # in which the sample began; sampled values since the edges were made, those out of range; times it began anew
-    clock: Ints  # [3] rows learnt, 1 + the last slot met, number of slots met
+    # in which the sample began, plus the rows without a value since; sampled values since the edges were made, those out of range; times it began anew
+    bound: int  # most slots; if all are met, features may share them
+    clock: Ints  # [4] rows learnt; 1 + the last slot met; slots met; samples that began anew
 
     def limits(self) -> Limits:
         return {
@@ -81,20 +83,21 @@ class BinsWork(NamedTuple):
     histogram: Floats  # [2, bins] by the old and by the new bins
 
 
-def new_bins(slots: int, n_bins: int) -> Bins:
+def new_bins(slots: int, n_bins: int, bound: int) -> Bins:
     return Bins(
         filled(np.inf, (slots, max(n_bins - 1, 0)), np.float32),
         filled(0, slots, np.int32),
         filled(0, (slots, SAMPLES), np.float32),
         filled(0, (slots, 2), np.float32),
         filled([0, 1, _EARLIEST, 0, 0, 0, 0], (slots, _FIELDS), np.int64),
-        np.zeros(3, np.int64),
+        int(bound),
+        np.zeros(4, np.int64),
     )
 
 
 def grown_bins(bins: Bins, slots: int, n_bins: int) -> Bins:
     """The same bins with room for more slots, or for more bins before any are made."""
-    new = new_bins(slots, n_bins)
+    new = new_bins(slots, n_bins, bins.bound)
     if planning():
         return new
     old = len(bins.zero)
@@ -176,7 +179,7 @@ def find_bins(bins: Bins, work: BinsWork) -> None:
         b = code(bins.edges, slot, x) if x == x else i64(bins.zero[slot])
         work.codes[slot] = b
         work.counted[m] = slot
-        m += b != bins.zero[slot] or x != x
+        m += b != bins.zero[slot] or (x != x and bins.counts[slot, BORN] > 0)
     work.found[1] = m
 
 
@@ -191,11 +194,12 @@ def meet_row(bins: Bins, short: Ints) -> int:
 
 @hot
 def meet_value(bins: Bins, slot: int, x: float) -> bool:
-    """Take note of a non-zero value; whether the edges of the slot are to be made anew."""
-    if x != x:
-        return False
+    """Take note of a value that is not zero; whether the edges of the slot are to be made anew."""
     if bins.counts[slot, BORN] == 0:
         _begin(bins, slot)
+    if x != x:
+        bins.counts[slot, BORN] += 1  # a row less
+        return False
     seen = bins.counts[slot, SEEN] + 1
     bins.counts[slot, SEEN] = seen
     return seen == bins.counts[slot, NEXT] and _sample(bins, slot, x, seen)
@@ -228,11 +232,21 @@ def _sample(bins: Bins, slot: int, x: float, seen: int) -> bool:
     counts[slot, OUTSIDE] += x < bins.range[slot, 0] or x > bins.range[slot, 1]
     if counts[slot, DRAWN] >= _SUSPECT:
         if 4 * counts[slot, OUTSIDE] > counts[slot, DRAWN]:
-            counts[slot, SEEN], counts[slot, NEXT], counts[slot, REMAKE] = 0, 1, _EARLIEST
-            counts[slot, BORN] = bins.clock[ROWS] + 1
-            counts[slot, LEFT] += 1
+            _forget(bins, slot)
         counts[slot, DRAWN] = counts[slot, OUTSIDE] = 0
     return False
+
+
+@lean
+def _forget(bins: Bins, slot: int) -> None:
+    """Half of the sample makes room for the next values, after a few of which edges are made."""
+    counts, seen = bins.counts, bins.counts[slot, SEEN]
+    rows = bins.clock[ROWS] + 1 - counts[slot, BORN]
+    kept = min(seen, SAMPLES // 2)
+    counts[slot, BORN] = bins.clock[ROWS] + 1 - rows * kept // seen
+    counts[slot, SEEN], counts[slot, NEXT], counts[slot, REMAKE] = kept, kept + 1, kept + _EARLIEST
+    counts[slot, LEFT] += 1
+    bins.clock[STRAYED] += 1
 
 
 @hot
@@ -260,7 +274,10 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
     bins.range[slot, 0], bins.range[slot, 1] = low, high
     zeros = max(bins.clock[ROWS] + 1 - counts[slot, BORN] - seen, 0) * m / max(seen, 1)
     m = _sort_with_zero(work.sorted, m, zeros > 0)
-    _spread(work.sorted, m, zeros, min(bins.edges.shape[1] + 1, max(4, m // 4)), work.fresh)
+    rows = bins.clock[ROWS] + 1 - counts[slot, BORN]
+    shared = bins.clock[BEGUN] == bins.bound and _SPARSE * seen < rows
+    n = _FEWEST if shared else max(m // 4, _FEWEST)
+    _spread(work.sorted, m, zeros, min(bins.edges.shape[1] + 1, n), work.fresh)
     old = bins.edges[slot]
     if _used(work.fresh) > _used(old):
         return True
@@ -388,14 +405,14 @@ def _place(edges: Floats32, x: float) -> int:
 
 def check_bins(n_bins: object, max_slots: object) -> None:
     """Raise an error for wrong parameters."""
-    if n_bins != 0 or isinstance(n_bins, bool):
+    if not isinstance(n_bins, numbers.Integral) or isinstance(n_bins, bool) or n_bins != 0:
         check_power("bins", n_bins)
     check_count("max_slots", max_slots)
 
 
 def check_power(name: str, n_bins: object) -> None:
     if not isinstance(n_bins, numbers.Integral) or n_bins not in (4, 8, 16, 32, 64, 128, 256):
-        raise ParameterError(name, n_bins, "a power of two from 4 to 256")
+        raise ParameterError(name, n_bins, "a power of two from 4 to 256, or 0")
 
 
 BINS = Option("bins", "Number of bins per feature, a power of two.", int)

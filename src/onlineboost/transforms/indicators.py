@@ -101,7 +101,7 @@ class IndicatorsState(NamedTuple):
 
 def new_indicators(n_features: int, n_bins: int, steady: bool) -> IndicatorsState:
     n = min(n_features, SLOTS)
-    return IndicatorsState(new_bins(n, n_bins), filled(False, n, np.bool_), np.zeros(1, np.int64), n_bins, steady)
+    return IndicatorsState(new_bins(n, n_bins, SLOTS), filled(False, n, np.bool_), np.zeros(1, np.int64), n_bins, steady)
 
 
 @hot
