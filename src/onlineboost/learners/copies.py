@@ -217,6 +217,8 @@ class _ScikitLearn:
         names = columns.headings or [str(column) for column in range(columns.width)]
         places = {feature_id(name): column for column, name in enumerate(names)}
         row = np.zeros((1, columns.width), self.dtype)
+        if not isinstance(x, Mapping):
+            raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         known = {name: value for name, value in x.items() if value is not None and value == value}  # 0 for missing ones
         found = columns.features(known, False)
         if found is None or not set(found.ids) <= places.keys():
