@@ -193,7 +193,7 @@ def _are_known(
         for k in range(ids.size):
             if not _counts(values[k], missing):
                 indices[k] = unknown = np.int32(-1)
-    return unknown >= 0
+    return bool(unknown >= 0)
 
 
 @njit
