@@ -251,9 +251,7 @@ MISSING = {
         for k, (row, label) in enumerate(zip(rows.tolist(), Y.tolist(), strict=True))
     ],
     "dict stream": lambda model, rows: model.partial_fit(
-        open_stream(
-            [(dict(zip(NUMBERS, row, strict=True)), label) for row, label in zip(rows.tolist(), Y, strict=True)]
-        )
+        open_stream(zip((dict(zip(NUMBERS, row, strict=True)) for row in rows.tolist()), Y.tolist(), strict=True))
     ),
 }
 

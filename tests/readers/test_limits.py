@@ -33,7 +33,7 @@ def test_a_first_line_without_end_is_refused_in_little_memory(tmp_path):
         n_rows(tmp_path / "x.csv", max_line_mb=2)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 60 * MB
+    assert peak < 90 * MB
 
 
 @pytest.mark.parametrize(

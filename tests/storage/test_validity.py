@@ -384,9 +384,8 @@ def test_small_files_take_little_memory(saved, tmp_path, params, message):
     assert_refused_cheaply(tmp_path / "m", message)
 
 
-def test_labels_and_names_that_json_cannot_hold(tmp_path):
-    for features, label in (({"a": 1.0}, float("inf")), ({float("inf"): 1.0}, 1)):
-        model = Linear()
-        model.learn_one(features, label)
-        with pytest.raises(DataError, match="cannot be saved in a model file"):
-            model.save(tmp_path / "m")
+def test_labels_that_json_cannot_hold(tmp_path):
+    model = Linear()
+    model.learn_one({"a": 1.0}, float("inf"))
+    with pytest.raises(DataError, match="cannot be saved in a model file"):
+        model.save(tmp_path / "m")

@@ -113,12 +113,12 @@ def test_a_row_is_what_the_model_alone_would_give(letters, name):
 @pytest.mark.parametrize("name", [*NESTED, *OTHERS])
 def test_which_models_share_a_run(name):
     models = dict(enumerate(grid((NESTED | OTHERS)[name](), n_estimators=[7, 1, 3])))
-    assert runs.together(models, 16) == ([[1, 2, 0]] if name in NESTED else [[0], [2], [1]])
+    assert runs.together(models) == ([[1, 2, 0]] if name in NESTED else [[0], [2], [1]])
 
 
 def test_trees_that_lack_memory_share_no_run():
     models = dict(enumerate(grid(OSBoost(Tree(8, max_mb=1)), n_estimators=[5, 21])))
-    assert runs.together(models, 16) == [[1], [0]]
+    assert runs.together(models) == [[1], [0]]
 
 
 def test_learners_alone(letters):

@@ -126,7 +126,7 @@ class AdaptiveMachine(BatchMachine):
     notify: Callable[[Alarm], None]
 
     def run(self, examples: Batch, learning: bool) -> Floats:
-        batch, fast_batch = self.model.slotted(examples, learning), self.fast.slotted(examples, learning)
+        batch, fast_batch = self._slotted(examples, learning)
         fast = self.fast.run_slotted(fast_batch, learning)
         if not learning:
             scores = np.stack([self.model.run_slotted(batch, False), fast])
@@ -148,6 +148,19 @@ class AdaptiveMachine(BatchMachine):
             for event in self.alarms(notified):
                 self.notify(event)
         return np.concatenate(answers)
+
+    def _slotted(self, batch: Batch, learning: bool) -> tuple[Batch, Batch]:
+        """The rows for both machines; if there is no memory for one, both are as they were."""
+        model = self.model
+        before, size = (model.committee, model.transforms, model.slots), model.sizes
+        mine = model.slotted(batch, learning)
+        try:
+            return mine, self.fast.slotted(batch, learning)
+        except BaseException:
+            model.committee, model.transforms, model.slots = before
+            assert model.slots is not None
+            model.slots.forget(*size)
+            raise
 
     def _start_over(self) -> None:
         fresh: CompiledMachine = self.spec.model().new_machine(0, self.settings.seed)

@@ -33,7 +33,7 @@ class Columns:
 
     >>> columns = Columns()
     >>> columns.features({"7": 2.0, 8: 0.5, "colour": "red"}, learning=True)
-    Features(ids=[7, 8, 1741922961], values=[2.0, 0.5, 1.0], names=[(7, '7'), (1741922961, 'colour=red')])
+    Features(ids=[7, 8, 511943297], values=[2.0, 0.5, 1.0], names=[(7, '7'), (511943297, 'colour=red')])
     """
 
     def __init__(self, schema: Schema | None = None) -> None:

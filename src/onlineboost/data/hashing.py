@@ -87,7 +87,7 @@ def feature_id(name: str) -> int:
     """The id of a feature.
 
     >>> feature_id("colour=red"), feature_id("17")
-    (1741922961, 17)
+    (511943297, 17)
     """
     if name.isdigit() and name.isascii():
         return int(name[-31:]) & MAX_ID  # 10**31 is a multiple of 2**31

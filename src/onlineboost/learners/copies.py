@@ -217,11 +217,13 @@ class _ScikitLearn:
         names = columns.headings or [str(column) for column in range(columns.width)]
         places = {feature_id(name): column for column, name in enumerate(names)}
         row = np.zeros((1, columns.width), self.dtype)
-        batch, _ = row_of(x, columns, False)
-        for id, value in zip(batch.indices.tolist(), batch.values.tolist(), strict=True):
-            if id not in places:
-                raise DataError(f"x has a feature that is none of the {columns.width} columns of the arrays learnt")
-            row[0, places[id]] = value
+        if not isinstance(x, Mapping):
+            raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
+        known = {name: value for name, value in x.items() if value is not None and value == value}  # 0 for missing ones
+        found = columns.features(known, False)
+        if found is None or not set(found.ids) <= places.keys():
+            raise DataError(f"x has features that are none of the {columns.width} columns learnt: expected these only")
+        row[0, [places[id] for id in found.ids]] = found.values
         return row
 
     def sign(self, member: Any, x: Any, target: Binary) -> float:

@@ -59,8 +59,19 @@ class Slots(NamedTuple):
 
         Entries of zero are left out, and missing values unless ``missing``.
         """
-        indptr, indices, values, near, table = _apply(self, batch, learning, missing)
-        return Batch(indptr, indices, values, batch.y, batch.weight), self._replace(near=near, table=table)
+        slots, first, last = self, batch.indptr[0], batch.indptr[-1]
+        indices = np.empty(last - first, np.int32)
+        # Compiled code writes to arrays made here: to return some would take longer than to look up a short row.
+        done = _look_up(slots, batch, learning, missing, indices, 0)
+        while done < 0:
+            near, table = _filled(slots.ids(), 2 * slots.table.size)
+            slots = slots._replace(near=near, table=table)
+            done = _look_up(slots, batch, learning, missing, indices, ~done)
+        if done == indices.size:
+            return batch._replace(indptr=batch.indptr - first, indices=indices, values=batch.values[first:last]), slots
+        indptr, values = np.zeros_like(batch.indptr), np.empty(done, np.float32)
+        _close_gaps(batch, indices, indptr, values)
+        return batch._replace(indptr=indptr, indices=indices[:done], values=values), slots
 
     def forget(self, n: int) -> None:
         """Take back all slots but the first ``n``; nothing is allocated."""
@@ -102,41 +113,25 @@ def slots_within(size: int) -> int:
 
 
 @njit
-def _apply(slots: Slots, batch: Batch, learning: bool, missing: bool) -> tuple[Ints, Ints32, Floats32, Ints32, Ints]:
-    near, table, used, bound = slots
-    rows = batch.y.size
-    first, last = batch.indptr[0], batch.indptr[rows]
-    ids, values, indptr = batch.indices[first:last], batch.values[first:last], batch.indptr - first
-    indices = np.empty(last - first, np.int32)
-    at = 0
-    while True:
-        at = _look_up(near, table, used, bound, ids, values, indptr, batch.weight, learning, missing, indices, at)
-        if at == ids.size:
-            break
-        near, table = _filled(_ids(near, table, used[0]), 2 * table.size)
-    left_out = 0
+def _look_up(slots: Slots, batch: Batch, learning: bool, missing: bool, indices: Ints32, start: int) -> int:
+    """Write the slot of each entry from ``start`` on, or -1 if it is left out; returns how many entries are not.
+
+    If the arrays are full, returns ~k: there was no room for entry k.
+    """
+    first, last = batch.indptr[0], batch.indptr[batch.y.size]
+    ids, values = batch.indices[first:last], batch.values[first:last]
+    end = _give_slots(slots, ids, values, batch.indptr, batch.weight, learning, missing, indices, start)
+    if end < ids.size:
+        return ~end
+    kept = 0
     for k in range(indices.size):
-        left_out += indices[k] < 0
-    if left_out == 0:
-        return indptr, indices, values, near, table
-    left = np.empty(ids.size, np.float32)
-    start = k = 0
-    for r in range(rows):
-        for j in range(start, indptr[r + 1]):
-            slot = indices[j]
-            indices[k], left[k] = slot, values[j]
-            k += slot >= 0
-        start = indptr[r + 1]
-        indptr[r + 1] = k
-    return indptr, indices[:k], left[:k], near, table
+        kept += indices[k] >= 0
+    return kept
 
 
 @hot
-def _look_up(
-    near: Ints32,
-    table: Ints,
-    used: Ints,
-    bound: int,
+def _give_slots(
+    slots: Slots,
     ids: Ints32,
     values: Floats32,
     indptr: Ints,
@@ -146,29 +141,30 @@ def _look_up(
     indices: Ints32,
     start: int,
 ) -> int:
-    """Write the slots of entries from ``start`` on, or -1; returns the entry for which the arrays are too small."""
+    """Write the slots from ``start`` on; new features get the next ones. Returns where the arrays were full."""
+    near, table, used, bound = slots
     shift = _shift(table)
     row = 0
     while start < ids.size:
         stop = min(start + _BLOCK, ids.size)
-        if not _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop]):
-            for k in range(start, stop):
-                if indices[k] >= 0 or not _counts(values[k], missing):
-                    continue
-                id = i64(ids[k])
-                slot = _slot(near, table, shift, id)
-                if slot < 0 and used[0] == bound:
-                    slot = shared_slot(id, bound)
-                elif slot < 0 and learning:
-                    while indptr[row + 1] <= k:
-                        row += 1
-                    if weight[row] > 0:
-                        if used[0] == slots_within(table.size):
-                            return k
-                        slot = used[0]
-                        _put(near, table, shift, id, slot)
-                        used[0] = slot + 1
-                indices[k] = slot
+        known = _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop])
+        for k in range(start, stop if not known else start):
+            if indices[k] >= 0 or not _counts(values[k], missing):
+                continue
+            id = i64(ids[k])
+            slot = _slot(near, table, shift, id)
+            if slot < 0 and used[0] == bound:
+                slot = shared_slot(id, bound)
+            elif slot < 0 and learning:
+                while indptr[row + 1] - indptr[0] <= k:
+                    row += 1
+                if weight[row] > 0:
+                    if used[0] == slots_within(table.size):
+                        return k
+                    slot = used[0]
+                    _put(near, table, shift, id, slot)
+                    used[0] = slot + 1
+            indices[k] = slot
         start = stop
     return start
 
@@ -197,7 +193,21 @@ def _are_known(
         for k in range(ids.size):
             if not _counts(values[k], missing):
                 indices[k] = unknown = np.int32(-1)
-    return unknown >= 0
+    return bool(unknown >= 0)
+
+
+@njit
+def _close_gaps(batch: Batch, indices: Ints32, indptr: Ints, values: Floats32) -> None:
+    """Move the entries that are not left out to the front."""
+    first = batch.indptr[0]
+    n = 0
+    for r in range(batch.y.size):
+        for j in range(batch.indptr[r], batch.indptr[r + 1]):
+            slot = indices[j - first]
+            if slot >= 0:
+                indices[n], values[n] = slot, batch.values[j]
+                n += 1
+        indptr[r + 1] = n
 
 
 @hot
