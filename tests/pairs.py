@@ -77,12 +77,12 @@ def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
 
 def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
-    machine = model.fitted.machine
+    machine = model.fitted.machine.trimmed()
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
     states = [machine.state, machine.windows] if isinstance(model, Adaptive) else []
     for one in (machine.model, machine.fast) if isinstance(model, Adaptive) else (machine,):
         states += [one.committee, one.booster, one.head, one.record]
-        states += [one.watch, *one.transforms, one.slots] if isinstance(one, CompiledMachine) else []
+        states += [one.watch, *one.transforms, one.slots, one.kept] if isinstance(one, CompiledMachine) else []
     while states:
         state = states.pop()
         if isinstance(state, tuple) and hasattr(state, "_fields"):

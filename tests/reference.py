@@ -785,36 +785,86 @@ class Features(Bins):
     """What ``Linear(bins=..., crosses=...)`` shows of a row: numbers and values, in order."""
 
     def __init__(self, n_bins: int, column: dict[int, int], pairs: set[frozenset[int]] | None, bits: int) -> None:
-        super().__init__(4096 if n_bins else 0, n_bins)
+        super().__init__(n_bins, bound=4096)
         self.column, self.pairs, self.n_products = column, pairs, 1 << bits if pairs is None or pairs else 0
+        self.binned: set[int] = set()
+
+    def number(self, f: int) -> int:
+        each = self.wanted + 1
+        return f * each if f < 4096 else 4096 * each + f - 4096
 
     def show(self, row: dict[int, float]) -> list[tuple[int, float]]:
         shown: list[tuple[int, int, float]] = []
-        plain = self.n_slots * self.n_bins + self.n_products
         for f, x in row.items():
-            binned = f in self.slot and (self.rows < 128 or len(self.samples[self.slot[f]]) >= 16)
-            if self.rows >= 128 and binned:
-                code = self.code(self.slot[f], x) - self.code(self.slot[f], 0.0)
-                if code:
-                    shown.append((f, self.slot[f] * self.n_bins + code % self.n_bins, 1.0))
-            elif self.rows >= 128 or self.n_bins == 0:
-                shown.append((f, plain + f, x))
-        out = [(number, x) for _, number, x in shown]
+            if f in self.binned:
+                b = self.features[f].bin(x)
+                if b != self.features[f].bin(0.0):
+                    shown.append((f, self.number(f) + 1 + b, 1.0))
+            elif self.n_bins or not self.wanted or f >= 4096:
+                shown.append((f, self.number(f), x))
+        out = [(self.n_products + number, x) for _, number, x in shown]
         for i, (f, a, x) in enumerate(shown):
             for g, b, z in shown[i + 1 :]:
                 if self.pairs is None or frozenset((self.column.get(f, 0), self.column.get(g, 0))) in self.pairs:
                     product = float(np.float32(x) * np.float32(z))
                     if product and self.n_products:
-                        out.append((self.n_slots * self.n_bins + self.pair(a, b), max(min(product, 1e18), -1e18)))
+                        out.append((self.pair(a, b), max(min(product, 1e18), -1e18)))
         return out
 
     def pair(self, a: int, b: int) -> int:
         key = (min(a, b) * 0x9E3779B97F4A7C15 + max(a, b)) * 0xBF58476D1CE4E5B9 % (1 << 64)
         return (key >> 33) % self.n_products
 
-    def learn(self, row: dict[int, float]) -> None:
-        if self.n_bins and self.rows < 128:
-            super().learn(row)
+    def learn(self, row: dict[int, float], linear: Linear | None = None) -> None:
+        """Meet the values of a row; a linear learner's weights follow new edges."""
+        if not self.wanted:
+            return
+        self.rows += 1
+        met = [self.meet(f, x) for f, x in row.items() if f < 4096]
+        first = self.rows == 64
+        self.n_bins = self.wanted if self.rows >= 64 else 0
+        for f in sorted(self.features) if first or any(met) else ():
+            feature = self.features[f]
+            if not first and feature.seen < feature.remake_at:
+                continue
+            had = f in self.binned
+            if 8 * feature.seen >= self.rows + 1 - feature.born:
+                self.binned.add(f)
+            edges = self.fresh_edges(f)
+            if edges is not None:
+                old, old_zero = feature.edges, feature.bin(0.0)
+                shares = self.shares(f, edges)
+                if had and linear is not None:
+                    self.carry(linear, f, old, old_zero, shares)
+            if self.n_products and feature.seen >= 256:
+                feature.remake_at = 1 << 62
+
+    def carry(self, linear: Linear, f: int, old: list[float], old_zero: int, shares: dict) -> None:
+        """Each new bin gets the mean of the weights that its values had; that of zero has none, the others move by it."""
+        feature, first = self.features[f], self.n_products + self.number(f) + 1
+        masses = dict.fromkeys(range(len(old) + 1), 0.0)
+        for x in feature.values:
+            masses[sum(edge < x for edge in old)] += feature.weigh(x)
+        zero = feature.bin(0.0)
+        bins = range(len(feature.edges) + 1)
+        for table in (*linear.w, *linear.G, linear.n):
+            had = {k: float(table.pop(first + k, 0.0)) for k in range(self.n_bins)} | {old_zero: 0.0}
+            new = {}
+            for b in bins:
+                mass = {k: masses[k] * shares[k].get(b, 0.0) for k in masses}
+                if not sum(mass.values()):  # no value tells
+                    mass = {sum(edge < [*feature.edges, math.inf][b] for edge in old): 1.0}
+                parts = [(had[k], m) for k, m in mass.items() if m]
+                if table is linear.n:
+                    new[b] = max(x for x, _ in parts)
+                else:
+                    new[b] = sum(x * m for x, m in parts) / sum(m for _, m in parts)
+            if table in linear.w:
+                table[-1] = f32(table.get(-1, f32(0)) + new[zero])
+                new = {b: x - new[zero] for b, x in new.items()}
+            for b in bins:
+                if b != zero and new[b]:
+                    table[first + b] = f32(new[b])
 
 
 def logistic(s: float) -> float:

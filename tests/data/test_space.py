@@ -139,7 +139,7 @@ ALL = slice(0, len(X))
 
 def states(model):
     """All arrays, as bytes."""
-    return {name: array.tobytes() for name, array in model.fitted.machine.arrays().items()}
+    return {name: array.tobytes() for name, array in model.fitted.machine.trimmed().arrays().items()}
 
 
 @pytest.fixture(scope="module")

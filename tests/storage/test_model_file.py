@@ -139,8 +139,8 @@ def part(facts: dict) -> dict:
         ),
         ("params", lambda f: part(f)["params"].update(surprise=1), "unexpected keyword argument"),
         (
-            "slots",
-            lambda f: part(f).update(slots=[16]),
+            "sizes",
+            lambda f: part(f).update(sizes=[16, [0, 0], []]),
             r"committee.weights: is float32\[16, 2, 8\], expected float32\[32, 2, 8\]",
         ),
         ("target", lambda f: part(f).pop("target"), "target: missing"),

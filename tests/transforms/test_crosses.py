@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 import onlineboost
 from onlineboost import Binner, DataError, Linear, NotFittedError, OnlineBBM, ParameterError, Perceptron
 from onlineboost.data.arrays import check_features
+from onlineboost.data.batch import cut
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
 from onlineboost.transforms.chain import output_names
-from onlineboost.transforms.crosses import new_crosses
+from onlineboost.transforms.crosses import CrossesState, name_columns
 
 
 def make_rows(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -33,34 +35,70 @@ def make_rows(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(X[:, 0] * (X[:, 1] - 20) > 0, 1, -1)
 
 
+PAIRS = [True, False, [(0, 1)], [(0, 1), (1, 6), (3, 3), (5, 2)]]
+
+
+def twin_of(bins: int, crosses: Any, bits: int) -> reference.Features:
+    column = {} if isinstance(crosses, bool) else {j: j + 1 for pair in crosses for j in pair}
+    pairs = None if crosses is True else set() if crosses is False else {frozenset((a + 1, b + 1)) for a, b in crosses}
+    return reference.Features(bins, column, pairs, bits)
+
+
 @given(
     seed=st.integers(0, 1000),
     bins=st.sampled_from([0, 4, 16]),
-    crosses=st.sampled_from([True, False, [(0, 1)], [(0, 1), (1, 6), (3, 3), (5, 2)]]),
+    crosses=st.sampled_from(PAIRS),
     bits=st.sampled_from([1, 4, 18]),
 )
 @settings(max_examples=60, phases=[Phase.generate])
 def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
-    X, y = make_rows(seed)
-    state = new_crosses(7, bins, crosses, bits)
-    column: dict[int, int] = {}
-    if not isinstance(crosses, bool):
-        from onlineboost.transforms.crosses import name_columns
-
-        name_columns(state, crosses, {j: str(j) for j in range(7)})
-        column = {j: j + 1 for pair in crosses for j in pair}
-    pairs = None if crosses is True else set() if crosses is False else {frozenset((a + 1, b + 1)) for a, b in crosses}
-    slow = reference.Features(bins, column, pairs, bits)
+    X, y = make_rows(seed, 400)
+    X[200:, 1] *= 30  # beyond the range so far
     weight = np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
-    for batch in check_features(sp.csr_matrix(X)).batches(y.astype(float), weight):
-        out = state.apply(batch, True)
-        for r in range(len(y)):
-            row = {j: float(x) for j, x in enumerate(X[r]) if x}
+    slow = twin_of(bins, crosses, bits)
+    states = Linear(bins=bins, crosses=crosses, bits=bits).transforms(7)
+    for state in states:
+        if isinstance(state, CrossesState):
+            name_columns(state, crosses, {j: str(j) for j in range(7)})
+    (rows,) = check_features(sp.csr_matrix(X)).batches(y.astype(float), weight)
+    done = 0
+    while done < len(y):
+        out = cut(rows, done, len(y))
+        for state in states:
+            out = state.apply(out, True)
+        for r in range(out.y.size):
+            row = {j: float(x) for j, x in enumerate(X[done + r]) if x}
             there = slice(out.indptr[r], out.indptr[r + 1])
             found = list(zip(out.indices[there].tolist(), out.values[there].tolist(), strict=True))
-            assert found == [(f, float(np.float32(x))) for f, x in slow.show(row)], r
-            if weight[r] > 0:
+            assert found == [(f, float(np.float32(x))) for f, x in slow.show(row)], done + r
+            if weight[done + r] > 0:
                 slow.learn(row)
+        done += out.y.size
+        for state in states[:1] if bins else ():
+            state.settle(np.empty((0, 2, 0), np.float32), np.empty(0, np.float32), 0)
+
+
+@given(seed=st.integers(0, 1000), bins=st.sampled_from([4, 16]), crosses=st.sampled_from(PAIRS[1:]))
+@settings(max_examples=12, phases=[Phase.generate])
+@pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
+def test_weights_follow_new_bins(seed, bins, crosses):
+    X, y = make_rows(seed, 400)
+    X[200:, 1] *= 30
+    scores = Linear(bins=bins, crosses=crosses, bits=10).progressive_fit(X, y)
+    slow, linear = twin_of(bins, crosses, 10), reference.Linear(1)
+    slots, kept = reference.Slots(1 << 10), []
+    slow.column = {}
+    for r, x in enumerate(X.tolist()):
+        row = dict(slots.row(list(enumerate(x)), True, False))
+        slow.column |= {slots.slots[j]: j + 1 for pair in crosses or () for j in pair if j in slots.slots}
+        shown = dict(slow.show(row))
+        assert scores[r] == pytest.approx(linear.predict(shown)[0], abs=2e-4), r
+        linear.learn(shown, y[r], [1.0])
+        slow.learn(row, linear)
+        kept.append(row)
+        if r == 63:  # the first rows once more, now that there are bins
+            for k in sorted(range(64), key=lambda k: reference.uniform(64, k, 0)):
+                linear.learn(dict(slow.show(kept[k])), y[k], [1.0])
 
 
 def test_bins_and_crosses_matter_more_than_boosting():
@@ -139,11 +177,11 @@ def test_what_is_shown_has_names():
     X, y = make_rows(0)
     model = Linear(bins=4, crosses=True, bits=12).fit(X, y)
     names = output_names(model.fitted.machine.transforms, {0: "height", 4: "rare"})
-    slot = model.fitted.machine.transforms[0].place[0] - 1
-    assert names[slot * 4 + 1].startswith("height in (")
-    assert "inf]" in " ".join(names[slot * 4 + k] for k in range(4) if slot * 4 + k in names)
+    products = 1 << 12
+    assert [names[products + 1 + b].startswith("height in (") for b in range(4)] == [True] * 4
+    assert names[products + 4].endswith("inf]")
     assert any(" and rare" in name for name in names.values())
-    assert names[4096 * 4 + 4096 + 4] == "rare"
+    assert names[products + 4 * 5] == "rare"
 
 
 def test_a_binner_shows_what_linear_sees():

@@ -66,6 +66,7 @@ class Bins(NamedTuple):
 
     def check(self) -> None:
         require(bool((self.edges[:, 1:] >= self.edges[:, :-1]).all()), "edges", "increasing numbers")
+        require(bool((self.counts[:, REMAKE] > 0).all()), "counts", "edges that are due after a value")
         require(self.clock[MET] <= len(self.zero), "clock", "no more slots than there is room for")
         require(bool((self.counts[:, BORN] <= self.clock[ROWS] + 1).all()), "counts", "samples that have begun")
 
@@ -263,8 +264,10 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
     """Write new edges into ``work.fresh``; whether they differ enough from the old ones to be taken."""
     counts = bins.counts
     seen = counts[slot, SEEN]
-    while counts[slot, REMAKE] <= seen:
-        counts[slot, REMAKE] += min(counts[slot, REMAKE], _HORIZON)
+    while counts[slot, REMAKE] <= min(seen, _HORIZON):
+        counts[slot, REMAKE] *= 2
+    if counts[slot, REMAKE] <= seen:
+        counts[slot, REMAKE] += (1 + (seen - counts[slot, REMAKE]) // _HORIZON) * _HORIZON
     counts[slot, DRAWN] = counts[slot, OUTSIDE] = 0
     m = min(seen, SAMPLES)
     low = high = bins.samples[slot, 0]

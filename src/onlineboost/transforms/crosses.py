@@ -104,10 +104,10 @@ def all_pairs(crosses: Any) -> bool:
 
 def n_output_features(n_features: int, bins: int, products: int) -> int:
     """Number of feature slots of transformed rows."""
-    n = products + number_of.py_func(n_features, bins)  # type: ignore[attr-defined]
+    n = products + number_of(n_features, bins)
     if n > np.iinfo(np.int32).max:
         raise ParameterError("bits", int(products).bit_length() - 1, "fewer: there would be more than 2^31 features")
-    return int(n)
+    return n
 
 
 def new_crosses(n_features: int, bins: int, crosses: Any, bits: int) -> CrossesState:

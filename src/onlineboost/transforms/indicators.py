@@ -104,10 +104,12 @@ def new_indicators(n_features: int, n_bins: int, steady: bool) -> IndicatorsStat
     return IndicatorsState(new_bins(n, n_bins, SLOTS), filled(False, n, np.bool_), np.zeros(1, np.int64), n_bins, steady)
 
 
-@hot
 def number_of(f: int, n_bins: int) -> int:
     """The number of the feature itself."""
     return f * (n_bins + 1) if f < SLOTS else SLOTS * (n_bins + 1) + f - SLOTS
+
+
+_number = hot(number_of)
 
 
 @njit
@@ -120,7 +122,7 @@ def _apply(state: IndicatorsState, batch: Batch, learning: bool) -> tuple[Ints, 
     for r in range(rows):
         for j in range(batch.indptr[r], batch.indptr[r + 1]):
             f, x = batch.indices[j], batch.values[j]
-            indices[k], values[k] = number_of(f, state.n_bins), x
+            indices[k], values[k] = _number(f, state.n_bins), x
             there = known or f >= SLOTS
             if f < SLOTS and state.binned[f]:
                 b = code(bins.edges, f, x)
@@ -159,7 +161,7 @@ def _settle(state: IndicatorsState, begin: bool, weights: Floats32, scale: Float
         if make_edges(bins, work, f):
             old_zero = take_edges(bins, work, f)
             if had and weights.size:
-                _carry(state, work, f, old_zero, weights, scale, first + 1 + number_of(f, state.n_bins))
+                _carry(state, work, f, old_zero, weights, scale, first + 1 + _number(f, state.n_bins))
         if state.steady and counts[f, SEEN] >= SAMPLES:
             counts[f, REMAKE] = _NEVER
 
