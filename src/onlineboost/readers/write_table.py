@@ -72,19 +72,20 @@ def _columns(output: Output) -> _Columns:
             f"{output.name}: a table needs all its columns first, and {STDIN} can be read once: "
             "choose another format, such as .jsonl"
         )
-    met: set[int] = set()
+    met: dict[int, None] = {}  # in the order in which features appear
     names: dict[int, str] = {}
     weighted = False
     with output.stream_again() as stream:
         for page in stream:
             names.update(page.names)
-            met.update(np.unique(without_missing(page.batch).indices).tolist())
+            ids, first = np.unique(without_missing(page.batch).indices, return_index=True)
+            met.update(dict.fromkeys(ids[np.argsort(first)].tolist()))
             weighted = weighted or bool((page.batch.weight != 1).any())
             if len(met) > MAX_COLUMNS:
                 message = f"{output.name}: more than {MAX_COLUMNS:,} features, too many for the columns of a table"
                 raise DataError(f"{message}: choose another format, such as .jsonl")
-    columns = [reversible_name(number, names, _is_column_name) for number in sorted(met)]
-    return _Columns({number: k for k, number in enumerate(sorted(met))}, columns, weighted)
+    columns = [reversible_name(number, names, _is_column_name) for number in met]
+    return _Columns({number: k for k, number in enumerate(met)}, columns, weighted)
 
 
 def _is_column_name(name: str) -> bool:
