@@ -840,7 +840,7 @@ class Features(Bins):
                 feature.remake_at = 1 << 62
 
     def carry(self, linear: Linear, f: int, old: list[float], old_zero: int, shares: dict) -> None:
-        """Each new bin gets the mean of the weights that its values had; that of zero has none, the others move by it."""
+        """Each new bin gets the mean of the weights of its values; that of zero has none, the others move by it."""
         feature, first = self.features[f], self.n_products + self.number(f) + 1
         masses = dict.fromkeys(range(len(old) + 1), 0.0)
         for x in feature.values:

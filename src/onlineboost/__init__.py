@@ -25,8 +25,8 @@ from onlineboost.errors import (
     MissingPackageError,
     ModelFileError,
     NotFittedError,
-    RangeWarning,
     ParameterError,
+    RangeWarning,
 )
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
@@ -58,7 +58,6 @@ __all__ = [
     "ModelFileError",
     "NaiveBayes",
     "NotFittedError",
-    "RangeWarning",
     "OSBoost",
     "OSBoostOCP",
     "OnlineBBM",
@@ -66,6 +65,7 @@ __all__ = [
     "ParameterError",
     "Perceptron",
     "PotentialBoost",
+    "RangeWarning",
     "SafeBoost",
     "Stump",
     "Tree",

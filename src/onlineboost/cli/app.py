@@ -136,7 +136,7 @@ def _run(arguments: list[str]) -> int:
     """The exit code of a command."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
             warnings.simplefilter("always", RangeWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
         return 0

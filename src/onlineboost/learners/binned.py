@@ -21,7 +21,6 @@ from onlineboost.transforms.bins import (
     grown_bins,
     n_bins_for,
 )
-
 from onlineboost.transforms.chain import Transforms
 
 MAX_REPLAY = 1 << 20

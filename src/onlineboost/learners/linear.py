@@ -36,8 +36,8 @@ from onlineboost.transforms.crosses import (
     name_columns,
     new_crosses,
 )
-from onlineboost.transforms.slots import BITS
 from onlineboost.transforms.indicators import IndicatorsState, new_indicators
+from onlineboost.transforms.slots import BITS
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
 _OPTIONS = (

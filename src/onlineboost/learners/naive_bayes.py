@@ -139,7 +139,7 @@ def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h:
 
 @hot
 def full(state: NaiveBayesState) -> bool:
-    return state.short[0] == 1
+    return bool(state.short[0] == 1)
 
 
 @lean
@@ -211,7 +211,7 @@ class NaiveBayes(
         )
 
     def n_learners(self, committee: NaiveBayesState) -> int:
-        return committee.totals.shape[1]
+        return int(committee.totals.shape[1])
 
     def move(self, old: NaiveBayesState, new: NaiveBayesState) -> None:
         new.counts[: len(old.counts)] = old.counts

@@ -121,7 +121,7 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
 
 @hot
 def full(state: StumpState) -> bool:
-    return state.short[0] == 1
+    return bool(state.short[0] == 1)
 
 
 @lean

@@ -31,7 +31,7 @@ from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, n_bins_for, new_bins
 
 _MAX_NODES = (1 << 16) - 1
-_OF_NODES = ("nodes", "threshold", "weight", "wrong", "since")  # arrays with a place for each node
+_OF_NODES = TreeState._fields[:5]  # arrays with a place for each node
 
 
 MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
@@ -153,7 +153,8 @@ class Tree(
         return len(committee.used)
 
     def room(self, committee: TreeState) -> TreeRoom:
-        return TreeRoom(*super().room(committee), committee.free.size, committee.nodes.shape[1])
+        slots, bins = super().room(committee)
+        return TreeRoom(slots, bins, committee.free.size, committee.nodes.shape[1])
 
     def with_room_for(self, committee: TreeState, rows: Batch) -> tuple[TreeState, Batch]:
         if committee.free.size < self._all_rows(self.room(committee), len(committee.used)):  # it was trimmed
@@ -166,8 +167,9 @@ class Tree(
         more = nodes - committee.nodes.shape[1]
         if more > 0:
             new = self.with_room(len(committee.used), TreeRoom(0, 0, 0, more))
-            parts = {name: np.concatenate([getattr(committee, name), getattr(new, name)], axis=1) for name in _OF_NODES}
-            committee = committee._replace(**parts)
+            both = ((getattr(committee, name), getattr(new, name)) for name in _OF_NODES)
+            arrays = (np.concatenate(pair, axis=1) for pair in both)
+            committee = TreeState(*arrays, *committee[len(_OF_NODES) :])
         committee.short[0] = 0
         return committee
 

@@ -113,7 +113,12 @@ def _is_forest(state: TreeState) -> bool:
             if node >= used:  # not in use yet
                 if not (slot == -1 and missing == 0 and child == 0 and row == -1 and depth == 0):
                     return False
-                if state.threshold[i, node] != 0 or state.weight[i, node].any() or state.wrong[i, node].any() or state.since[i, node].any():
+                if (
+                    state.threshold[i, node] != 0
+                    or state.weight[i, node].any()
+                    or state.wrong[i, node].any()
+                    or state.since[i, node].any()
+                ):
                     return False
             elif slot >= 0:
                 if not (slot < slots and node < child < used - 1 and row == -1 and depth < state.max_depth):
@@ -222,7 +227,7 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
 
 @hot
 def full(state: TreeState) -> bool:
-    return state.short[0] == 1
+    return bool(state.short[0] == 1)
 
 
 @njit

@@ -69,7 +69,7 @@ class Binner(Parameters):
         names = source.names or [str(j) for j in range(n)]
         for name in columns_not_met(self.crosses, names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
-        states: Transforms = (new_indicators(n, bins, steady=False),) if bins else ()
+        states: Transforms = (new_indicators(n, bins, steady=products > 0),) if bins else ()
         if products:
             crosses = new_crosses(n, bins, self.crosses, bits)
             name_columns(crosses, self.crosses, dict(enumerate(names)))

@@ -17,7 +17,7 @@ not counted; the place of that bin in a histogram holds the examples whose value
 from __future__ import annotations
 
 import numbers
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,10 @@ _SPARSE, _FEWEST = 8, 4  # slots that are zero in all rows but one of so many ha
 _SLACK = 1.2  # how much less even than new edges may old ones be
 FEW, MANY_BINS, FEW_BINS = 8, 32, 16  # up to so many features have many bins, more features have few
 
-SEEN, NEXT, REMAKE, BORN, DRAWN, OUTSIDE, LEFT = range(7)  # fields of ``counts``
+# Fields of ``counts``: values since the sample began; the values after which the next is sampled, and edges are made
+# anew; the row in which the sample began, plus the rows without a value since; sampled values since the edges were
+# made, and those out of range; how often values have left their range.
+SEEN, NEXT, REMAKE, BORN, DRAWN, OUTSIDE, LEFT = range(7)
 _FIELDS = 7
 ROWS, MET, BEGUN, STRAYED = range(4)  # fields of ``clock``
 
@@ -49,8 +52,7 @@ class Bins(NamedTuple):
     zero: Ints32  # [slots] the bin of zero
     samples: Floats32  # [slots, SAMPLES] non-zero values
     range: Floats32  # [slots, 2] the smallest and the largest of them when the edges were made
-    counts: Ints  # [slots, 7] values since the sample began; when to sample the next, and to make edges anew; the row
-    # in which the sample began, plus the rows without a value since; sampled values since the edges were made, those out of range; times it began anew
+    counts: Ints  # [slots, 7] by the fields below
     bound: int  # most slots; if all are met, features may share them
     clock: Ints  # [4] rows learnt; 1 + the last slot met; slots met; samples that began anew
 

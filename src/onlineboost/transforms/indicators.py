@@ -1,8 +1,8 @@
 """Indicators of bins, for linear learners: a dense feature becomes one feature per bin.
 
-1. A feature that is non-zero in at least an eighth of the rows since it was met gets bins (``bins.py``), after the first
-   64 rows, or after 32 values of its own. It becomes an indicator of its bin; the bin of zero has none. Until there are
-   bins, rows are left empty.
+1. A feature that is non-zero in at least an eighth of the rows since it was met gets bins (``bins.py``), after the
+   first 64 rows, or after 32 values of its own. It becomes an indicator of its bin; the bin of zero has none. Until
+   there are bins, rows are left empty.
 2. Any other feature is kept as it is, and so is every feature beyond the first 4,096.
 3. When edges are made anew, a linear learner gives each new bin the mean weight of the values in it. Products of
    indicators cannot be carried over: if there are any, edges stay after 256 values, unless values leave their range.
@@ -80,7 +80,7 @@ class IndicatorsState(NamedTuple):
         return self
 
     def settle(self, weights: Floats32, scale: Floats32, first: int) -> None:
-        """Make the edges that are due, for linear learners with these weights; those of feature 0 are in row ``first``."""
+        """Make the edges that are due, for linear learners with these weights; feature 0 has row ``first``."""
         if self.due[0]:
             self.due[0] = 0
             _settle(self, bool(self.bins.clock[ROWS] == FIRST), weights, scale, first)
@@ -101,7 +101,9 @@ class IndicatorsState(NamedTuple):
 
 def new_indicators(n_features: int, n_bins: int, steady: bool) -> IndicatorsState:
     n = min(n_features, SLOTS)
-    return IndicatorsState(new_bins(n, n_bins, SLOTS), filled(False, n, np.bool_), np.zeros(1, np.int64), n_bins, steady)
+    return IndicatorsState(
+        new_bins(n, n_bins, SLOTS), filled(False, n, np.bool_), np.zeros(1, np.int64), n_bins, steady
+    )
 
 
 def number_of(f: int, n_bins: int) -> int:
