@@ -284,7 +284,9 @@ def test_many_names_within_a_bound():
     assert len(pickle.dumps(model)) < 200_000
 
 
-@pytest.mark.parametrize("make", [Linear, Perceptron, OnlineBBM, lambda: SafeBoost(Linear())], ids=str)
+@pytest.mark.parametrize(
+    "make", [Linear, Perceptron, OnlineBBM, lambda: SafeBoost(Linear())], ids=["linear", "perceptron", "bbm", "safe"]
+)
 def test_a_small_model_is_small(make):
     by_stream, by_array = make(), make()
     by_stream.fit(open_stream(X, y=Y))

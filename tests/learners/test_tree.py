@@ -83,7 +83,7 @@ def entries_of(j: int, x: float) -> list[tuple[int, float]]:
 def test_a_tree_equals_the_slow_one(
     seed, kind, depth, n_bins, tie, evidence, leaves, grace, weights, max_nodes, slots, replay
 ):
-    """Every score, bit for bit: ties, copies, late and moving features, shared slots, zeros, missing values, weights."""
+    """Every score, bit for bit: ties, late and moving features, shared slots, zeros, missing values, weights."""
     X, y, weight = make_stream(seed, kind, weights)
     tree = Tree(
         depth,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,8 @@ class Tree(
     ----------
     max_depth : maximum depth; 1 is a single split. Shallow trees gain most from boosting, deep ones are best on long
         streams
-    bins : number of bins of a feature, a power of two; made from the first 128 rows
+    bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
+    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; 0: none
     leaves : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
     grace : number of examples of a leaf between two attempts to split it
     evidence : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tie``
@@ -167,9 +168,8 @@ class Tree(
         more = nodes - committee.nodes.shape[1]
         if more > 0:
             new = self.with_room(len(committee.used), TreeRoom(0, 0, 0, more))
-            both = ((getattr(committee, name), getattr(new, name)) for name in _OF_NODES)
-            arrays = (np.concatenate(pair, axis=1) for pair in both)
-            committee = TreeState(*arrays, *committee[len(_OF_NODES) :])
+            larger: Any = {n: np.concatenate([getattr(committee, n), getattr(new, n)], axis=1) for n in _OF_NODES}
+            committee = committee._replace(**larger)
         committee.short[0] = 0
         return committee
 

@@ -172,7 +172,7 @@ def _settle(state: IndicatorsState, begin: bool, weights: Floats32, scale: Float
 def _carry(
     state: IndicatorsState, work: BinsWork, f: int, old_zero: int, weights: Floats32, scale: Floats32, first: int
 ) -> None:
-    """Each new bin gets the mean of the weights of its values' old bins; that of zero stays 0, all others move by it."""
+    """Each new bin gets the mean of the weights of its values; that of zero stays 0, and all others move by it."""
     n, zero = state.n_bins, state.bins.zero[f]
     old, old_scale = weights[first : first + n].copy(), scale[first : first + n].copy()
     old[old_zero] = 0
