@@ -148,10 +148,11 @@ def test_one_learner_is_the_learner_alone(booster, learner, delivery, stream):
     boosted = make(booster, learner, delivery, n=1)
     votes = boosted.progressive_fit(X, y)
     assert np.array_equal(votes >= 0, scores >= 0)
-    assert all(
-        np.array_equal(a, b)
-        for a, b in zip(boosted.fitted.machine.committee, alone.fitted.machine.committee, strict=True)
-    )
+    committees = [
+        {name: array.tobytes() for name, array in model.fitted.machine.arrays().items() if name.startswith("committee")}
+        for model in (boosted, alone)
+    ]
+    assert committees[0] == committees[1]
 
 
 def test_one_learner_with_real_votes_scores_like_the_learner_alone(stream):
@@ -162,9 +163,7 @@ def test_one_learner_with_real_votes_scores_like_the_learner_alone(stream):
 
 def spoil(X, y, weight, kind):
     X, y, weight = X.astype(np.float64), y.astype(object), weight.copy()
-    if kind == "nan":
-        X[7, 3] = np.nan
-    elif kind == "infinite":
+    if kind == "infinite":
         X[7, 3] = -np.inf
     elif kind == "beyond float32":
         X[7, 3] = 1e39
@@ -189,7 +188,6 @@ def spoil(X, y, weight, kind):
 @pytest.mark.parametrize(
     ("kind", "message", "row", "column"),
     [
-        ("nan", "nan at row 7, column 3", 7, 3),
         ("infinite", "-inf at row 7, column 3: expected a number of magnitude at most", 7, 3),
         ("beyond float32", r"1e\+39 at row 7, column 3", 7, 3),
         ("label", "label 2 at row 7: expected one of -1, 1", 7, None),
@@ -216,7 +214,7 @@ def test_errors_leave_the_model_as_it_was(kind, message, row, column, sparse, st
         assert everything(model) == before
 
 
-@pytest.mark.parametrize("x", [{"3": 1.0}, {10: 1.0}, {0: float("nan")}, {0: None}, {0: 1e39}, [1.0, 2.0]])
+@pytest.mark.parametrize("x", [{0: 1e39}, {"a": float("-inf")}, [1.0, 2.0]])
 def test_a_bad_dict_leaves_the_model_as_it_was(x, stream):
     X, y = stream
     model = make("bbm", "linear").fit(X, y)

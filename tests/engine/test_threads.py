@@ -173,6 +173,7 @@ def test_an_interrupt_leaves_nothing_locked():
     """Ctrl-C at any place in learning or predicting: the next call does not hang."""
     model, armed = OnlineBBM(n_estimators=3), threading.Event()
     model.learn_one({"a": 1.0, "b": 1.0}, 1)  # compiled before
+    model.learn_one({"a": 1.0, "b": 0.0}, 1)
     model.predict_one({"a": 1.0})
 
     def stop(*signal_and_frame):

@@ -41,7 +41,7 @@ MODELS = {
     "named": lambda: OnlineBBM(Linear(), 3),
     "perceptron": lambda: OnlineBBM(Perceptron(), 3),
     "binned": lambda: Linear(bins=8, crosses=[(0, 1)], bits=6),
-    "tree": lambda: OnlineBBM(Tree(3, grace=4), 3, random_state=0),
+    "tree": lambda: OnlineBBM(Tree(3, grace=4, replay=1024), 3, random_state=0),
     "stump": lambda: OnlineBBM(Stump(grace=4), 3, random_state=0),
     "bayes": lambda: OnlineBBM(NaiveBayes(), 3),
     "stack": lambda: OnlineBBM(n_estimators=3, head="stack"),
@@ -95,6 +95,11 @@ def same_child_twice(nodes):
     nodes[i, k, 2] = nodes[i, other, 2]
 
 
+def same_row_twice(nodes):
+    leaves = [k for k in range(nodes.shape[1]) if nodes[0, k, 3] >= 0]
+    nodes[0, leaves[0], 3] = nodes[0, leaves[1], 3]
+
+
 HOSTILE = [
     ("linear", "committee.weights", put((2, 0, 1), np.nan), "finite numbers"),
     ("linear", "committee.scale", put(1, -1.0), "numbers from 0 to"),
@@ -116,15 +121,18 @@ HOSTILE = [
     ("linear", "record.clock", put(0, -1), "numbers from 0"),
     ("linear", "head.platt", put(0, np.nan), "finite numbers"),
     ("perceptron", "committee.weights", put((0, 0), 3e38), "numbers from -1e"),
-    ("binned", "transform0.place", put(0, 4097), "numbers from 0 to 4096"),
-    ("binned", "transform0.place", put(0, 100), "slots in use"),
-    ("binned", "transform0.zero", put(0, 8), "numbers from 0 to 7"),
-    ("binned", "transform0.edges", put((0, 0), np.nan), "numbers from"),
-    ("binned", "transform0.edges", put((0, 0), 1e17), "increasing numbers"),
-    ("binned", "transform0.counts", put(0, 129), "samples, rows and slots"),
-    ("binned", "transform0.counts", put(-2, 129), "samples, rows and slots"),
-    ("binned", "transform0.column", put(0, 3), "numbers from 0 to 2"),
-    ("tree", "committee.nodes", change_split(0, 1024), "trees"),
+    ("binned", "transform0.bins.zero", put(0, 8), "numbers from 0 to 7"),
+    ("binned", "transform0.bins.edges", put((0, 0), np.nan), "numbers from"),
+    ("binned", "transform0.bins.edges", put((0, 0), 1e17), "increasing numbers"),
+    ("binned", "transform0.bins.samples", put((0, 0), np.nan), "numbers from"),
+    ("binned", "transform0.bins.range", put((0, 0), np.inf), "numbers from"),
+    ("binned", "transform0.bins.counts", put((0, 0), -1), "numbers from 0"),
+    ("binned", "transform0.bins.counts", put((0, 2), 0), "edges that are due after a value"),
+    ("binned", "transform0.bins.counts", put((0, 3), 1 << 40), "samples that have begun"),
+    ("binned", "transform0.bins.clock", put(1, 4097), "no more slots than there is room for"),
+    ("binned", "transform0.due", put(0, 2), "numbers from 0 to 1"),
+    ("binned", "transform1.column", put(0, 3), "numbers from 0 to 2"),
+    ("tree", "committee.nodes", change_split(0, 11), "trees"),
     ("tree", "committee.nodes", change_split(2, lambda node, k: k), "trees"),  # a cycle
     ("tree", "committee.nodes", change_split(2, lambda node, k: node[2] + 1), "trees"),
     ("tree", "committee.nodes", same_child_twice, "trees"),
@@ -134,13 +142,19 @@ HOSTILE = [
     ("tree", "committee.nodes", put((0, 0, 2), 1 << 30), "numbers from"),
     ("tree", "committee.used", put((0, 0), 0), "trees"),
     ("tree", "committee.used", put((0, 1), 0), "trees"),
-    ("tree", "committee.free", put((slice(None), 0), 1 << 20), "numbers from"),
-    ("tree", "committee.free", put(slice(None), 0), "trees"),  # one row of histograms for two leaves
-    ("tree", "committee.met", put(0, 1025), "numbers from 0 to 1024"),
-    ("tree", "committee.low", put(0, -16), "numbers from -15 to 0"),
+    ("tree", "committee.held", put(0, 1 << 20), "numbers from"),
+    ("tree", "committee.held", put(0, 0), "trees"),
+    ("tree", "committee.nodes", same_row_twice, "trees"),  # one row of histograms for two leaves
+    ("tree", "committee.threshold", put((0, 0), np.nan), "numbers from"),
+    ("tree", "committee.short", put(0, 2), "numbers from 0 to 1"),
+    ("tree", "committee.bins.clock", put(1, 1025), "no more slots than there is room for"),
+    ("tree", "kept.indices", put(0, 10), "slots in use"),
+    ("tree", "kept.indptr", put(1, 1 << 40), "rows"),
+    ("tree", "kept.values", put(0, np.nan), "numbers from"),
+    ("tree", "kept.y", put(0, 0), "labels -1 and 1"),
     ("tree", "committee.histograms", put((0, 0, 0), -1.0), "numbers from 0"),
-    ("stump", "committee.choice", put((0, 0), 1024), "the number of a slot"),
-    ("stump", "committee.met", put(0, -1), "numbers from 0 to 1024"),
+    ("stump", "committee.choice", put((0, 0), 11), "the number of a slot"),
+    ("stump", "committee.threshold", put(0, np.nan), "numbers from"),
     ("bayes", "committee.counts", put((0, 0, 0), np.inf), "numbers from 0"),
     ("stack", "head.bins", put((0, 1), 1e50), "no more than the weight of the bin"),
     ("stack", "head.curve", put((0, 0), 2.0), "probabilities"),
@@ -193,13 +207,15 @@ def model(facts):
     [
         (lambda f: model(f)["params"].update(n_estimators=10**9), "n_estimators=1000000000: expected a whole number"),
         (lambda f: model(f)["params"].update(n_estimators=10_000), r"expected float64\[10000\]"),
-        (lambda f: model(f).update(slots=[2**18]), "expected float32"),
-        (lambda f: model(f).update(slots=[2**40]), "slots=1099511627776: expected a whole number"),
-        (lambda f: model(f).update(slots=[-1]), "slots=-1"),
-        (lambda f: model(f).update(slots=["10"]), "slots='10'"),
-        (lambda f: model(f).update(slots=[11]), "every slot once"),
-        (lambda f: model(f).update(slots=[10, 10]), "description: "),
-        (lambda f: model(f).update(slots=10), "description: "),
+        (lambda f: model(f).update(sizes=[2**18, [0, 0], []]), "expected float32"),
+        (lambda f: model(f).update(sizes=[2**40, [0, 0], []]), "slots=1099511627776: expected a whole number"),
+        (lambda f: model(f).update(sizes=[-1, [0, 0], []]), "slots=-1"),
+        (lambda f: model(f).update(sizes=["10", [0, 0], []]), "slots='10'"),
+        (lambda f: model(f).update(sizes=[11, [0, 0], []]), "every slot once"),
+        (lambda f: model(f).update(sizes=[10, 10]), "description: "),
+        (lambda f: model(f).update(sizes=10), "description: "),
+        (lambda f: model(f).update(sizes=[10, [2**40, 0], []]), "kept=1099511627776: expected a whole number"),
+        (lambda f: model(f).update(sizes=[10, [0, 2**30], []]), "kept.indices: is int32"),
         (lambda f: model(f)["columns"].update(width=2**40), "columns=1099511627776: expected a whole number"),
         (lambda f: model(f)["columns"].update(width=-1), "columns=-1"),
         (lambda f: model(f)["columns"].update(names=["a"]), "description: "),
@@ -241,6 +257,26 @@ def test_an_array_without_a_checksum(saved, tmp_path):
     (tmp_path / "m").write_bytes(content)
     with pytest.raises(ModelFileError, match="model.surprise: has no checksum"):
         onlineboost.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("room", "message"),
+    [
+        ([10, 16, 2**31 - 1, 8], "expected"),
+        ([10, 16, 0, 2**31 - 1], "expected"),
+        ([2**20, 16, 0, 8], "not possible"),
+        ([10, 15, 0, 8], "not possible"),
+        ([10, 2**20, 0, 8], "not possible"),
+        ([10, 16, -1, 8], "room=-1"),
+        ([10, 16, 0, 0], "room=0"),
+        ([10, 16, 0], "description: "),
+    ],
+)
+def test_room_out_of_bounds(saved, tmp_path, room, message):
+    arrays, facts = opened(saved("tree").read_bytes())
+    model(facts)["sizes"][2] = room
+    (tmp_path / "m").write_bytes(closed(arrays, facts))
+    assert_refused_cheaply(tmp_path / "m", message)
 
 
 def nested(depth):
@@ -370,7 +406,7 @@ def test_rows_of_zeros_that_were_learnt_are_kept(tmp_path):
     [
         ({"estimator": {"class": "SafeBoost", "params": {"n_estimators": 10_000}}, "n_estimators": 10_000}, "compiled"),
         ({"estimator": {"class": "Linear", "params": {"crosses": [[f"{k}", f"{k}x"] for k in range(9000)]}}}, "4,096"),
-        ({"estimator": {"class": "Tree", "params": {"max_depth": 16}}, "n_estimators": 1000}, "missing|expected"),
+        ({"estimator": {"class": "Tree", "params": {"max_depth": 16}}, "n_estimators": 1000}, "description: "),
         ({"n_estimators": 10_000, "votes": "real"}, "missing|expected"),
     ],
 )

@@ -43,11 +43,11 @@ from onlineboost.tuning.data import read
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 NESTED = {
-    "tree": lambda: AdaBoostOL(Tree(3, grace=8)),
-    "sampled": lambda: AdaBoostOL(Tree(3, grace=8), delivery="sample", random_state=4),
-    "random expert": lambda: AdaBoostOL(NaiveBayes(), expert="random"),
-    "last expert": lambda: AdaBoostOL(Stump(grace=8, features=0.5), expert="last", votes="real"),
-    "osboost": lambda: OSBoost(Tree(2, grace=8), gamma=0.2),
+    "tree": lambda: AdaBoostOL(Tree(3, grace=8, replay=0)),
+    "sampled": lambda: AdaBoostOL(Tree(3, grace=8, replay=0), delivery="sample", random_state=4),
+    "random expert": lambda: AdaBoostOL(NaiveBayes(replay=0), expert="random"),
+    "last expert": lambda: AdaBoostOL(Stump(grace=8, features=0.5, replay=0), expert="last", votes="real"),
+    "osboost": lambda: OSBoost(Tree(2, grace=8, replay=0), gamma=0.2),
     "perceptron": lambda: OSBoost(Perceptron(standardize=True), random_state=7),
 }
 OTHERS = {
@@ -56,6 +56,7 @@ OTHERS = {
     "ocp": lambda: OSBoostOCP(Tree(2, grace=8)),
     "plus": lambda: AdaBoostOLPlus(Tree(2, grace=8)),
     "stack": lambda: AdaBoostOL(Tree(2, grace=8), head="stack"),
+    "replayed": lambda: AdaBoostOL(Tree(2, grace=8)),
     "bins": lambda: OnlineBBM(Linear(bins=8)),
     "crossed": lambda: OnlineBBM(Linear(crosses=[(0, 1)], bits=6)),
     "copies": lambda: OnlineBBM(Copies(Linear())),

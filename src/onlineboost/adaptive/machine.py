@@ -152,14 +152,14 @@ class AdaptiveMachine(BatchMachine):
     def _slotted(self, batch: Batch, learning: bool) -> tuple[Batch, Batch]:
         """The rows for both machines; if there is no memory for one, both are as they were."""
         model = self.model
-        before, size = (model.committee, model.transforms, model.slots), model.sizes
+        before, size = (model.committee, model.transforms, model.slots), model.n_slots
         mine = model.slotted(batch, learning)
         try:
             return mine, self.fast.slotted(batch, learning)
         except BaseException:
             model.committee, model.transforms, model.slots = before
             assert model.slots is not None
-            model.slots.forget(*size)
+            model.slots.forget(size)
             raise
 
     def _start_over(self) -> None:

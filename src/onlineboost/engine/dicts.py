@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from onlineboost.data.batch import Batch, one_row
 from onlineboost.data.columns import Columns
 
@@ -17,9 +15,13 @@ def row_of(
     """A dict as a batch of one row, and names that are new; with ``learning`` they are remembered."""
     found = columns.features(x, learning)
     if found is not None:
-        return one_row(found.ids, found.values, y, weight), columns.add(found.names) if learning and found.names else {}
-    from onlineboost.readers.memory import row_batch
+        ids, values, names = found
+    else:
+        from onlineboost.readers.memory import row_batch
 
-    batch, names = row_batch(x, columns.schema)
-    batch = batch._replace(y=np.array([y]), weight=np.array([weight]))
-    return batch, columns.add(names) if learning else {}
+        batch, names = row_batch(x, columns.schema)
+        ids, values = batch.indices.tolist(), batch.values.tolist()
+    order = columns.order(ids, names)
+    if order is not None:
+        ids, values = [ids[k] for k in order], [values[k] for k in order]
+    return one_row(ids, values, y, weight), columns.add(names) if learning and names else {}

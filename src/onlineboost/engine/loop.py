@@ -16,7 +16,7 @@ import numpy as np
 
 from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.jit import njit, part_of_loop
-from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.engine.record import Record, Settings
 
@@ -53,10 +53,11 @@ def run(
     record: Record,
     learning: bool,
     replaying: bool,
-) -> tuple[Floats, int]:
+    done: Ints,
+) -> Floats:
     """Score rows of the batch before their labels are used; learn from them if asked.
 
-    Returns the scores and the number of rows done: fewer than all if the committee needs more room.
+    Writes the number of rows done: fewer than all if the committee needs more room.
     """
     longest = 0
     for r in range(batch.y.size):
@@ -68,8 +69,8 @@ def run(
     p = np.zeros(room)[:n]
     scores = np.empty(batch.y.size)
     states = committee, booster, head, watch
-    done = _rounds(*states, settings, batch, record, learning, replaying, work, h, np.empty(n), p, scores)
-    return scores, done
+    done[0] = _rounds(*states, settings, batch, record, learning, replaying, work, h, np.empty(n), p, scores)
+    return scores
 
 
 @part_of_loop
@@ -140,7 +141,12 @@ def run_compiled(
     learning: bool,
     replaying: bool = False,
 ) -> tuple[Floats, int]:
-    """``run``, from the disk cache if booster and learner belong to this package."""
+    """``run``, from the disk cache if booster and learner belong to this package. Returns the number of rows done too.
+
+    It is not a part of the result in compiled code: an interrupt while a tuple is made for Python would be lost.
+    """
     ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
     loop = run if ours else _run_uncached
-    return loop(committee, booster, head, watch, settings, batch, record, learning, replaying)
+    done = np.zeros(1, np.int64)
+    scores = loop(committee, booster, head, watch, settings, batch, record, learning, replaying, done)
+    return scores, int(done[0])

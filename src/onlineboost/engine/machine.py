@@ -189,7 +189,7 @@ class CompiledMachine(BatchMachine):
             for part in self._transformed(rows, True):
                 scores.append(self._rounds(part, True))
                 self.learner.settle(self.committee, self.transforms)
-            if seen < most:
+            if seen < most and seen < self._seen:
                 self.kept = self.kept.with_rows(rows)
                 self._replay(most)
         return _joined(scores)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import hot, njit
+from onlineboost.compiled.jit import njit, part_of_loop
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.engine.heads import new_head
 from onlineboost.engine.machine import CompiledMachine
@@ -39,12 +39,12 @@ dispatch.register(dispatch.vote, AloneState, vote)
 dispatch.register(dispatch.round, AloneState, round)
 
 
-@hot
+@part_of_loop
 def _nothing_to_note(state: Any, work: Any, batch: Batch, r: int) -> None:
     pass
 
 
-@hot
+@part_of_loop
 def _never_full(state: Any) -> bool:
     return False
 
