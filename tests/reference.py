@@ -847,7 +847,7 @@ class Features(Bins):
             masses[sum(edge < x for edge in old)] += feature.weigh(x)
         zero = feature.bin(0.0)
         bins = range(len(feature.edges) + 1)
-        for table in (*linear.w, *linear.G, linear.n):
+        for table in (linear.n, *linear.G, *linear.w):
             had = {k: float(table.pop(first + k, 0.0)) for k in range(self.n_bins)} | {old_zero: 0.0}
             new = {}
             for b in bins:
@@ -865,6 +865,8 @@ class Features(Bins):
             for b in bins:
                 if b != zero and new[b]:
                     table[first + b] = f32(new[b])
+                if b != zero and any(first + b in w for w in linear.w):
+                    linear.n[first + b] = f32(1)
 
 
 def logistic(s: float) -> float:

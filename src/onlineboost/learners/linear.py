@@ -79,7 +79,7 @@ class Linear(
     >>> round(progressive_score(Linear(), X, y), 3)
     0.307
     >>> round(progressive_score(Linear(bins=16, crosses=True), X, y), 3)
-    0.106
+    0.105
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"

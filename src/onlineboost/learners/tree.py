@@ -85,9 +85,9 @@ class Tree(
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(Tree(3), X, y), 3)
-    0.206
+    0.2
     >>> round(progressive_score(OnlineBBM(Tree(3), random_state=0), X, y), 3)
-    0.128
+    0.116
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"

@@ -202,6 +202,8 @@ def _carry(
         weights[0, 0, i] += moved
         for b in range(n):
             weights[first + b, 0, i] -= moved
+            if weights[first + b, 0, i] != 0:
+                scale[first + b] = f32(1)
     weights[first + zero] = 0
     scale[first + zero] = 0
 
