@@ -123,11 +123,12 @@ def page(figures: dict[str, dict[str, dict[str, float]]]) -> str:
     lines = [
         "# Bins that follow the stream, and replay: what they gain",
         "",
-        "Made by `python experiments/bins.py now`; *before* by the same script with bins made once, from the first 128 rows,",
-        "which were not learnt. Progressive error of `SafeBoost(Tree(8))`; sets up to 200,000 rows, generators 20,000.",
+        "Made by `python experiments/bins.py now`; *before* by the same script, when bins were made once, from the",
+        "first 128 rows, which were not learnt. Progressive error of `SafeBoost(Tree(8))`; sets up to 200,000 rows,",
+        "generators 20,000.",
         "",
-        f"Geometric mean over {len(usual)} streams: error {1 - mean('error', 1e-5):.1%} lower, error of the first 1,000 rows"
-        f" {1 - mean('first', 1e-3):.1%} lower.",
+        f"Geometric mean over {len(usual)} streams: error {1 - mean('error', 1e-5):.1%} lower, error of the first",
+        f"1,000 rows {1 - mean('first', 1e-3):.1%} lower.",
         "",
         "| stream | rows | error before | now | ratio | first 1,000 before | now |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
