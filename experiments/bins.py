@@ -20,7 +20,7 @@ import numpy as np
 from rich.progress import track
 from river.datasets import synth
 
-from onlineboost import SafeBoost, Tree, datasets
+from onlineboost import DataError, SafeBoost, Tree, datasets
 
 FIGURES, PAGE = Path("docs/bins.json"), Path("docs/bins.md")
 SETS = ("20news", "a9a", "activity", "adult", "bio", "census", "covtype", "letter", "nomao", "poker", "rcv1")
@@ -95,7 +95,7 @@ def streams(data: Path, rows: int) -> Iterator[tuple[str, Rows]]:
     for name in (*SETS, "elec"):
         try:
             X, y = datasets.load(name, data, download=False)
-        except FileNotFoundError:
+        except (FileNotFoundError, DataError):
             continue
         yield f"{name}, in order", (X[:rows], y[:rows])
         if name != "elec":

@@ -428,8 +428,9 @@ class Bins:
         f.drawn += 1
         f.outside += not f.low <= x <= f.high
         if f.drawn >= 32:
-            if f.outside > f.drawn / 4:
+            if f.outside > f.drawn / 2:
                 kept = min(f.seen, 128)
+                f.samples[:kept] = f.samples[: f.seen][-kept:]
                 f.born = self.rows + 1 - (self.rows + 1 - f.born) * kept // f.seen
                 f.seen, f.sample_at, f.remake_at = kept, kept + 1, kept + 32
             f.drawn = f.outside = 0
@@ -440,13 +441,13 @@ class Bins:
         f = self.features[slot]
         while f.remake_at <= f.seen:
             f.remake_at += min(f.remake_at, 16384)
-        f.drawn = f.outside = 0
         if not f.samples:  # all values so far were missing
             return None
         f.current = f.samples[: f.seen]
-        f.low, f.high = min(f.current), max(f.current)
         f.zeros = max(self.rows + 1 - f.born - f.seen, 0) * len(f.current) / f.seen
         f.values = sorted(f.current + [0.0] * (f.zeros > 0))
+        tail = len(f.values) // 16
+        f.low, f.high = f.values[tail], f.values[-1 - tail]
         shared = len(self.features) == self.bound and 8 * f.seen < self.rows + 1 - f.born
         edges = self.spread(f, min(self.n_bins, 4 if shared else max(4, len(f.values) // 4)))
         if len(edges) > len(f.edges) or f.unevenness(f.edges) > 1.2 * f.unevenness(edges):

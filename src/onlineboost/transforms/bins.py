@@ -7,8 +7,8 @@
    zero, positive.
 3. Edges are made anew whenever the number of values has doubled, from 32 on, and every 16,384 values. They are
    kept if they are about as even as new ones would be.
-4. If a quarter of 32 sampled values are below or above all values that the edges were made from, the values have left
-   their range: the next values take the place of half of the sample.
+4. If more than half of 32 sampled values are outside the middle 7/8 of those that the edges were made from, the values
+   have left their range: the next values take the place of half of the sample.
 
 A value belongs to the first bin whose edge is not below it. Zeros and absent features belong to the bin of zero and are
 not counted; the place of that bin in a histogram holds the examples whose value is missing (NaN).
@@ -34,6 +34,7 @@ FIRST = 64  # rows before there are bins
 SAMPLES = 256  # values kept of a feature
 _HORIZON = 1 << 14  # values that the sample follows
 _EARLIEST = 32  # values of a late feature before it has edges of its own
+_TAIL = 16  # the range of the edges is that of the sampled values without the lowest and highest of so many
 _SUSPECT = 32  # sampled values that tell whether values have left the range of the edges
 _SPARSE, _FEWEST = 8, 4  # slots that are zero in all rows but one of so many have few bins if features share slots
 _SLACK = 1.2  # how much less even than new edges may old ones be
@@ -51,7 +52,7 @@ class Bins(NamedTuple):
     edges: Floats32  # [slots, bins - 1] increasing, infinite where there are fewer bins
     zero: Ints32  # [slots] the bin of zero
     samples: Floats32  # [slots, SAMPLES] non-zero values
-    range: Floats32  # [slots, 2] the smallest and the largest of them when the edges were made
+    range: Floats32  # [slots, 2] the lowest and the highest of the middle ones when the edges were made
     counts: Ints  # [slots, 7] by the fields below
     bound: int  # most slots; if all are met, features may share them
     clock: Ints  # [4] rows learnt; 1 + the last slot met; slots met; samples that began anew
@@ -234,7 +235,7 @@ def _sample(bins: Bins, slot: int, x: float, seen: int) -> bool:
     counts[slot, DRAWN] += 1
     counts[slot, OUTSIDE] += x < bins.range[slot, 0] or x > bins.range[slot, 1]
     if counts[slot, DRAWN] >= _SUSPECT:
-        if 4 * counts[slot, OUTSIDE] > counts[slot, DRAWN]:
+        if 2 * counts[slot, OUTSIDE] > counts[slot, DRAWN]:
             _forget(bins, slot)
         counts[slot, DRAWN] = counts[slot, OUTSIDE] = 0
     return False
@@ -245,7 +246,10 @@ def _forget(bins: Bins, slot: int) -> None:
     """Half of the sample makes room for the next values, after a few of which edges are made."""
     counts, seen = bins.counts, bins.counts[slot, SEEN]
     rows = bins.clock[ROWS] + 1 - counts[slot, BORN]
-    kept = min(seen, SAMPLES // 2)
+    m = min(seen, SAMPLES)
+    kept = min(m, SAMPLES // 2)
+    for k in range(kept):  # the last ones: while there are few, they are the newest
+        bins.samples[slot, k] = bins.samples[slot, m - kept + k]
     counts[slot, BORN] = bins.clock[ROWS] + 1 - rows * kept // seen
     counts[slot, SEEN], counts[slot, NEXT], counts[slot, REMAKE] = kept, kept + 1, kept + _EARLIEST
     counts[slot, LEFT] += 1
@@ -270,15 +274,13 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
         counts[slot, REMAKE] *= 2
     if counts[slot, REMAKE] <= seen:
         counts[slot, REMAKE] += (1 + (seen - counts[slot, REMAKE]) // _HORIZON) * _HORIZON
-    counts[slot, DRAWN] = counts[slot, OUTSIDE] = 0
     m = min(seen, SAMPLES)
-    low = high = bins.samples[slot, 0]
     for k in range(m):
         work.sorted[k] = bins.samples[slot, k]
-        low, high = min(low, work.sorted[k]), max(high, work.sorted[k])
-    bins.range[slot, 0], bins.range[slot, 1] = low, high
     zeros = max(bins.clock[ROWS] + 1 - counts[slot, BORN] - seen, 0) * m / max(seen, 1)
     m = _sort_with_zero(work.sorted, m, zeros > 0)
+    if m > 0:
+        bins.range[slot, 0], bins.range[slot, 1] = work.sorted[m // _TAIL], work.sorted[m - 1 - m // _TAIL]
     rows = bins.clock[ROWS] + 1 - counts[slot, BORN]
     shared = bins.clock[BEGUN] == bins.bound and _SPARSE * seen < rows
     n = _FEWEST if shared else max(m // 4, _FEWEST)
