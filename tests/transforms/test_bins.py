@@ -1,4 +1,4 @@
-"""Bins that follow the stream, missing values, replay: what a user sees. The twins are in tests/learners/test_tree.py."""
+"""Bins that follow the stream, missing values, replay: what a user sees. Twins: tests/learners/test_tree.py."""
 
 from __future__ import annotations
 

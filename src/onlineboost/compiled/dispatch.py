@@ -73,6 +73,11 @@ def meet(committee: Any, *arguments: Any) -> None:
 
 
 @generic
+def carry(committee: Any, *arguments: Any) -> None:
+    """``carry(committee, work, slot, old_zero)``: carry what was counted of a slot over to its new bins."""
+
+
+@generic
 def full(committee: Any, *arguments: Any) -> Any:
     """``full(committee)``: whether the committee needs more room before the next row."""
 

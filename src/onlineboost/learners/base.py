@@ -83,6 +83,7 @@ class Learner(OnlineClassifier):
         forget: Callable[..., None] | None = None,
         meet: Callable[..., None] | None = None,
         full: Callable[..., bool] | None = None,
+        carry: Callable[..., None] | None = None,
         name: str = "",
         options: tuple[Option, ...] = (),
         **keywords: Any,
@@ -93,6 +94,8 @@ class Learner(OnlineClassifier):
         dispatch.register(dispatch.learn, state, learn)
         dispatch.register(dispatch.meet, state, meet or _nothing_to_note)
         dispatch.register(dispatch.full, state, full or _never_full)
+        if carry is not None:
+            dispatch.register(dispatch.carry, state, carry)
         if forget is not None:
             dispatch.register(dispatch.forget, state, forget)
         if name:

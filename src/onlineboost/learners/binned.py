@@ -7,23 +7,32 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import part_of_loop
 from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, below, cut
 from onlineboost.parameters import check_whole
 from onlineboost.transforms.bins import (
     BEGUN,
     FEW_BINS,
+    FIRST,
     MANY_BINS,
     MET,
+    ROWS,
     Bins,
     check_bins,
+    find_bins,
     first_edges,
     grown_bins,
+    make_edges,
+    meet_value,
     n_bins_for,
+    take_edges,
 )
 from onlineboost.transforms.chain import Transforms
 
 MAX_REPLAY = 1 << 20
+_carry = dispatch.carry
 
 
 class Room(NamedTuple):
@@ -31,6 +40,28 @@ class Room(NamedTuple):
 
     slots: int
     bins: int  # of a feature; 0 before there are any
+
+
+@part_of_loop
+def meet(state: Any, work: Any, batch: Batch, r: int) -> None:
+    """Take note of the values of a row; make the edges that are due, and carry over what was counted."""
+    bins, row = state.bins, work.row
+    known = bins.clock[BEGUN]
+    bins.clock[ROWS] += 1
+    if bins.clock[ROWS] == FIRST:
+        state.short[0] = 1
+    for k in range(row.found[0]):
+        slot = row.slots[k]
+        if meet_value(bins, slot, row.values[slot]) and make_edges(bins, row, slot):
+            known = -1
+            _carry(state, work, slot, take_edges(bins, row, slot))
+    if known != bins.clock[BEGUN]:
+        find_bins(bins, row)
+
+
+@part_of_loop
+def full(state: Any) -> bool:
+    return bool(state.short[0] == 1)
 
 
 class Binned:
@@ -43,6 +74,9 @@ class Binned:
     bins: int
     replay: int
     max_slots: int
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(meet=meet, full=full, **keywords)  # type: ignore[call-arg]  # of Learner
 
     @abstractmethod
     def with_room(self, n_learners: int, room: Any) -> Any:

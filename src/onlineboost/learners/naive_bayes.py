@@ -16,20 +16,14 @@ from onlineboost.learners.binned import Binned, Room
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
 from onlineboost.transforms.bins import (
-    BEGUN,
     BINS,
     MET,
     Bins,
     BinsWork,
     carry_over,
-    find_bins,
-    make_edges,
-    meet_row,
-    meet_value,
     new_bins,
     new_work,
     read_row,
-    take_edges,
 )
 
 _RATIOS_PER_LOG = 8  # ratios multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
@@ -90,21 +84,8 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
         h[i] = f32(math.tanh((work.score[i] + math.log(work.ratio[i])) / 2))
 
 
-@hot
-def meet(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int) -> None:
-    """Take note of the values of a row; carry counts over to new edges where they are due."""
-    known = meet_row(state.bins, state.short)
-    for k in range(work.row.found[0]):
-        slot = work.row.slots[k]
-        if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
-            known = -1
-            _carry(state, work, slot, take_edges(state.bins, work.row, slot))
-    if known != state.bins.clock[BEGUN]:
-        find_bins(state.bins, work.row)
-
-
 @lean
-def _carry(state: NaiveBayesState, work: NaiveBayesWork, slot: int, old_zero: int) -> None:
+def carry(state: NaiveBayesState, work: NaiveBayesWork, slot: int, old_zero: int) -> None:
     """Carry the counts of a slot over to its new bins."""
     bins, zero, histogram = state.bins.edges.shape[1] + 1, state.bins.zero[slot], work.row.histogram
     for c in range(2):
@@ -137,11 +118,6 @@ def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h:
             state.present[slot, c, i] += p[i]
 
 
-@hot
-def full(state: NaiveBayesState) -> bool:
-    return bool(state.short[0] == 1)
-
-
 @lean
 def forget(state: NaiveBayesState, i: int) -> None:
     for c in range(2):
@@ -163,8 +139,7 @@ class NaiveBayes(
     predict=predict,
     learn=learn,
     forget=forget,
-    meet=meet,
-    full=full,
+    carry=carry,
 ):
     """Naive Bayes classifier over binned features.
 

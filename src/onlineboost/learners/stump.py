@@ -17,18 +17,12 @@ from onlineboost.learners.splits import best_split, carry_histogram, some_slots
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import (
-    BEGUN,
     BINS,
     Bins,
     BinsWork,
-    find_bins,
-    make_edges,
-    meet_row,
-    meet_value,
     new_bins,
     new_work,
     read_row,
-    take_edges,
 )
 
 
@@ -81,20 +75,12 @@ def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats3
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
 
 
-@hot
-def meet(state: StumpState, work: StumpWork, batch: Batch, r: int) -> None:
-    """Take note of the values of a row; carry histograms over to new edges where they are due."""
-    known = meet_row(state.bins, state.short)
-    for k in range(work.row.found[0]):
-        slot = work.row.slots[k]
-        if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
-            known = -1
-            old_zero = take_edges(state.bins, work.row, slot)
-            for i in range(state.choice.shape[0]):
-                at = i * state.allowed.shape[1] + slot
-                carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
-    if known != state.bins.clock[BEGUN]:
-        find_bins(state.bins, work.row)
+@lean
+def carry(state: StumpState, work: StumpWork, slot: int, old_zero: int) -> None:
+    """Carry the histograms of a slot over to its new bins."""
+    for i in range(state.choice.shape[0]):
+        at = i * state.allowed.shape[1] + slot
+        carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
 
 
 @hot
@@ -117,11 +103,6 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
         if state.totals[i, 2] >= state.grace:
             state.totals[i, 2] = 0
             _choose(state, i)
-
-
-@hot
-def full(state: StumpState) -> bool:
-    return bool(state.short[0] == 1)
 
 
 @lean
@@ -161,8 +142,7 @@ class Stump(
     predict=predict,
     learn=learn,
     forget=forget,
-    meet=meet,
-    full=full,
+    carry=carry,
 ):
     """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 

@@ -18,10 +18,9 @@ from onlineboost.learners.splits import some_slots
 from onlineboost.learners.tree_kernels import (
     NEW_NODE,
     TreeState,
+    carry,
     forget,
-    full,
     learn,
-    meet,
     move_histograms,
     predict,
     workspace,
@@ -55,8 +54,7 @@ class Tree(
     predict=predict,
     learn=learn,
     forget=forget,
-    meet=meet,
-    full=full,
+    carry=carry,
 ):
     """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 

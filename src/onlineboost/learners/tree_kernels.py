@@ -26,17 +26,11 @@ from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints3
 from onlineboost.learners.splits import best_split, carry_histogram
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
 from onlineboost.transforms.bins import (
-    BEGUN,
     MET,
     Bins,
     BinsWork,
-    find_bins,
-    make_edges,
-    meet_row,
-    meet_value,
     new_work,
     read_row,
-    take_edges,
 )
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
@@ -195,21 +189,8 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     return float((positive - negative) / (positive + negative))
 
 
-@hot
-def meet(state: TreeState, work: TreeWork, batch: Batch, r: int) -> None:
-    """Take note of the values of a row; carry histograms over to new edges where they are due."""
-    known = meet_row(state.bins, state.short)
-    for k in range(work.row.found[0]):
-        slot = work.row.slots[k]
-        if meet_value(state.bins, slot, work.row.values[slot]) and make_edges(state.bins, work.row, slot):
-            known = -1
-            _carry(state, work, slot, take_edges(state.bins, work.row, slot))
-    if known != state.bins.clock[BEGUN]:
-        find_bins(state.bins, work.row)
-
-
 @lean
-def _carry(state: TreeState, work: TreeWork, slot: int, old_zero: int) -> None:
+def carry(state: TreeState, work: TreeWork, slot: int, old_zero: int) -> None:
     """Carry the histograms of a slot over to its new bins."""
     for i in range(state.used.shape[0]):
         for node in range(state.used[i, 0]):
@@ -223,11 +204,6 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, y
     for i in range(p.size):
         if p[i] > 0:
             _learn(state, work, i, work.leaf[i], 1 if y > 0 else 0, p[i])
-
-
-@hot
-def full(state: TreeState) -> bool:
-    return bool(state.short[0] == 1)
 
 
 @njit

@@ -188,15 +188,6 @@ def find_bins(bins: Bins, work: BinsWork) -> None:
 
 
 @hot
-def meet_row(bins: Bins, short: Ints) -> int:
-    """Count a row; there must be room for bins after the first ones. Returns the number of slots known before."""
-    bins.clock[ROWS] += 1
-    if bins.clock[ROWS] == FIRST:
-        short[0] = 1
-    return int(bins.clock[BEGUN])
-
-
-@hot
 def meet_value(bins: Bins, slot: int, x: float) -> bool:
     """Take note of a value that is not zero; whether the edges of the slot are to be made anew."""
     if bins.counts[slot, BORN] == 0:
