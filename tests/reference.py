@@ -495,7 +495,7 @@ class Bins:
         """The first edges, after 64 rows."""
         self.n_bins = self.wanted or (32 if len(self.features) <= 8 else 16)
         for slot, feature in self.features.items():
-            feature.edges = self.fresh_edges(slot) or []
+            feature.edges = (self.fresh_edges(slot) or []) if feature.samples else [-1e-45, 0.0]
 
 
 class Histogram:
@@ -1105,6 +1105,7 @@ class Slots:
 
     def row(self, entries: list[tuple[int, float]], learns: bool, missing: bool) -> list[tuple[int, float]]:
         found = []
+        full = len(self.slots) == self.bound  # before this row
         for id, x in entries:
             if x == 0 or (math.isnan(x) and not missing):
                 continue
@@ -1112,6 +1113,6 @@ class Slots:
                 self.slots[id] = len(self.slots)
             if id in self.slots:
                 found.append((self.slots[id], x))
-            elif len(self.slots) == self.bound:
+            elif full:
                 found.append(((id * 0x9E3779B97F4A7C15 % 2**64 >> 33) % self.bound, x))
         return found

@@ -67,7 +67,7 @@ def test_one_by_one_equals_batches(booster, learner, delivery, stream):
     single.partial_fit(X[:1], y[:1], classes=[-1, 1])
     for x, label in zip(X[1:], y[1:], strict=True):
         features = dict(enumerate(x.tolist()))
-        single.learn_one(dict(reversed(features.items())) if learner in COMPILED else features, label)
+        single.learn_one(features, label)
     scores = [single.decision_one(dict(enumerate(x.tolist()))) for x in X]
     assert np.array_equal(batch.decision_function(X), scores)
 

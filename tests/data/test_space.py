@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import onlineboost
-from onlineboost import Adaptive, DataError, Linear, OnlineBBM, Perceptron, SafeBoost, Tree
+from onlineboost import Adaptive, DataError, Linear, NaiveBayes, OnlineBBM, Perceptron, SafeBoost, Tree
 from onlineboost.readers import open_stream
 
 NUMBERS = [str(j) for j in range(8)]
@@ -272,6 +272,21 @@ def test_missing_values_from_any_source(source, tmp_path):
         assert np.isfinite(model.decision_function(rows)).all()
         with pytest.raises(DataError, match="X has inf at row 1, column 2"):
             model.predict(np.array([[0.0] * 8, [0, 0, np.inf, 0, 0, 0, 0, 0]]))
+
+
+def test_more_names_than_slots_from_any_source():
+    """Names that share slots keep the order of the source: asked twice, pickled or streamed, the same answer."""
+    rng = np.random.default_rng(1)
+    rows = [({c: float(rng.normal()) for c in rng.permutation(list("abcdefgh"))}, k % 2) for k in range(200)]
+    for model in (NaiveBayes(max_slots=2), Tree(3, max_slots=3), Linear(bits=2)):
+        one, twin, stream = model.clone(), model.clone(), model.clone().fit(open_stream(rows))
+        for x, label in rows:
+            one.learn_one(x, label)
+            twin = pickle.loads(pickle.dumps(twin))
+            twin.learn_one(x, label)
+        for x, _ in rows[:20]:
+            answers = [m.decision_one(x) for m in (one, one, twin, stream)]
+            assert len(set(answers)) == 1
 
 
 def test_many_names_within_a_bound():

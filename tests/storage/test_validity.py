@@ -279,6 +279,28 @@ def test_room_out_of_bounds(saved, tmp_path, room, message):
     assert_refused_cheaply(tmp_path / "m", message)
 
 
+def test_states_that_do_not_fit_together(saved, tmp_path):
+    def more_slots(arrays, facts):
+        arrays["model.transform0.bins.clock"][1] = 11  # of ten features; there is room for sixteen
+
+    forge(saved("binned"), tmp_path / "m", more_slots)
+    with pytest.raises(ModelFileError, match=r"bins.clock: expected slots in use"):
+        onlineboost.load(tmp_path / "m")
+
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    early = NaiveBayes().fit(X, np.arange(10) % 2)
+    early.fitted.machine.committee.bins.clock[0] = 1000
+    early.save(tmp_path / "early")
+    with pytest.raises(ModelFileError, match="bins after the first rows"):
+        onlineboost.load(tmp_path / "early")
+
+    arrays, facts = opened(saved("tree").read_bytes())
+    model(facts)["sizes"][2][1] = 0
+    (tmp_path / "flat").write_bytes(closed(arrays, facts))
+    with pytest.raises(ModelFileError, match="no histograms without bins"):
+        onlineboost.load(tmp_path / "flat")
+
+
 def nested(depth):
     deep = {"class": "Linear", "params": {}}
     for _ in range(depth):

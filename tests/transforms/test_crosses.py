@@ -232,6 +232,19 @@ def test_batches_may_be_any_size():
     assert np.array_equal(scores, np.concatenate(pieces))
 
 
+@pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
+def test_batches_may_be_any_size_where_edges_move():
+    """Rows so long that their products are made some at a time: edges move when all of them were learnt."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 400)).astype(np.float32)
+    X[64:] = X[64:] * 3 + 2
+    y = rng.integers(0, 2, 150)
+    models = [Linear("logistic", bins=8, crosses=True, bits=12) for _ in range(2)]
+    scores = models[0].progressive_fit(X, y)
+    pieces = [models[1].progressive_fit(X[s : s + 10], y[s : s + 10], classes=[0, 1]) for s in range(0, 150, 10)]
+    assert np.array_equal(scores, np.concatenate(pieces))
+
+
 def test_refused_rows_leave_everything_as_it_was():
     """Promise 5 with crosses: one row too long among good ones, for arrays, streams, dicts and a fresh fit."""
     good = sp.csr_matrix(np.eye(3, 5000, dtype=np.float32))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from operator import le
 from typing import Any, NamedTuple, Self
 
 from onlineboost.data.arrays import Dense, Sparse
@@ -41,8 +40,8 @@ class Columns:
         self.schema = schema  # of the first stream
         self.width: int | None = None  # number of columns of arrays
         self.headings: list[str] | None = None  # of a data frame's columns
-        self.names: dict[int, str] = {}  # by id, in the order in which they were met; not those that are their ids
-        self._rank: dict[int, int] = {}  # the place of a name in that order
+        self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
+        self._worded = False  # whether a name is not a number
         self.limit: int | None = None  # number of names that are kept; None: MAX_NAMES
         self._learnt: dict[Any, int] = {}  # ids of names in dicts, to find them faster
         self._asked: dict[Any, int] = {}
@@ -57,23 +56,16 @@ class Columns:
         for id, name in names if room > 0 else ():
             if id not in self.names and len(new) < room and name != str(id):
                 new.setdefault(id, name)
-        self._rank.update(zip(new, range(len(self.names), len(self.names) + len(new)), strict=True))
+        self._worded = self._worded or any(map(_is_word, new.values()))
         self.names.update(new)
         return new
-
-    def order(self, ids: list[int], names: list[tuple[int, str]]) -> list[int] | None:
-        """The order of a dict's features: numbers, then names as they were met, then new ones; None: as they are."""
-        last = len(self.names)
-        new = {id for id, name in names if name != str(id)}
-        keys = [(self._rank.get(id, last), 0) if id in self._rank or id in new else (-1, id) for id in ids]
-        return None if all(map(le, keys, keys[1:])) else sorted(range(len(ids)), key=keys.__getitem__)
 
     # ---- arrays
 
     def locate(self, source: Dense | Sparse) -> None:
         """Give a table's columns the names by which the model knows them; an error if they are not those of before."""
         if self.width is None:
-            if source.names is None and not all(name.removesuffix("=").isdigit() for name in self.names.values()):
+            if source.names is None and self._worded:
                 raise DataError(
                     "X is an array, but this model knows features by name: expected a data frame, dicts or a stream"
                 )
@@ -96,7 +88,7 @@ class Columns:
     # ---- dicts
 
     def features(self, x: Mapping[Any, Any], learning: bool) -> Features | None:
-        """The features of a dict; None if a value is a date, a list or anything but a number or a word.
+        """The features of a dict, in its order; None if a value is a date, a list or anything but a number or a word.
 
         Columns that the schema does not read as features are left out.
         """
@@ -162,7 +154,7 @@ class Columns:
             "width": self.width,
             "headings": self.headings,
             "schema": self.schema.describe() if self.schema else None,
-            "names": [[id, name] for id, name in self.names.items()],
+            "names": [[id, self.names[id]] for id in sorted(self.names)],
         }
 
     @classmethod
@@ -173,9 +165,13 @@ class Columns:
             columns.width = check_whole("columns", width, 0, MAX_ID + 1)
         columns.headings = headings
         columns.names = {id: str(name) for id, name in described["names"]}
-        columns._rank = {id: rank for rank, id in enumerate(columns.names)}
+        columns._worded = any(map(_is_word, columns.names.values()))
         headed = headings is None or (len(headings) == width and all(isinstance(name, str) for name in headings))
         known = all(type(id) is int and 0 <= id <= MAX_ID for id in columns.names)
         if not (headed and known and len(columns.names) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
+
+
+def _is_word(name: str) -> bool:
+    return not name.removesuffix("=").isdigit()

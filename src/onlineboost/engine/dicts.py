@@ -21,7 +21,4 @@ def row_of(
 
         batch, names = row_batch(x, columns.schema)
         ids, values = batch.indices.tolist(), batch.values.tolist()
-    order = columns.order(ids, names)
-    if order is not None:
-        ids, values = [ids[k] for k in order], [values[k] for k in order]
-    return one_row(ids, values, y, weight), columns.add(names) if learning and names else {}
+    return one_row(ids, values, y, weight), columns.add(names) if learning and names and weight > 0 else {}

@@ -87,7 +87,7 @@ class Fitted:
         for part in parts:
             with self.lock.turn(), self.lock.writing:
                 scores.append(self.machine.run(part, True))
-            self._warn()
+        self._warn()
         return _joined(scores)
 
     def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
@@ -109,9 +109,8 @@ class Fitted:
         for name in self.machine.strayed(self.columns.names):
             if name not in self.strayed:
                 self.strayed.add(name)
-                place = f"before example {self.machine.record.clock[0]:,}"
-                news = f"the values of {name!r} have left the range they had, {place}: it gets new bins"
-                warnings.warn(news, RangeWarning, stacklevel=2)
+                news = f"the values of {name!r} have left the range they had: new bins follow them"
+                warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
 
     # ---- answers
 

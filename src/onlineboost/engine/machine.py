@@ -23,7 +23,7 @@ from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require, saved_arrays
-from onlineboost.transforms.bins import LEFT, STRAYED
+from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.slots import Slots
 
@@ -183,12 +183,11 @@ class CompiledMachine(BatchMachine):
         """``run`` on rows with slots for ids."""
         if not learning:
             return _joined([self._rounds(part, False) for part in self._transformed(batch, False)])
-        scores, most = [], self.learner.replay
+        scores, most = [], replay.last(self.learner.replay)
         for rows in replay.parts(batch, self._seen, most):
             seen = self._seen
             for part in self._transformed(rows, True):
                 scores.append(self._rounds(part, True))
-                self.learner.settle(self.committee, self.transforms)
             if seen < most and seen < self._seen:
                 self.kept = self.kept.with_rows(rows)
                 self._replay(most)
@@ -215,6 +214,8 @@ class CompiledMachine(BatchMachine):
         while done < rows.y.size or not rows.y.size:
             part = self.transforms[number].apply(cut(rows, done, rows.y.size) if done else rows, learning)
             yield from self._transformed(part, learning, number + 1)
+            if learning:
+                self.learner.settle(self.committee, self.transforms[number])
             done += max(part.y.size, 1)
 
     def _rounds(self, rows: Batch, learning: bool, replaying: bool = False) -> Floats:
@@ -282,6 +283,8 @@ class CompiledMachine(BatchMachine):
         self.committee = self.learner.in_room(self.committee, room)
 
     def check(self) -> None:
+        bins = self.learner.bins_of(self.committee, self.transforms)
+        require(bins is None or bins.clock[MET] <= self.n_slots, "bins.clock", "slots in use")
         if self.kept.indices.size:
             require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
 

@@ -68,21 +68,28 @@ def planned_rows(sizes: Any, most: int) -> Kept:
     return Kept(filled(0, n + 1, np.int64), filled(0, entries, np.int32), filled(0, entries, np.float32), *floats)
 
 
+def last(most: int) -> int:
+    """The number of rows after which they are replayed for the last time; 0: never."""
+    return 1 << (most.bit_length() - 1) if most >= FIRST else 0
+
+
 def is_due(seen: int, most: int) -> bool:
     """Whether rows are replayed when so many have been learnt."""
     return FIRST <= seen <= most and seen & (seen - 1) == 0
 
 
 def parts(rows: Batch, seen: int, most: int) -> Iterator[Batch]:
-    """The rows, cut where a replay is due and where it ends; rows of weight zero do not count."""
+    """The rows, cut where a replay is due; rows of weight zero do not count."""
     if seen >= most:
         yield rows
         return
     counts = seen + np.cumsum(rows.weight > 0)
     start = 0
-    for due in [*(FIRST << k for k in range(30) if FIRST << k < most), most]:
+    due = FIRST
+    while due <= most:
         stop = int(np.searchsorted(counts, due)) + 1
         if due > seen and stop < rows.y.size:
             yield cut(rows, start, stop)
             start = stop
+        due *= 2
     yield cut(rows, start, rows.y.size)

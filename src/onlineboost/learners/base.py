@@ -15,7 +15,7 @@ from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins
-from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.chain import Transform, Transforms
 from onlineboost.transforms.slots import new_slots
 
 
@@ -126,8 +126,8 @@ class Learner(OnlineClassifier):
         """The bins of the features, if the learner has any."""
         return None
 
-    def settle(self, committee: Any, transforms: Transforms) -> None:
-        """Follow a change of the transforms; called between rows."""
+    def settle(self, committee: Any, transform: Transform) -> None:
+        """Follow a change of a transform; called when the rows that it has given were learnt."""
 
     def trimmed(self, committee: Any) -> Any:
         """The same committee without room that is not in use, or a copy of it."""

@@ -17,7 +17,6 @@ from onlineboost.transforms.bins import (
     FEW_BINS,
     FIRST,
     MANY_BINS,
-    MET,
     ROWS,
     Bins,
     check_bins,
@@ -31,7 +30,7 @@ from onlineboost.transforms.bins import (
 )
 from onlineboost.transforms.chain import Transforms
 
-MAX_REPLAY = 1 << 20
+MAX_REPLAY = 1 << 13  # rows that may be kept
 _carry = dispatch.carry
 
 
@@ -131,10 +130,10 @@ class Binned:
     def refitted(self, committee: Any) -> Any:
         """The same committee with room for its first bins."""
         room = self.room(committee)
+        committee.short[0] = 0
         if room.bins:
             return committee
         moved = self.moved(committee, room._replace(bins=n_bins_for(int(self.bins), int(committee.bins.clock[BEGUN]))))
-        moved.short[0] = 0
         first_edges(moved.bins)
         return moved
 
@@ -147,7 +146,7 @@ class Binned:
         return new._replace(bins=grown_bins(committee.bins, room.slots, room.bins), short=committee.short)
 
     def n_seen(self, committee: Any) -> int | None:
-        return int(committee.bins.clock[MET])
+        return int(committee.bins.clock[BEGUN])
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True

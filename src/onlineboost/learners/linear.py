@@ -22,7 +22,7 @@ from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forge
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, FIRST, Bins
-from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.chain import Transform, Transforms
 from onlineboost.transforms.crosses import (
     CROSSES,
     MAX_CROSSED,
@@ -66,7 +66,7 @@ class Linear(
     power_t : exponent by which a feature's steps shrink with the sum of its squared gradients
     standardize : whether to centre and bound features, incrementally (rule: ``transforms/standardize.py``)
     bins : number of bins of a feature, a power of two; each dense feature becomes one indicator per bin (rule:
-        ``transforms/crosses.py``). 0: features as they are. Cannot be combined with ``standardize``
+        ``transforms/indicators.py``). 0: features as they are. Cannot be combined with ``standardize``
     crosses : products of two features as new features: True for all pairs, or pairs of columns, by name or number
     bits : at most 2**bits features have slots of their own, further ones share them by a hash; the same for products
 
@@ -147,10 +147,9 @@ class Linear(
         found = (transform.bins for transform in transforms if isinstance(transform, IndicatorsState))
         return next(found, None)
 
-    def settle(self, committee: LinearState, transforms: Transforms) -> None:
-        for transform in transforms:
-            if isinstance(transform, IndicatorsState):
-                transform.settle(committee.weights, committee.scale, 1 + n_products(self.crosses, self.bits))
+    def settle(self, committee: LinearState, transform: Transform) -> None:
+        if isinstance(transform, IndicatorsState):
+            transform.settle(committee.weights, committee.scale, 1 + n_products(self.crosses, self.bits))
 
     def needs_names(self) -> bool:
         return bool(crossed_columns(self.crosses))

@@ -146,7 +146,7 @@ class NaiveBayes(
     Parameters
     ----------
     bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
-    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; 0: none
+    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
     smoothing : initial value of each count
     max_slots : maximum number of feature slots; further features share slots by a hash
 

@@ -149,7 +149,7 @@ class Stump(
     Parameters
     ----------
     bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
-    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; 0: none
+    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
     grace : number of examples between two choices of the split
     features : share of the feature slots that each stump may split by; random, but independent of the seed
     max_slots : maximum number of feature slots; further features share slots by a hash

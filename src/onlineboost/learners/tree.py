@@ -63,7 +63,7 @@ class Tree(
     max_depth : maximum depth; 1 is a single split. Shallow trees gain most from boosting, deep ones are best on long
         streams
     bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
-    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; 0: none
+    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
     leaves : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
     grace : number of examples of a leaf between two attempts to split it
     evidence : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tie``
@@ -74,7 +74,8 @@ class Tree(
     max_slots : maximum number of feature slots; further features share slots by a hash
     features : share of the feature slots that each tree may split by; random, but independent of the seed
     max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
-    max_mb : memory for the histograms of all trees, in megabytes; if it is short, some leaves wait before they split
+    max_mb : memory for the histograms of all trees, in megabytes, but one per tree at least; if it is short, some
+        leaves wait before they split
 
     Examples
     --------
@@ -175,6 +176,12 @@ class Tree(
         """Memory is reserved for all rows that trees may have; it is taken as they are used."""
         moved: TreeState = super().moved(committee, room._replace(rows=self._all_rows(room, len(committee.used))))
         return moved
+
+    def in_room(self, committee: TreeState, room: Any) -> TreeState:
+        made: TreeState = super().in_room(committee, room)
+        if made.free.size and not made.histograms.shape[1]:
+            raise ValueError("there are no histograms without bins")
+        return made
 
     def trimmed(self, committee: TreeState) -> TreeState:
         moved: TreeState = super().moved(committee, self.room(committee)._replace(rows=int(committee.held[0])))

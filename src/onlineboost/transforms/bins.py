@@ -53,14 +53,14 @@ class Bins(NamedTuple):
     zero: Ints32  # [slots] the bin of zero
     samples: Floats32  # [slots, SAMPLES] non-zero values
     range: Floats32  # [slots, 2] the lowest and the highest of the middle ones when the edges were made
-    counts: Ints  # [slots, 7] by the fields below
+    counts: Ints  # [slots, 7] by the fields above
     bound: int  # most slots; if all are met, features may share them
     clock: Ints  # [4] rows learnt; 1 + the last slot met; slots met; samples that began anew
 
     def limits(self) -> Limits:
         return {
             "edges": (-LARGEST, np.inf),
-            "zero": (0, max(self.edges.shape[1], 0)),
+            "zero": (0, self.edges.shape[1]),
             "samples": (-LARGEST, LARGEST),
             "range": (-LARGEST, LARGEST),
             "counts": COUNT,
@@ -68,6 +68,7 @@ class Bins(NamedTuple):
         }
 
     def check(self) -> None:
+        require(self.edges.shape[1] > 0 or self.clock[ROWS] < FIRST, "clock", "bins after the first rows")
         require(bool((self.edges[:, 1:] >= self.edges[:, :-1]).all()), "edges", "increasing numbers")
         require(bool((self.counts[:, REMAKE] > 0).all()), "counts", "edges that are due after a value")
         require(self.clock[MET] <= len(self.zero), "clock", "no more slots than there is room for")
@@ -143,7 +144,9 @@ def first_edges(bins: Bins) -> None:
     """The edges of all slots met so far, before anything is counted by them."""
     work = new_work(bins, 0)
     for slot in range(bins.clock[MET]):
-        if bins.counts[slot, BORN] and make_edges(bins, work, slot):
+        if bins.counts[slot, BORN] and bins.counts[slot, SEEN] == 0:  # all values so far are missing
+            _late_edges(bins, slot)
+        elif bins.counts[slot, BORN] and make_edges(bins, work, slot):
             take_edges(bins, work, slot)
 
 
@@ -205,8 +208,14 @@ def _begin(bins: Bins, slot: int) -> None:
     bins.counts[slot, BORN] = bins.clock[ROWS]
     bins.clock[MET] = max(bins.clock[MET], slot + 1)
     bins.clock[BEGUN] += 1
-    if bins.clock[ROWS] > FIRST:  # a late feature: negative, zero, positive
-        bins.edges[slot, 0], bins.edges[slot, 1], bins.zero[slot] = f32(-1e-45), f32(0), 1
+    if bins.clock[ROWS] > FIRST:
+        _late_edges(bins, slot)
+
+
+@hot
+def _late_edges(bins: Bins, slot: int) -> None:
+    """Negative, zero, positive."""
+    bins.edges[slot, 0], bins.edges[slot, 1], bins.zero[slot] = f32(-1e-45), f32(0), 1
 
 
 @lean
@@ -268,7 +277,7 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
     m = min(seen, SAMPLES)
     for k in range(m):
         work.sorted[k] = bins.samples[slot, k]
-    zeros = max(bins.clock[ROWS] + 1 - counts[slot, BORN] - seen, 0) * m / max(seen, 1)
+    zeros = _zeros(bins, slot, m)
     m = _sort_with_zero(work.sorted, m, zeros > 0)
     if m > 0:
         bins.range[slot, 0], bins.range[slot, 1] = work.sorted[m // _TAIL], work.sorted[m - 1 - m // _TAIL]
@@ -280,6 +289,13 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
     if _used(work.fresh) > _used(old):
         return True
     return _unevenness(old, work.sorted, m, zeros) > _SLACK * _unevenness(work.fresh, work.sorted, m, zeros)
+
+
+@hot
+def _zeros(bins: Bins, slot: int, m: int) -> float:
+    """The weight of zeros beside m sampled values of weight 1."""
+    seen = bins.counts[slot, SEEN]
+    return float(max(bins.clock[ROWS] + 1 - bins.counts[slot, BORN] - seen, 0) * m / max(seen, 1))
 
 
 @lean
@@ -353,7 +369,7 @@ def take_edges(bins: Bins, work: BinsWork, slot: int) -> int:
     """
     seen = bins.counts[slot, SEEN]
     m = min(seen, SAMPLES)
-    zeros = max(bins.clock[ROWS] + 1 - bins.counts[slot, BORN] - seen, 0) * m / max(seen, 1)
+    zeros = _zeros(bins, slot, m)
     old_zero, n = i64(bins.zero[slot]), bins.edges.shape[1]
     carry = work.carry
     carry[:] = 0.0

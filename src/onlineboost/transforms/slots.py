@@ -144,7 +144,7 @@ def _give_slots(
     """Write the slots from ``start`` on; new features get the next ones. Returns where the arrays were full."""
     near, table, used, bound = slots
     shift = _shift(table)
-    row = 0
+    row, filling = 0, -1  # the row that takes the last slot: its further features would share none when it is asked
     while start < ids.size:
         stop = min(start + _BLOCK, ids.size)
         known = _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop])
@@ -153,17 +153,17 @@ def _give_slots(
                 continue
             id = i64(ids[k])
             slot = _slot(near, table, shift, id)
+            while slot < 0 and learning and indptr[row + 1] - indptr[0] <= k:
+                row += 1
             if slot < 0 and used[0] == bound:
-                slot = shared_slot(id, bound)
-            elif slot < 0 and learning:
-                while indptr[row + 1] - indptr[0] <= k:
-                    row += 1
-                if weight[row] > 0:
-                    if used[0] == slots_within(table.size):
-                        return k
-                    slot = used[0]
-                    _put(near, table, shift, id, slot)
-                    used[0] = slot + 1
+                slot = shared_slot(id, bound) if row != filling else -1
+            elif slot < 0 and learning and weight[row] > 0:
+                if used[0] == slots_within(table.size):
+                    return k
+                slot = used[0]
+                _put(near, table, shift, id, slot)
+                used[0] = slot + 1
+                filling = row if used[0] == bound else -1
             indices[k] = slot
         start = stop
     return start
