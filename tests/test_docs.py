@@ -35,6 +35,13 @@ def test_results_come_from_the_committed_json(monkeypatch):
     assert (ROOT / "docs/reproduction/report.html").read_text() == publish.report.html(found)
 
 
+def test_the_page_of_bins_comes_from_the_committed_json(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(ROOT / "experiments")
+    bins = importlib.import_module("bins")
+    assert bins.page(json.loads(bins.FIGURES.read_text())) == bins.PAGE.read_text()
+
+
 def test_tables_list_what_is_registered(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "scripts")
     tables = importlib.import_module("tables")
