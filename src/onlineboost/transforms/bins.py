@@ -29,6 +29,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_count
 from onlineboost.registry import Option
 from onlineboost.storage.validity import COUNT, Limits, require
+from onlineboost.transforms.edges import code, n_bins_of, place, sort_with_zero, spread, unevenness
 
 FIRST = 64  # rows before there are bins
 SAMPLES = 256  # values kept of a feature
@@ -151,17 +152,6 @@ def first_edges(bins: Bins) -> None:
 
 
 @hot
-def code(edges: Floats32, slot: int, x: float) -> int:
-    """The bin of a value, by a binary search without branches."""
-    low = 0
-    step = (edges.shape[1] + 1) // 2
-    while step > 0:
-        low += step if edges[slot, low + step - 1] < x else 0
-        step //= 2
-    return low
-
-
-@hot
 def read_row(bins: Bins, work: BinsWork, batch: Batch, r: int) -> None:
     """Write the slots of a row, and values and bins by slot; those of the row before are cleared."""
     for k in range(work.found[0]):
@@ -256,15 +246,6 @@ def _forget(bins: Bins, slot: int) -> None:
     bins.clock[STRAYED] += 1
 
 
-@hot
-def _used(edges: Floats32) -> int:
-    """Number of bins."""
-    n = 1
-    while n <= edges.size and edges[n - 1] < np.inf:
-        n += 1
-    return n
-
-
 @lean
 def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
     """Write new edges into ``work.fresh``; whether they differ enough from the old ones to be taken."""
@@ -278,17 +259,17 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
     for k in range(m):
         work.sorted[k] = bins.samples[slot, k]
     zeros = _zeros(bins, slot, m)
-    m = _sort_with_zero(work.sorted, m, zeros > 0)
+    m = sort_with_zero(work.sorted, m, zeros > 0)
     if m > 0:
         bins.range[slot, 0], bins.range[slot, 1] = work.sorted[m // _TAIL], work.sorted[m - 1 - m // _TAIL]
     rows = bins.clock[ROWS] + 1 - counts[slot, BORN]
     shared = bins.clock[BEGUN] == bins.bound and _SPARSE * seen < rows
     n = _FEWEST if shared else max(m // 4, _FEWEST)
-    _spread(work.sorted, m, zeros, min(bins.edges.shape[1] + 1, n), work.fresh)
+    spread(work.sorted, m, zeros, min(bins.edges.shape[1] + 1, n), work.fresh)
     old = bins.edges[slot]
-    if _used(work.fresh) > _used(old):
+    if n_bins_of(work.fresh) > n_bins_of(old):
         return True
-    return _unevenness(old, work.sorted, m, zeros) > _SLACK * _unevenness(work.fresh, work.sorted, m, zeros)
+    return unevenness(old, work.sorted, m, zeros) > _SLACK * unevenness(work.fresh, work.sorted, m, zeros)
 
 
 @hot
@@ -296,68 +277,6 @@ def _zeros(bins: Bins, slot: int, m: int) -> float:
     """The weight of zeros beside m sampled values of weight 1."""
     seen = bins.counts[slot, SEEN]
     return float(max(bins.clock[ROWS] + 1 - bins.counts[slot, BORN] - seen, 0) * m / max(seen, 1))
-
-
-@lean
-def _sort_with_zero(values: Floats32, m: int, zero: bool) -> int:
-    """Sort the values in place, with one zero among them if asked; returns their number."""
-    if zero:
-        values[m] = 0
-        m += 1
-    gap = 121
-    while gap > 0:  # Shell's sort
-        for k in range(gap, m):
-            x, j = values[k], k
-            while j >= gap and values[j - gap] > x:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = x
-        gap //= 3
-    return m
-
-
-@hot
-def _weight(x: float, zeros: float) -> float:
-    return zeros if x == 0 else 1.0
-
-
-@lean
-def _spread(values: Floats32, m: int, zeros: float, n_bins: int, edges: Floats32) -> None:
-    """Edges halfway between different neighbours: all of them, or such that bins have about equal weights."""
-    left, distinct = 0.0, 1
-    for k in range(m):
-        left += _weight(values[k], zeros)
-        distinct += k > 0 and values[k] != values[k - 1]
-    edges[:] = np.inf
-    n, weight, k = 0, 0.0, 0
-    while k < m and n < n_bins - 1:
-        x, ahead = values[k], 0.0
-        while k < m and values[k] == x:
-            weight += _weight(x, zeros)
-            k += 1
-        if k == m:
-            break
-        j = k
-        while j < m and values[j] == values[k]:
-            ahead += _weight(values[k], zeros)
-            j += 1
-        if distinct <= n_bins or weight + ahead / 2 >= left / (n_bins - n):
-            edge = f32((x + values[k]) / f32(2))
-            edges[n] = edge if edge < values[k] else x
-            n, left, weight = n + 1, left - weight, 0.0
-
-
-@lean
-def _unevenness(edges: Floats32, values: Floats32, m: int, zeros: float) -> float:
-    """The sum of the squared weights of the bins."""
-    total, weight, b = 0.0, 0.0, 0
-    for k in range(m):
-        while b < edges.size and edges[b] < values[k]:
-            total += weight * weight
-            weight = 0.0
-            b += 1
-        weight += _weight(values[k], zeros)
-    return total + weight * weight
 
 
 @lean
@@ -380,7 +299,7 @@ def take_edges(bins: Bins, work: BinsWork, slot: int) -> int:
     bins.zero[slot] = code(bins.edges, slot, f32(0))
     for k in range(m):
         x = bins.samples[slot, k]
-        carry[_place(work.fresh, x), code(bins.edges, slot, x)] += 1
+        carry[place(work.fresh, x), code(bins.edges, slot, x)] += 1
     carry[old_zero, bins.zero[slot]] += zeros
     for old in range(n + 1):
         total, first, last = 0.0, n, 0
@@ -407,14 +326,6 @@ def carry_over(work: BinsWork) -> None:
         if work.histogram[0, old] != 0:
             for b in range(work.band[old, 0], work.band[old, 1] + 1):
                 work.histogram[1, b] += work.histogram[0, old] * work.carry[old, b]
-
-
-@hot
-def _place(edges: Floats32, x: float) -> int:
-    b = 0
-    while b < edges.size and edges[b] < x:
-        b += 1
-    return b
 
 
 def check_bins(n_bins: object, max_slots: object) -> None:

@@ -34,7 +34,6 @@ from onlineboost.transforms.bins import (
     SEEN,
     Bins,
     BinsWork,
-    code,
     grown_bins,
     make_edges,
     meet_value,
@@ -42,6 +41,7 @@ from onlineboost.transforms.bins import (
     new_work,
     take_edges,
 )
+from onlineboost.transforms.edges import code
 
 SLOTS = 4096  # features that may have bins
 _DENSE = 8  # a feature that is non-zero in one row of so many gets bins
