@@ -8,7 +8,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/adaptive -k "not vw"
 
-.PHONY: help demo setup test check lowest pythons format reproduce bench clean
+.PHONY: help demo setup test check lowest pythons format reproduce bench compare clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -63,6 +63,9 @@ else
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/startup.py
 endif
+
+compare: $(READY)  ## accuracy beside adaptive random forests, random patches, Mondrian forests and LightGBM; some hours
+	$(BIN)/python benchmarks/accuracy.py
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

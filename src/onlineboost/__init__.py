@@ -8,8 +8,6 @@
 0.724
 """
 
-from onlineboost.adaptive.adaptive import Adaptive
-from onlineboost.adaptive.machine import Alarm
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
 from onlineboost.boosters.base import Booster
@@ -19,6 +17,10 @@ from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
 from onlineboost.boosters.safe import SafeBoost
+from onlineboost.ensembles.adaptive import Adaptive
+from onlineboost.ensembles.ensemble import StackedEnsemble
+from onlineboost.ensembles.online_boost import OnlineBoost
+from onlineboost.ensembles.restarting import Alarm, Restarting
 from onlineboost.errors import (
     ConflictError,
     DataError,
@@ -61,12 +63,15 @@ __all__ = [
     "OSBoost",
     "OSBoostOCP",
     "OnlineBBM",
+    "OnlineBoost",
     "OnlineClassifier",
     "ParameterError",
     "Perceptron",
     "PotentialBoost",
     "RangeWarning",
+    "Restarting",
     "SafeBoost",
+    "StackedEnsemble",
     "Stump",
     "Tree",
     "load",

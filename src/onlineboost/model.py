@@ -264,7 +264,7 @@ class OnlineClassifier(Parameters, ABC):
     @property
     def n_seen_(self) -> int:
         """Number of examples learnt."""
-        return int(self._check_fitted().machine.record.clock[0])
+        return self._check_fitted().machine.n_learnt
 
     @property
     def edges_(self) -> Floats:

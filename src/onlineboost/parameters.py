@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.errors import ParameterError
 
-_MAX_DEPTH = 4  # of models within models, such as Adaptive(OnlineBBM(Copies(Linear())))
+_MAX_DEPTH = 4  # of models within models, such as OnlineBBM(Copies(Linear())) in an ensemble
 
 
 class Parameters:
@@ -52,7 +52,7 @@ class Parameters:
     def clone(self) -> Self:
         """A new, unfitted object with the same parameters."""
         params = self.get_params(deep=False)
-        return type(self)(**{name: v.clone() if isinstance(v, Parameters) else v for name, v in params.items()})
+        return type(self)(**{name: _cloned(value) for name, value in params.items()})
 
     def saved_params(self) -> dict[str, Any]:
         """The parameters for a model file; the seed drawn from ``random_state`` is saved separately."""
@@ -71,6 +71,13 @@ class Parameters:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
+def _cloned(value: Any) -> Any:
+    """The value with new models: a model, or several of them."""
+    if type(value) in (list, tuple):
+        return type(value)(_cloned(one) for one in value)
+    return value.clone() if isinstance(value, Parameters) else value
+
+
 def _described(value: Any) -> Any:
     if isinstance(value, Parameters):
         return value.describe()
@@ -83,6 +90,8 @@ def _described(value: Any) -> Any:
 
 def build(described: Any, find: Callable[[str], type[Parameters]], depth: int = 0) -> Any:
     """The object that ``describe`` described; ``find`` returns a class by its name."""
+    if isinstance(described, list):
+        return [build(one, find, depth) for one in described]
     if not isinstance(described, dict):
         return described
     if depth > _MAX_DEPTH:

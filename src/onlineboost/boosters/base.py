@@ -11,7 +11,7 @@ import numpy as np
 from onlineboost.compiled import dispatch
 from onlineboost.data.batch import Ints
 from onlineboost.diagnostics.certificate import Certificate
-from onlineboost.diagnostics.report import Report
+from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.heads import HEADS, HeadName, new_head
 from onlineboost.engine.machine import CompiledMachine
@@ -110,8 +110,14 @@ class Booster(OnlineClassifier):
         """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""
         hard = self._check_fitted().machine.settings.hard
         certificate = self.certificate() if hard and type(self).certificate is not Booster.certificate else None
-        parts = self.edges_, self.weight_sums_, certificate, self._experts(), self.verdict()
-        return Report(type(self).__name__, self.n_seen_, *parts)
+        edges, experts = self.edges_, self._experts()
+        columns: Columns = {"weight": (self.weight_sums_ / max(self.n_seen_, 1), "10.4f"), "edge": (edges, "+10.4f")}
+        if certificate is not None:
+            columns["mistakes added"] = (certificate.deficits, "+16,.1f")
+        if experts is not None:
+            columns["expert's mistakes"] = (experts, "18,d")
+        title, names = f"{type(self).__name__}, {len(edges)} learners", [str(i + 1) for i in range(len(edges))]
+        return Report(title, self.n_seen_, "learner", names, columns, edges, certificate, self.verdict())
 
     def new_head(self, n_learners: int) -> Any:
         """The initial state of the head, which turns votes into the answer."""

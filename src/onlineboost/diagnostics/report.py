@@ -15,39 +15,32 @@ from onlineboost.storage.atomic import replacing
 _BLUE, _RED = "#2166ac", "#b2182b"
 
 
+Columns = dict[str, tuple[Floats | Ints, str]]
+
+
 @dataclass(frozen=True)
 class Report:
     """``print`` it for a table; ``plot`` draws it."""
 
-    booster: str
+    title: str
     n_examples: int
-    edges: Floats
-    weights: Floats
+    row: str  # what a row of the table is: "learner", "part"
+    names: list[str]  # of the rows
+    columns: Columns  # by name: a number for each row, and its format
+    bars: Floats  # lengths beside the table, from 0 to 1
     certificate: Certificate | None  # of Online BBM with hard votes
-    experts: Ints | None  # mistakes of AdaBoost.OL's experts
     verdict: str  # whether boosting paid
 
-    def columns(self) -> dict[str, tuple[Floats | Ints, str]]:
-        """The columns of the table by name: a number for each learner, and its format."""
-        found: dict[str, tuple[Floats | Ints, str]] = {
-            "weight": (self.weights / max(self.n_examples, 1), "10.4f"),
-            "edge": (self.edges, "+10.4f"),
-        }
-        if self.certificate is not None:
-            found["mistakes added"] = (self.certificate.deficits, "+16,.1f")
-        if self.experts is not None:
-            found["expert's mistakes"] = (self.experts, "18,d")
-        return found
-
     def __str__(self) -> str:
-        columns = self.columns()
-        lines = [f"{self.booster}, {len(self.edges)} learners, {self.n_examples:,} examples"]
-        width = {name: int(form.strip("+").split(".")[0].split(",")[0]) for name, (_, form) in columns.items()}
-        lines.append("learner" + "".join(name.rjust(width[name]) for name in columns))
-        for i in range(len(self.edges)):
-            cells = "".join(_cell(values[i].item(), form) for values, form in columns.values())
-            bar = 0 if math.isnan(self.edges[i]) else round(40 * max(float(self.edges[i]), 0))
-            lines.append(f"{i + 1:>7}{cells}  {'#' * bar}".rstrip())
+        lines = [f"{self.title}, {self.n_examples:,} examples"]
+        width = max(7, *map(len, self.names))
+        widths = {name: int(form.strip("+").split(".")[0].split(",")[0]) for name, (_, form) in self.columns.items()}
+        align = "<" if self.row == "part" else ">"
+        lines.append(f"{self.row:{align}{width}}" + "".join(name.rjust(widths[name]) for name in self.columns))
+        for i, name in enumerate(self.names):
+            cells = "".join(_cell(values[i].item(), form) for values, form in self.columns.values())
+            bar = 0 if math.isnan(self.bars[i]) else round(40 * max(float(self.bars[i]), 0))
+            lines.append(f"{name:{align}{width}}{cells}  {'#' * bar}".rstrip())
         if self.certificate is not None:
             lines += ["", str(self.certificate)]
         if self.verdict:
@@ -55,7 +48,7 @@ class Report:
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> None:
-        """Draw every column against the learners, to a .png, .svg or .pdf file."""
+        """Draw every column against the rows, to a .png, .svg or .pdf file."""
         if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ParameterError("path", path, "a file that ends in .png, .svg or .pdf")
         target = Path(path).expanduser()
@@ -65,16 +58,20 @@ class Report:
             from matplotlib.figure import Figure
         except ImportError:
             raise MissingPackageError("a plot", "Matplotlib", "matplotlib") from None
-        columns = self.columns()
-        figure: Any = Figure(figsize=(4.5 * len(columns), 3.5), layout="constrained")
-        axes = figure.subplots(1, len(columns))
-        number = range(1, len(self.edges) + 1)
-        for axis, (name, (values, _)) in zip(axes, columns.items(), strict=True):
+        figure: Any = Figure(figsize=(4.5 * len(self.columns), 3.5), layout="constrained")
+        axes = figure.subplots(1, len(self.columns), sharey=self.row == "part")
+        for axis, (name, (values, _)) in zip(axes, self.columns.items(), strict=True):
             harmful = values > 0 if name == "mistakes added" else values < 0
-            axis.bar(number, values, color=[_RED if bad else _BLUE for bad in harmful])
-            axis.axhline(0, color="black", linewidth=0.5)
-            axis.set(xlabel="learner", title=name)
-        figure.suptitle(f"{self.booster}, {self.n_examples:,} examples")
+            colors = [_RED if bad else _BLUE for bad in harmful]
+            if self.row == "part":  # names need room: bars from left to right, the first part on top
+                axis.barh(self.names[::-1], values[::-1], color=colors[::-1])
+                axis.axvline(0, color="black", linewidth=0.5)
+                axis.set(title=name)
+            else:
+                axis.bar(range(1, len(self.names) + 1), values, color=colors)
+                axis.axhline(0, color="black", linewidth=0.5)
+                axis.set(xlabel=self.row, title=name)
+        figure.suptitle(f"{self.title}, {self.n_examples:,} examples")
         with replacing(target) as temporary:
             figure.savefig(temporary, format=target.suffix.lower()[1:])
 

@@ -18,7 +18,7 @@ from onlineboost.data.target import Binary
 from onlineboost.engine import adwin, loop, replay
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.dicts import row_of
-from onlineboost.engine.heads import Head, probabilities
+from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
 from onlineboost.parameters import check_whole
@@ -59,6 +59,11 @@ class Machine(ABC):
     @abstractmethod
     def n_slots(self) -> int:
         """Number of features with slots."""
+
+    @property
+    def n_learnt(self) -> int:
+        """Number of examples learnt."""
+        return int(self.record.clock[0])
 
     @property
     @abstractmethod
@@ -143,6 +148,16 @@ class Machine(ABC):
 
 class BatchMachine(Machine):
     """A machine whose examples are batches."""
+
+    @property
+    @abstractmethod
+    def max_slots(self) -> int:
+        """Number of features that can have slots of their own."""
+
+    @property
+    @abstractmethod
+    def gives_odds(self) -> bool:
+        """Whether scores are log odds."""
 
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Batch]:
         for batch in source.batches(y, weight):
@@ -252,14 +267,18 @@ class CompiledMachine(BatchMachine):
         found, slots = self.slots.apply(batch, learning, self.learner.takes_missing)
         if slots.used[0] > before:
             try:
-                self.grow(int(slots.used[0]))
-                self.slots = slots
+                self.take(slots, batch)
             except BaseException:
                 self.slots.forget(before)
                 raise
-            if self.learner.needs_names():
-                self._name(np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]]))
         return found
+
+    def take(self, slots: Slots, batch: Batch) -> None:
+        """Take slots among which are new ones, for features of the batch; they get room in all states."""
+        self.grow(int(slots.used[0]))
+        self.slots = slots
+        if self.learner.needs_names():
+            self._name(np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]]))
 
     def grow(self, n_features: int) -> None:
         """Make room for more features."""
@@ -269,6 +288,19 @@ class CompiledMachine(BatchMachine):
     @property
     def n_slots(self) -> int:
         return int(self.slots.used[0]) if self.slots is not None else 0
+
+    @property
+    def max_slots(self) -> int:
+        return self.slots.bound if self.slots is not None else 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all slots are taken: further features share them."""
+        return self.n_slots == self.max_slots
+
+    @property
+    def gives_odds(self) -> bool:
+        return not isinstance(self.head, VoteHead)
 
     @property
     def sizes(self) -> list[Any]:

@@ -1,0 +1,112 @@
+"""Adaptive: any booster or learner, for streams that change; an ensemble of it and of a fast learner."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
+
+from onlineboost.boosters.base import seed_of
+from onlineboost.boosters.safe import SafeBoost
+from onlineboost.diagnostics.report import Report
+from onlineboost.ensembles import restarting
+from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.ensembles.restarting import Alarm, Restarting, RestartingMachine
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import Learner
+from onlineboost.learners.linear import Linear
+from onlineboost.model import OnlineClassifier
+from onlineboost.parameters import check_one_of
+
+Reset = Literal["all", "learners", "none"]
+_RESETS: tuple[Reset, ...] = ("all", "learners", "none")
+
+
+@dataclass(eq=False, repr=False)
+class Adaptive(Ensemble):
+    """Any booster or learner, for streams that change: it starts over on drift, beside a fast learner.
+
+    Parameters
+    ----------
+    estimator : booster or compiled learner (None: ``SafeBoost()``)
+    fast : learner that follows changes quickly (None: ``Linear(standardize=True, learning_rate=32)``)
+    reset : what starts over when its error rises: the whole model ("all"), single weak "learners", or "none"
+    delta : ADWIN's confidence parameter; lower values give fewer alarms
+    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
+
+    Drift is detected by the number of mistakes; weights of examples do not count.
+
+    Examples
+    --------
+    The labels are reversed from the middle of the stream on.
+
+    >>> from onlineboost import Adaptive, OnlineBBM, Tree
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> y[10_000:] *= -1
+    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y), 3)
+    0.265
+    >>> round(progressive_score(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print), X, y), 3)
+    Alarm(example=10048, learner=None)
+    0.122
+    """
+
+    estimator: Any = None
+    _: KW_ONLY
+    fast: Any = None
+    reset: Reset = "all"
+    delta: float = 0.002
+    on_drift: Callable[[Alarm], object] | None = None
+
+    @property
+    def estimator_(self) -> Any:
+        """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
+        return copy.deepcopy(self._inside())
+
+    def _inside(self) -> Any:
+        fitted, machine = self._check_fitted(), self._machine().parts[0]
+        model = fitted.spec.model()
+        if isinstance(machine, RestartingMachine):
+            return restarting.inside(model, fitted, machine)
+        model.fitted = replace(fitted, spec=model.clone(), machine=machine)
+        return model
+
+    def verdict(self) -> str:
+        """The number of alarms, and whether boosting has paid since the last."""
+        inner: str = self._inside().verdict()
+        machine = self._machine().parts[0]
+        if not isinstance(machine, RestartingMachine):
+            return inner
+        return restarting.verdict(machine, inner, "The model without the fast learner")
+
+    def report(self) -> Report:
+        """The report of the booster without the fast learner, since it last started over."""
+        return restarting.report(self._inside(), self.estimator)
+
+    def model(self) -> Any:
+        """A new model of the kind that adapts."""
+        if self.estimator is None:
+            return SafeBoost()
+        if not isinstance(self.estimator, OnlineClassifier):
+            raise ParameterError("estimator", self.estimator, "a booster or a learner of onlineboost")
+        if isinstance(self.estimator, Ensemble | Restarting):
+            raise ParameterError("estimator", self.estimator, "a model that does not adapt itself")
+        return self.estimator.clone()
+
+    def parts(self) -> list[OnlineClassifier]:
+        check_one_of("reset", self.reset, _RESETS)
+        fast = Linear(standardize=True, learning_rate=32.0) if self.fast is None else self.fast
+        if not isinstance(fast, Learner):
+            raise ParameterError("fast", self.fast, "a compiled learner such as Linear, or None")
+        model = self.model()
+        if self.reset != "none":
+            model = Restarting(model, reset=self.reset, delta=self.delta)
+        return [model, fast.clone()]
+
+    def n_light(self) -> int:
+        return 2
+
+    def seed(self) -> int:
+        return seed_of(getattr(self.model(), "random_state", None))

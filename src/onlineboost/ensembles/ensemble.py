@@ -1,0 +1,190 @@
+"""Stacked ensembles: models of several kinds on the same rows, under one stack that learns whom to trust."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlineboost.boosters.base import seed_of
+from onlineboost.diagnostics.report import Columns, Report
+from onlineboost.diagnostics.verdict import gain
+from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.record import Settings, new_record
+from onlineboost.ensembles.machine import EnsembleMachine
+from onlineboost.ensembles.newton import new_scales, new_stack
+from onlineboost.ensembles.restarting import Alarm, RestartingMachine, check_listener
+from onlineboost.ensembles.resting import new_rest
+from onlineboost.errors import ParameterError
+from onlineboost.model import OnlineClassifier
+from onlineboost.parameters import check_whole
+
+MAX_PARTS = 50
+
+
+class Ensemble(OnlineClassifier):
+    """Models on the same rows; ``newton.py`` has the stack of their scores. A subclass says which models."""
+
+    one_committee = False
+
+    strength: ClassVar[str] = "share of the influence on the parts, by what they earn"
+
+    on_drift: Callable[[Alarm], object] | None
+
+    @abstractmethod
+    def parts(self) -> list[OnlineClassifier]:
+        """New models, the light ones first."""
+
+    @abstractmethod
+    def n_light(self) -> int:
+        """Number of the first parts that see every row; the others may rest (``resting.py``)."""
+
+    @abstractmethod
+    def seed(self) -> int:
+        """The seed, from which the parts get theirs."""
+
+    def base_learner(self) -> Any:
+        return self.parts()[0].base_learner()
+
+    def max_row_features(self) -> int | None:
+        limits = (part.max_row_features() for part in self.parts())
+        return min((most for most in limits if most is not None), default=None)
+
+    def max_features(self) -> int:
+        return max(part.max_features() for part in self.parts())
+
+    def saved_params(self) -> dict[str, Any]:
+        return super().saved_params() | {"on_drift": None}
+
+    def _notify(self, alarm: Alarm) -> None:
+        if self.on_drift is not None:
+            self.on_drift(alarm)
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> EnsembleMachine:
+        check_listener(self.on_drift)
+        seed = self.seed() if seed is None else seed
+        made = [part.new_machine(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(self.parts())]
+        machines = tuple(machine for machine in made if isinstance(machine, BatchMachine))
+        if len(machines) < len(made):
+            k = next(k for k, machine in enumerate(made) if not isinstance(machine, BatchMachine))
+            raise ParameterError("models", self.parts()[k], "models of compiled learners, such as Linear or Tree")
+        for machine in machines:
+            if isinstance(machine, RestartingMachine) and machine.spec.on_drift is None:
+                machine.notify = self._notify
+        n, light = len(machines), self.n_light()
+        states = new_stack(n), new_stack(light), new_scales(n), new_rest()
+        return EnsembleMachine(Settings(n, hard=False, sample=False, seed=seed), new_record(n), machines, *states)
+
+    # ---- what was learnt
+
+    def _machine(self) -> EnsembleMachine:
+        machine = self._check_fitted().machine
+        assert isinstance(machine, EnsembleMachine)
+        return machine
+
+    @property
+    def alarms_(self) -> list[Alarm]:
+        """The alarms of all parts so far; only the most recent are kept if there are very many."""
+        return self._machine().alarms()
+
+    @property
+    def n_alarms_(self) -> int:
+        """Number of alarms so far."""
+        return self._machine().n_alarms
+
+    @property
+    def n_resting_(self) -> int:
+        """Number of parts that rest at present, since they cost much and earn nothing."""
+        machine = self._machine()
+        return len(machine.parts) - self.n_light() if machine.rest.resting else 0
+
+    def verdict(self) -> str:
+        """Whether the ensemble was better than its first part, by a paired test; and how the stream changed."""
+        machine = self._machine()
+        total, n = float(machine.record.totals[0]), machine.n_alarms
+        if not total:
+            return ""
+        sentences = [f"The ensemble {gain(machine.record.totals, repr(self._check_fitted().spec.parts()[0]))}."]
+        if n:
+            counted = "once" if n == 1 else f"{n:,} times"
+            last = self.alarms_[-1].example
+            sentences.append(f"The stream changed: a part started over {counted}, the last after {last:,} examples.")
+        if self.n_resting_:
+            sentences.append(f"{self.n_resting_} parts rest: rows are long, and they earn nothing.")
+        return " ".join(sentences)
+
+    def report(self) -> Report:
+        """What each part earns, as a table (``print``) or a plot (``.plot(path)``).
+
+        ``earns`` is how far the part moves the log odds towards the right label, on average over the last 2,000
+        examples or so; the sum over all parts is the margin of the answers.
+        """
+        machine = self._machine()
+        record, scales = machine.record, machine.scales
+        light = machine.rest.resting
+        weights = np.zeros(len(machine.parts))
+        used = (machine.light if light else machine.stack).weights[:-1]
+        weights[: used.size] = used
+        earns = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
+        error = (1 - self.edges_) / 2
+        columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
+        spec = self._check_fitted().spec
+        names = [repr(part) for part in spec.parts()]
+        names = [f"{name} (rests)" if light and k >= spec.n_light() else name for k, name in enumerate(names)]
+        bars = earns / max(float(np.abs(earns).sum()), 1e-300)
+        title = f"{type(self).__name__}, {len(names)} parts"
+        return Report(title, self.n_seen_, "part", names, columns, bars, None, self.verdict())
+
+
+@dataclass(eq=False, repr=False)
+class StackedEnsemble(Ensemble):
+    """Models of several kinds on the same rows, under one stack: better than each of them where they differ.
+
+    Parameters
+    ----------
+    models : boosters, learners or ensembles; boosters of Python objects are not possible
+    n_always : number of the first models that see every row; the others rest where they cost much and earn nothing.
+        None: all
+    random_state : seed of the models, instead of their own
+    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm of a model that starts over
+        (``Restarting``); it must not raise
+
+    Examples
+    --------
+    >>> from onlineboost import Linear, OnlineBBM, StackedEnsemble, Tree
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> shallow, deep = (OnlineBBM(Tree(depth), head="stack", random_state=0) for depth in (3, 8))
+    >>> [round(progressive_score(model, X, y), 3) for model in (shallow, deep)]
+    [0.104, 0.079]
+    >>> model = StackedEnsemble([Linear(standardize=True), shallow, deep], random_state=0)
+    >>> round(progressive_score(model, X, y), 3)
+    0.075
+    """
+
+    models: Sequence[Any]
+    _: KW_ONLY
+    n_always: int | None = None
+    random_state: Any = None
+    on_drift: Callable[[Alarm], object] | None = None
+
+    def parts(self) -> list[OnlineClassifier]:
+        if not isinstance(self.models, list | tuple) or not 1 <= len(self.models) <= MAX_PARTS:
+            raise ParameterError("models", self.models, f"a list of 1 to {MAX_PARTS} models")
+        for model in self.models:
+            if not isinstance(model, OnlineClassifier):
+                raise ParameterError("models", model, "boosters and learners of onlineboost")
+        return [model.clone() for model in self.models]
+
+    def n_light(self) -> int:
+        n = len(self.models)
+        if self.n_always is None:
+            return n
+        return check_whole("n_always", self.n_always, 1, n)
+
+    def seed(self) -> int:
+        return seed_of(self.random_state)

@@ -1,0 +1,221 @@
+"""The machine of an ensemble: the machines of its parts, which see the same rows, and the stack on their scores."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.data.batch import Batch, Floats, Ints32, cut
+from onlineboost.engine.heads import chances
+from onlineboost.engine.machine import BatchMachine, CompiledMachine
+from onlineboost.engine.record import Record, Settings
+from onlineboost.ensembles.newton import Scales, Stack, stacked
+from onlineboost.ensembles.restarting import Alarm, RestartingMachine
+from onlineboost.ensembles.resting import Rest
+
+
+@dataclass
+class EnsembleMachine(BatchMachine):
+    """Parts and the stack on them. Parts that number features in the same way share their slots."""
+
+    settings: Settings
+    record: Record  # of the parts: their edges, and the answers compared with those of the first part
+    parts: tuple[BatchMachine, ...]
+    stack: Stack  # on all parts
+    light: Stack  # on the first parts, which never rest
+    scales: Scales
+    rest: Rest
+
+    def __post_init__(self) -> None:
+        self._share()
+
+    def run(self, examples: Batch, learning: bool) -> Floats:
+        if not learning or self._n_light == len(self.parts):
+            return self._answers(examples, learning)
+        answers, start, counts = [np.empty(0)], 0, np.cumsum(examples.weight > 0)
+        while start < examples.y.size:
+            due = self.rest.next_stop()
+            before = int(counts[start - 1]) if start else 0
+            stop = int(np.searchsorted(counts, before + due - self.n_learnt)) + 1
+            rows = cut(examples, start, min(stop, examples.y.size))
+            answers.append(self._answers(rows, True))
+            if self.n_learnt == due:
+                self._look()
+            start += rows.y.size
+        return np.concatenate(answers)
+
+    def _answers(self, rows: Batch, learning: bool) -> Floats:
+        parts = self.parts[: self._n_light] if self.rest.resting else self.parts
+        batches = self._slotted(parts, rows, learning)
+        scores = np.empty((len(parts), rows.y.size))
+        for k, (part, batch) in enumerate(zip(parts, batches, strict=True)):
+            run = part.run_slotted if isinstance(part, CompiledMachine) else part.run
+            scores[k] = run(batch, learning)
+        stacks = self.stack, self.light, self.scales, self.record
+        odds = np.array([part.gives_odds for part in parts])
+        answers = stacked(*stacks, scores, odds, rows.y, rows.weight, learning)
+        if learning:
+            self.rest.learn(batches[0])
+        return answers
+
+    def _look(self) -> None:
+        """Decide whether parts rest, or begin to do so."""
+        costly = self.parts[self._n_light :]
+        full = any(isinstance(part, CompiledMachine) and part.is_full for part in costly)
+        began = self.rest.decide(float(self.stack.loss[0]), float(self.light.loss[0]), full)
+        if began and not self.rest.resting:
+            self.stack.loss[0] = self.light.loss[0] = 0
+            for part in costly:
+                if isinstance(part, RestartingMachine):
+                    part.clock.examples[0] = self.n_learnt
+
+    # ---- slots
+
+    def _groups(self, parts: tuple[BatchMachine, ...]) -> list[tuple[CompiledMachine, ...]]:
+        """Parts that share slots: with the same bound, missing values or not, and the same times of rest."""
+        groups: dict[Any, tuple[CompiledMachine, ...]] = {}
+        for k, part in enumerate(parts):
+            if isinstance(part, CompiledMachine) and part.slots is not None:
+                key = part.slots.bound, part.learner.takes_missing, k < self._n_light
+                groups[key] = (*groups.get(key, ()), part)
+        return [*groups.values()]
+
+    def _share(self) -> None:
+        for first, *others in self._groups(self.parts):
+            for part in others:
+                if part.n_slots != first.n_slots:
+                    raise ValueError("parts that share slots have different numbers of them")
+                part.slots = first.slots
+
+    def _slotted(self, parts: tuple[BatchMachine, ...], rows: Batch, learning: bool) -> list[Batch]:
+        """The rows for each part, with slots for ids; if there is no memory for one part, all are as they were."""
+        found = {id(part): rows for part in parts}
+        groups = self._groups(parts)
+        before = [(one, one.committee, one.transforms, one.slots, one.n_slots) for group in groups for one in group]
+        try:
+            for first, *others in groups:
+                size, slotted = first.n_slots, first.slotted(rows, learning)
+                assert first.slots is not None
+                for part in others if first.n_slots > size else ():
+                    part.take(first.slots, rows)
+                found |= {id(part): slotted for part in (first, *others)}
+        except BaseException:
+            for part, committee, transforms, slots, size in before:
+                part.committee, part.transforms, part.slots = committee, transforms, slots
+                assert slots is not None
+                slots.forget(size)
+            raise
+        return [found[id(part)] for part in parts]
+
+    @property
+    def _n_light(self) -> int:
+        return self.light.weights.size - 1
+
+    @property
+    def _widest(self) -> BatchMachine:
+        """The part that tells most features apart."""
+        return max(self.parts, key=lambda part: part.max_slots)
+
+    @property
+    def n_slots(self) -> int:
+        return self._widest.n_slots
+
+    @property
+    def max_slots(self) -> int:
+        return self._widest.max_slots
+
+    # ---- saving
+
+    def trimmed(self) -> Self:
+        twin = copy.copy(self)
+        twin.parts = tuple(part.trimmed() for part in self.parts)
+        return twin
+
+    def snapshot(self) -> Self:
+        twin = super().snapshot()
+        twin.parts = tuple(part.snapshot() for part in self.parts)
+        twin.__post_init__()
+        return twin
+
+    @property
+    def sizes(self) -> list[Any]:
+        return [part.sizes for part in self.parts]
+
+    def resize(self, sizes: list[Any]) -> None:
+        for part, size in zip(self.parts, sizes, strict=True):
+            part.resize(size)
+        self._share()
+
+    def check(self) -> None:
+        for part in self.parts:
+            part.check()
+
+    def states(self) -> dict[str, Any]:
+        shared = {id(part) for group in self._groups(self.parts) for part in group[1:]}
+        names = "record", "stack", "light", "scales", "rest"
+        found = {name: getattr(self, name) for name in names}
+        for k, part in enumerate(self.parts):
+            mine = part.states() or {}
+            found |= {f"part{k}.{name}": mine[name] for name in mine if name != "slots" or id(part) not in shared}
+        return found
+
+    # ---- what the parts know
+
+    @property
+    def gives_odds(self) -> bool:
+        return True
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return chances(scores)
+
+    def alarms(self) -> list[Alarm]:
+        """The alarms of all parts, in their order."""
+        kinds = RestartingMachine | EnsembleMachine
+        return sorted(alarm for part in self.parts if isinstance(part, kinds) for alarm in part.alarms())
+
+    @property
+    def n_alarms(self) -> int:
+        return sum(part.n_alarms for part in self.parts if isinstance(part, RestartingMachine | EnsembleMachine))
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        for part in self.parts:
+            part.name_features(names)
+
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        names = [*names]
+        return list(dict.fromkeys(column for part in self.parts for column in part.columns_not_met(names)))
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        return self._widest.names_met(names)
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        return self._widest.knows(ids)
+
+    @property
+    def n_features_seen(self) -> int | None:
+        counts = (part.n_features_seen for part in self.parts)
+        return max((count for count in counts if count is not None), default=None)
+
+    @property
+    def n_strayed(self) -> int:
+        return sum(part.n_strayed for part in self.parts)
+
+    def strayed(self, names: Mapping[int, str]) -> list[str]:
+        return list(dict.fromkeys(name for part in self.parts for name in part.strayed(names)))
+
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        """The features' shares of the influence on each part, by what the part has earned."""
+        total: dict[tuple[str, int], float] = {}
+        for part, earned in zip(self.parts, self.scales.earned[:-1].tolist(), strict=True):
+            mine = part.strengths(names)
+            scale = max(earned, 0) / max(sum(abs(strength) for _, _, strength in mine), 1e-300)
+            for name, number, strength in mine:
+                total[name, number] = total.get((name, number), 0) + scale * abs(strength)
+        whole = max(sum(total.values()), 1e-300)
+        found = [(name, number, strength / whole) for (name, number), strength in total.items() if strength > 0]
+        return sorted(found, key=lambda one: -one[2])

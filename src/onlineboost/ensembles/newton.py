@@ -1,0 +1,187 @@
+"""The stack of an ensemble: an online logistic regression on the scores of its parts, by Newton steps.
+
+Each part gives log odds: those of its own head, or its score after Platt scaling. They are clipped to [-6, 6]; with a
+constant 1 they are x. The answer is z = w.x, and after the label, with p = logistic(z),
+
+    H <- F H + max(p (1 - p), .02) x x' + (1 - F) S I
+    w <- w + H^-1 ((y - p) x + (1 - F) S (w_0 - w))
+
+where F = .9995 forgets, and S = 5 draws towards the start w_0, equal weights that sum to 1 and no constant.
+
+An ensemble has two: one on all parts, one on the light ones. That with the smaller loss so far answers; and parts that
+are not light may rest if they do not lower it (``resting.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import hot, lean, njit
+from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import Floats
+from onlineboost.data.target import mistaken
+from onlineboost.engine.heads import VoteHead, logistic, vote_correct
+from onlineboost.engine.loop import compare
+from onlineboost.engine.record import Record
+from onlineboost.storage.validity import SUM, Limits, require
+
+FORGETTING = 0.9995
+CLIP = 6.0
+_STRENGTH = 5.0  # S
+_LEAST = 0.02  # p (1 - p) counts as at least this
+_TINY = 1e-12  # smallest pivot, as a share of the diagonal: huge weights of examples leave no digits for the others
+_LOSS_FORGETTING = 0.9999
+_MOST_LOSS = 20.0
+
+
+class Stack(NamedTuple):
+    weights: Floats  # [parts + 1] the last is the constant
+    information: Floats  # [parts + 1, parts + 1] H; its lower triangle counts
+    start: Floats  # w_0
+    loss: Floats  # [1] log loss, the recent counting most
+
+    def derived(self) -> tuple[str, ...]:
+        return ("start",)
+
+    def limits(self) -> Limits:
+        return {"loss": SUM}
+
+    def check(self) -> None:
+        diagonal = np.diagonal(self.information)
+        bound = np.sqrt(np.outer(diagonal, diagonal)) * (1 + 1e-6)
+        positive = bool((diagonal > 0).all()) and bool((np.abs(np.tril(self.information)) <= bound).all())
+        require(positive, "information", "a positive definite matrix")
+
+
+def new_stack(n_parts: int) -> Stack:
+    start = filled(1 / max(n_parts, 1), n_parts + 1)
+    if not planning():
+        start[-1] = 0
+    information = filled(0, (n_parts + 1, n_parts + 1)) if planning() else _STRENGTH * np.eye(n_parts + 1)
+    return Stack(start.copy() if not planning() else start, information, start, np.zeros(1))
+
+
+class Scales(NamedTuple):
+    """How the scores of the parts become log odds, and what they have earned."""
+
+    platt: Floats  # [parts, 2] as in ``VoteHead``, for parts whose score is not log odds
+    inverse: Floats  # [parts, 3]
+    earned: Floats  # [parts + 1] weight * label * log odds of the part, the recent counting most; the last: weights
+
+    def check(self) -> None:
+        require(bool(self.earned[-1] >= 0), "earned", "a sum of weights of at least 0")
+
+
+def new_scales(n_parts: int) -> Scales:
+    inverse = filled([1.0, 0.0, 1.0], (n_parts, 3))
+    return Scales(filled(0, (n_parts, 2)), inverse, filled(0, n_parts + 1))
+
+
+@njit
+def stacked(
+    all_parts: Stack,
+    light: Stack,
+    scales: Scales,
+    record: Record,
+    scores: Floats,
+    as_odds: NDArray[np.bool_],
+    y: Floats,
+    weight: Floats,
+    learning: bool,
+) -> Floats:
+    """Answers from the scores of the parts, [parts, rows]; with ``learning``, each row updates the states.
+
+    With the scores of the light parts only, the others rest. ``as_odds`` tells which scores are log odds.
+    """
+    n, n_light = scores.shape[0], light.weights.size - 1
+    resting = n < all_parts.weights.size - 1
+    answers = np.empty(y.size)
+    x, step = np.empty(n + 1), np.empty(all_parts.weights.size)
+    factor = np.empty((step.size, step.size))
+    nothing = np.empty(0, np.float32)
+    for r in range(y.size):
+        for k in range(n):
+            odds = scores[k, r] if as_odds[k] else scales.platt[k, 0] * scores[k, r] + scales.platt[k, 1]
+            x[k] = min(max(odds, -CLIP), CLIP)
+        x[n] = 1.0
+        by_light = _odds(light, x, n_light)
+        by_all = by_light if resting else _odds(all_parts, x, n)
+        lightly = resting or (light.loss[0] > 0 and light.loss[0] <= all_parts.loss[0])
+        answers[r] = by_light if lightly else by_all
+        if learning and weight[r] > 0:
+            for k in range(n):
+                if not as_odds[k]:
+                    vote_correct(VoteHead(scales.platt[k], scales.inverse[k]), scores[k, r], nothing, y[r], weight[r])
+            weights = light.weights if lightly else all_parts.weights
+            _note(scales, record, weights, scores[:, r], x, answers[r], y[r], weight[r])
+            if not resting:
+                _learn(all_parts, x, n, by_all, y[r], weight[r], step, factor)
+            if n_light < n or resting:
+                _learn(light, x, n_light, by_light, y[r], weight[r], step, factor)
+    return answers
+
+
+@hot
+def _odds(stack: Stack, x: Floats, n: int) -> float:
+    """The log odds by the first n parts."""
+    z = stack.weights[n]
+    for k in range(n):
+        z += stack.weights[k] * x[k]
+    return float(z)
+
+
+@lean
+def _note(
+    scales: Scales, record: Record, weights: Floats, scores: Floats, x: Floats, answer: float, y: float, weight: float
+) -> None:
+    """Add an example to the statistics."""
+    compare(record.totals, answer, answer, scores[0], y, weight)
+    for k in range(scales.earned.size):
+        scales.earned[k] *= FORGETTING
+    scales.earned[-1] += weight
+    for k in range(scores.size):
+        if k < weights.size - 1:
+            scales.earned[k] += weight * y * weights[k] * x[k]
+        record.weights[k] += weight
+        record.edges[k] += -weight if mistaken(scores[k], y) else weight
+    record.clock[0] += 1
+
+
+@lean
+def _learn(stack: Stack, x: Floats, n: int, z: float, y: float, weight: float, step: Floats, factor: Floats) -> None:
+    """A Newton step for one example, by a Cholesky factor of the information."""
+    H, w = stack.information, stack.weights
+    loss = math.log1p(math.exp(-abs(z))) + (abs(z) if y * z < 0 else 0.0)
+    stack.loss[0] = _LOSS_FORGETTING * stack.loss[0] + weight * min(loss, _MOST_LOSS)
+    p = logistic(z)
+    curvature = weight * max(p * (1 - p), _LEAST)
+    slope = weight * ((1.0 if y > 0 else 0.0) - p)
+    draw = (1 - FORGETTING) * _STRENGTH
+    for i in range(n + 1):
+        a = x[i] if i < n else 1.0
+        for j in range(i + 1):
+            b = x[j] if j < n else 1.0
+            H[i, j] = FORGETTING * H[i, j] + curvature * a * b
+        H[i, i] += draw
+        step[i] = slope * a + draw * (stack.start[i] - w[i])
+    for i in range(n + 1):
+        for j in range(i + 1):
+            s = H[i, j]
+            for k in range(j):
+                s -= factor[i, k] * factor[j, k]
+            factor[i, j] = s / factor[j, j] if j < i else math.sqrt(max(s, _TINY * H[i, i]))
+    for i in range(n + 1):
+        s = step[i]
+        for k in range(i):
+            s -= factor[i, k] * step[k]
+        step[i] = s / factor[i, i]
+    for i in range(n, -1, -1):
+        s = step[i]
+        for k in range(i + 1, n + 1):
+            s -= factor[k, i] * step[k]
+        step[i] = s / factor[i, i]
+        w[i] += step[i]

@@ -1,0 +1,99 @@
+"""OnlineBoost: the default, an ensemble of linear learners and boosted trees with nothing to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+from onlineboost.boosters.base import seed_of
+from onlineboost.boosters.online_bbm import OnlineBBM
+from onlineboost.boosters.safe import SafeBoost
+from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.ensembles.restarting import Alarm, Restarting
+from onlineboost.learners.linear import Linear
+from onlineboost.learners.naive_bayes import NaiveBayes
+from onlineboost.learners.tree import Tree
+from onlineboost.model import OnlineClassifier
+from onlineboost.parameters import check_one_of
+
+Effort = Literal["low", "normal", "high"]
+EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
+
+
+@dataclass(eq=False, repr=False)
+class OnlineBoost(Ensemble):
+    """The default, nothing to choose: linear learners and boosted trees that see with different eyes, under one stack.
+
+    Good on tables and text, on streams that stay as they are or change, on short and long ones. One part starts over
+    when its error rises; trees rest where rows are long and they earn nothing.
+
+    Parameters
+    ----------
+    effort : "low", "normal" or "high": more and larger parts take more time and err less
+    random_state : seed
+    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
+
+    Examples
+    --------
+    >>> from onlineboost import OnlineBoost
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
+    0.071
+    """
+
+    effort: Effort = "normal"
+    _: KW_ONLY
+    random_state: Any = None
+    on_drift: Callable[[Alarm], object] | None = None
+
+    def parts(self) -> list[OnlineClassifier]:
+        check_one_of("effort", self.effort, EFFORTS)
+        return [*_linear(), *_TREES[self.effort]()]
+
+    def n_light(self) -> int:
+        return len(_linear())
+
+    def seed(self) -> int:
+        return seed_of(self.random_state)
+
+
+def _linear() -> list[OnlineClassifier]:
+    return [
+        OnlineBBM(Linear(standardize=True), 21, head="stack"),
+        Linear(standardize=True, learning_rate=32.0),
+        Linear("logistic", standardize=True),
+        Linear(),
+    ]
+
+
+def _few_trees() -> list[OnlineClassifier]:
+    return [Restarting(OnlineBBM(Tree(8), 11, head="stack")), NaiveBayes()]
+
+
+def _trees() -> list[OnlineClassifier]:
+    return [
+        Restarting(OnlineBBM(Tree(8), 21, head="stack")),
+        OnlineBBM(Tree(5, bins=64), 21, head="stack"),
+        NaiveBayes(),
+    ]
+
+
+def _many_trees() -> list[OnlineClassifier]:
+    return [
+        Restarting(SafeBoost(Tree(8), 63)),
+        OnlineBBM(Tree(5, bins=64), 21, head="stack"),
+        OnlineBBM(Tree(12), 21, head="stack"),
+        OnlineBBM(Tree(3), 21, head="stack"),
+        Linear(bins=16),
+        NaiveBayes(),
+    ]
+
+
+_TREES: dict[Effort, Callable[[], list[OnlineClassifier]]] = {
+    "low": _few_trees,
+    "normal": _trees,
+    "high": _many_trees,
+}

@@ -1,0 +1,82 @@
+"""Resting: parts of an ensemble that cost much and earn nothing see no rows for a while.
+
+On text, trees take 10 to 25 times as long as linear learners, for nothing. What flows back from the stack to the parts
+is decided at fixed numbers of examples and takes effect at a fixed number later: it does not depend on batches.
+
+| when | what |
+| --- | --- |
+| 256 examples after the start or a trial | rest from 512 on, if there are more features than slots |
+| every 4,096 examples | rest from 4,096 later on |
+| 16 times the examples at which a rest began | a trial of 512 examples |
+
+In both cases rows must have 64 features at least, on average, and the loss of all parts together must not be below that
+of the light ones: by 3 % where there are more features than slots, which trees cannot tell apart, else at all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.storage.validity import COUNT, SUM, Limits, require
+
+FIRST_LOOK = 256
+LOOK_EVERY = 4096
+TRIAL_AFTER = 16  # times the examples at which the rest began
+LONG_ROW = 64  # features
+_LEAST_GAIN = 0.03
+
+
+class Rest(NamedTuple):
+    clock: Ints  # [4] examples learnt; whether parts rest; since when they do or do not; when that ends, 0: not decided
+    rows: Floats  # [2] rows and features in them, since then
+
+    def limits(self) -> Limits:
+        return {"clock": COUNT, "rows": SUM}
+
+    def check(self) -> None:
+        learnt, rests, since, end = self.clock.tolist()
+        require(rests <= 1 and since <= learnt and (end == 0 or end > learnt), "clock", "times in their order")
+        require(not rests or end == TRIAL_AFTER * since > 0, "clock", "an end of the rest")
+
+    @property
+    def resting(self) -> bool:
+        return bool(self.clock[1])
+
+    def next_stop(self) -> int:
+        """The number of examples after which something may change."""
+        learnt, _, since, end = self.clock.tolist()
+        looks = since + FIRST_LOOK, (learnt // LOOK_EVERY + 1) * LOOK_EVERY
+        look: int = min(look for look in looks if look > learnt)
+        return min(look, end) if end else look
+
+    def learn(self, batch: Batch) -> None:
+        """Count rows that were learnt."""
+        learnt = batch.weight > 0
+        self.clock[0] += np.count_nonzero(learnt)
+        self.rows[0] += np.count_nonzero(learnt)
+        self.rows[1] += np.diff(batch.indptr)[learnt].sum()
+
+    def decide(self, loss: float, light_loss: float, full: bool) -> bool:
+        """At the end of a part of the stream, decide what comes next; returns whether it begins now.
+
+        ``full`` tells whether there are more features than slots.
+        """
+        learnt, _, since, end = self.clock.tolist()
+        if end and learnt == end:
+            self.clock[1], self.clock[2] = not self.resting, learnt
+            self.clock[3] = TRIAL_AFTER * learnt if self.resting else 0
+            self.rows[:] = 0
+            return True
+        first, later = learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
+        long = self.rows[1] >= LONG_ROW * self.rows[0]
+        useless = loss >= (1 - _LEAST_GAIN if full else 1) * light_loss
+        if not end and (later or (first and full)) and long and useless:
+            self.clock[3] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
+        return False
+
+
+def new_rest() -> Rest:
+    return Rest(np.zeros(4, np.int64), np.zeros(2))
