@@ -123,7 +123,7 @@ class Ensemble(OnlineClassifier):
         examples or so; the sum over all parts is the margin of the answers.
         """
         machine = self._machine()
-        record, scales = machine.record, machine.scales
+        scales = machine.scales
         light = machine.rest.resting
         weights = np.zeros(len(machine.parts))
         used = (machine.light if light else machine.stack).weights[:-1]

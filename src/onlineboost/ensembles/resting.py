@@ -5,12 +5,12 @@ is decided at fixed numbers of examples and takes effect at a fixed number later
 
 | when | what |
 | --- | --- |
-| 256 examples after the start or a trial | rest from 512 on, if there are more features than slots |
+| 96 examples after the start or that of a trial | rest from 96 later on, if there are more features than slots |
 | every 4,096 examples | rest from 4,096 later on |
-| 16 times the examples at which a rest began | a trial of 512 examples |
+| 262,144 examples after a rest began | a trial, which costs as much as some 20,000 rows of text without trees |
 
-In both cases rows must have 64 features at least, on average, and the loss of all parts together must not be below that
-of the light ones: by 3 % where there are more features than slots, which trees cannot tell apart, else at all.
+Parts rest if rows have 64 features at least, on average, and the loss of all parts together is not below that of the
+light ones: by 3 % where there are more features than slots, so that trees cannot tell them apart, else at all.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
-FIRST_LOOK = 256
+FIRST_LOOK = 96
 LOOK_EVERY = 4096
-TRIAL_AFTER = 16  # times the examples at which the rest began
+LENGTH = 1 << 18  # of a rest
 LONG_ROW = 64  # features
 _LEAST_GAIN = 0.03
 
@@ -39,7 +39,7 @@ class Rest(NamedTuple):
     def check(self) -> None:
         learnt, rests, since, end = self.clock.tolist()
         require(rests <= 1 and since <= learnt and (end == 0 or end > learnt), "clock", "times in their order")
-        require(not rests or end == TRIAL_AFTER * since > 0, "clock", "an end of the rest")
+        require(not rests or end == since + LENGTH, "clock", "an end of the rest")
 
     @property
     def resting(self) -> bool:
@@ -67,7 +67,7 @@ class Rest(NamedTuple):
         learnt, _, since, end = self.clock.tolist()
         if end and learnt == end:
             self.clock[1], self.clock[2] = not self.resting, learnt
-            self.clock[3] = TRIAL_AFTER * learnt if self.resting else 0
+            self.clock[3] = learnt + LENGTH if self.resting else 0
             self.rows[:] = 0
             return True
         first, later = learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
