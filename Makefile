@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
-TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/adaptive -k "not vw"
+TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/ensembles -k "not vw"
 
 .PHONY: help demo setup test check lowest pythons format reproduce bench compare clean
 

@@ -18,16 +18,18 @@ from onlineboost import (
     DefensiveBoost,
     Linear,
     NaiveBayes,
+    Newton,
     OnlineBBM,
     OSBoost,
     OSBoostOCP,
     Perceptron,
     PotentialBoost,
+    Restarting,
     SafeBoost,
+    StackedEnsemble,
     Stump,
     Tree,
 )
-from onlineboost.engine.machine import CompiledMachine
 
 BOOSTERS = {
     "bbm": OnlineBBM,
@@ -42,7 +44,17 @@ BOOSTERS = {
     "ocp": OSBoostOCP,
     "adaptive": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), delta=0.9),
     "adaptive-learners": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), reset="learners", delta=0.9),
+    "stacked": lambda *a, **k: _stacked(*a, **k),
 }
+
+
+def _stacked(learner, n, random_state, **k) -> StackedEnsemble:
+    """An ensemble with parts that share slots and parts that do not, that start over, that may rest, of ensembles."""
+    boosted = OnlineBBM(learner, n, head="stack", **k)
+    parts = [Linear(standardize=True), boosted, Restarting(boosted, delta=0.9), Adaptive(Perceptron(), delta=0.9)]
+    return StackedEnsemble(parts, n_always=2, random_state=random_state)
+
+
 COMPILED = {
     "linear": Linear,
     "logistic": lambda: Linear("logistic", learning_rate=0.1, power_t=0.3),
@@ -50,6 +62,7 @@ COMPILED = {
     "binned": lambda: Linear(bins=8, crosses=[(0, 1), (2, 5)], bits=6),
     "crossed": lambda: Linear(standardize=True, crosses=True, bits=8),
     "bayes": lambda: NaiveBayes(bins=8, max_slots=16),
+    "newton": lambda: Newton(max_slots=8),
     "perceptron": Perceptron,
     "stump": lambda: Stump(grace=8, max_slots=16),
     "tree": lambda: Tree(3, grace=8, tie=0.3, max_slots=16),
@@ -64,7 +77,12 @@ _DRAWN = [("adaboost-random", "stump"), ("adaptive-learners", "bayes"), ("ocp", 
 L = list(
     dict.fromkeys(
         [(booster, learner) for booster in BOOSTERS for learner in ("linear", "tree")]
-        + [(booster, learner) for learner in COMPILED for booster in ("bbm", "safe")]
+        + [
+            (booster, learner)
+            for learner in COMPILED
+            for booster in ("bbm", "safe")
+            if (booster, learner) != ("safe", "newton")
+        ]
         + _DRAWN
     )
 )
@@ -77,15 +95,17 @@ def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
 
 def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
-    machine = model.fitted.machine.trimmed()
+    machines, states = [model.fitted.machine.trimmed()], []
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    states = [machine.state, machine.windows] if isinstance(model, Adaptive) else []
-    for one in (machine.model, machine.fast) if isinstance(model, Adaptive) else (machine,):
-        states += [one.committee, one.booster, one.head, one.record]
-        states += [one.watch, *one.transforms, one.slots, one.kept] if isinstance(one, CompiledMachine) else []
+    while machines:
+        for name, value in vars(machines.pop()).items():
+            if name == "parts":
+                machines += value
+            elif name not in ("learner", "spec", "notify", "kernels"):
+                states.append(value)
     while states:
         state = states.pop()
-        if isinstance(state, tuple) and hasattr(state, "_fields"):
+        if isinstance(state, tuple):
             states += state
         else:
             parts.append(pickle.dumps(state))

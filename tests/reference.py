@@ -765,6 +765,33 @@ class Replay:
                     self.learner.learn(*self.kept[k], fresh=False)
 
 
+class Newton:
+    """Logistic regression by Newton steps, with the inverse of the information so far."""
+
+    def __init__(self, n: int) -> None:
+        self.w, self.P, self.scale = np.zeros(n + 1), 100 * np.eye(n + 1), np.zeros(n)
+
+    def row(self, values: np.ndarray) -> np.ndarray:
+        return np.array([1.0, *(v / s if s else 0.0 for v, s in zip(values, self.scale, strict=True))])
+
+    def predict(self, values: np.ndarray) -> float:
+        return float(self.w @ self.row(values))
+
+    def learn(self, values: np.ndarray, y: float, p: float) -> None:
+        q = logistic(self.predict(values))
+        for j, v in enumerate(np.abs(values)):
+            if v > 16 * self.scale[j]:
+                scale = 2.0 ** math.ceil(math.log2(v))
+                self.w[j + 1] *= scale / self.scale[j] if self.scale[j] else 0.0
+                self.P[j + 1, :] = self.P[:, j + 1] = 0
+                self.P[j + 1, j + 1], self.scale[j] = 100, scale
+        x = self.row(values)
+        F = 0.9995 if np.diagonal(self.P).max() <= 1e6 else 1.0
+        c, u = p * max(q * (1 - q), 0.02), self.P @ x
+        self.P = (self.P - c / (F + c * (u @ x)) * np.outer(u, u)) / F
+        self.w = self.w + p * (float(y > 0) - q) / (F + c * (u @ x)) * u
+
+
 class Perceptron:
     def __init__(self) -> None:
         self.weights: dict[int, np.float32] = {}
@@ -1063,37 +1090,79 @@ class Platt:
         self.w += np.linalg.solve(self.curvature, weight * (float(y > 0) - p) * x)
 
 
-class Adaptive:
-    """Any two models, the first of which is made anew at an alarm; rows one at a time."""
+class Restarting:
+    """A model that is made anew at an alarm; rows one at a time."""
 
-    def __init__(self, new_model: Callable[[], Any], fast: Any, delta: float) -> None:
-        self.new_model, self.fast, self.delta = new_model, fast, delta
-        self.model, self.adwin, self.platts = new_model(), Adwin(delta), [Platt(), Platt()]
-        self.lengths = [math.inf, 250, 1000, 4000, 16000]
-        self.hedges = [AdaNormalHedge(2) for _ in self.lengths]
-        self.t, self.alarms = 0, []
+    def __init__(self, new_model: Callable[[], Any], delta: float) -> None:
+        self.new_model, self.delta = new_model, delta
+        self.model, self.adwin, self.t, self.alarms = new_model(), Adwin(delta), 0, []
+
+    def progressive_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, classes: list[int]) -> np.ndarray:
+        scores = self.model.progressive_fit(X, y, weight, classes=classes)
+        self.t += 1
+        if self.adwin.rose(sign(float(scores[0])) != y[0]):
+            self.alarms.append(self.t)
+            self.model, self.adwin = self.new_model(), Adwin(self.delta)
+        return scores
+
+
+class NewtonStack:
+    """A logistic regression by Newton steps; the past is forgotten, and a prior draws towards equal weights."""
+
+    def __init__(self, n: int) -> None:
+        self.start = np.array([1 / n] * n + [0.0])
+        self.w, self.H, self.loss = self.start.copy(), 5 * np.eye(n + 1), 0.0
+
+    def odds(self, x: np.ndarray) -> float:
+        return float(self.w @ [*x, 1])
+
+    def learn(self, x: np.ndarray, y: float, weight: float) -> None:
+        F, S, z, x = 0.9995, 5, self.odds(x), np.array([*x, 1])
+        p = 1 / (1 + math.exp(-z))
+        self.loss = 0.9999 * self.loss - weight * math.log(p if y > 0 else 1 - p)
+        self.H = F * self.H + weight * max(p * (1 - p), 0.02) * np.outer(x, x) + (1 - F) * S * np.eye(len(x))
+        gradient = weight * (float(y > 0) - p) * x + (1 - F) * S * (self.start - self.w)
+        self.w = self.w + np.linalg.solve(self.H, gradient)
+
+
+class Ensemble:
+    """Models under two stacks, one on all and one on the light ones; rows one at a time."""
+
+    def __init__(self, models: list[Any], odds: list[bool], n_light: int) -> None:
+        self.models, self.odds, self.n_light, self.resting = models, odds, n_light, False
+        self.platts = [Platt() for _ in models]
+        self.all, self.light = NewtonStack(len(models)), NewtonStack(n_light)
+        self.t = self.since = self.end = 0
+
+    def look(self, full: bool, every: int = 4096, length: int = 1 << 18) -> None:
+        """After each row, whose 64 features or more are more than there are slots for (full), or not."""
+        if self.end and self.t == self.end:
+            self.resting, self.since = not self.resting, self.t
+            self.end = self.t + length if self.resting else 0
+            self.all.loss, self.light.loss = (self.all.loss, self.light.loss) if self.resting else (0.0, 0.0)
+            return
+        first = full and self.t == self.since + 96
+        useless = self.all.loss >= (0.97 if full else 1) * self.light.loss
+        if not self.end and useless and (first or self.t % every == 0):
+            self.end = self.t + (96 if first else every)
 
     def progressive(self, x: np.ndarray, y: float, weight: float = 1.0) -> float:
+        n = self.n_light if self.resting else len(self.models)
         row = x[None, :], np.array([y]), np.array([weight])
-        scores = [float(m.progressive_fit(*row, classes=[-1, 1])[0]) for m in (self.model, self.fast)]
-        raw = [hedge.raw_weights() for hedge in self.hedges]
-        w = np.array([0.9, 0.1]) * np.sum(raw, axis=0)
-        w /= w.sum()
-        said = sum(share * sign(s) for share, s in zip(w, scores, strict=True))
-        p = sum(share * platt.chance(s) for share, platt, s in zip(w, self.platts, scores, strict=True))
-        odds = math.log(p / (1 - p))
-        for hedge in self.hedges:
-            hedge.learn([float(sign(s) != y) for s in scores], (1 - y * said) / 2)
-        for platt, s in zip(self.platts, scores, strict=True):
-            platt.learn(s, y, weight)
+        scores = [float(model.progressive_fit(*row, classes=[-1, 1])[0]) for model in self.models[:n]]
+        log_odds = []
+        for k, score in enumerate(scores):
+            log_odds.append(score if self.odds[k] else float(self.platts[k].w @ [score, 1.0]))
+            self.platts[k].learn(score, y, weight)
+        x = np.clip(log_odds, -6, 6)
+        lightly = self.resting or 0 < self.light.loss <= self.all.loss
+        answer = self.light.odds(x[: self.n_light]) if lightly else self.all.odds(x)
+        if not self.resting:
+            self.all.learn(x, y, weight)
+        if self.n_light < len(self.models):
+            self.light.learn(x[: self.n_light], y, weight)
         self.t += 1
-        self.hedges = [
-            AdaNormalHedge(2) if self.t % n == 0 else h for n, h in zip(self.lengths, self.hedges, strict=True)
-        ]
-        if self.adwin.rose(sign(scores[0]) != y):
-            self.alarms.append(self.t)
-            self.model, self.adwin, self.platts[0] = self.new_model(), Adwin(self.delta), Platt()
-        return odds if odds * said > 0 else 1e-6 * sign(said)
+        return answer
 
 
 class Slots:

@@ -34,6 +34,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
+from onlineboost.learners.newton import Newton
 from onlineboost.learners.perceptron import Perceptron
 from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
@@ -59,6 +60,7 @@ __all__ = [
     "MissingPackageError",
     "ModelFileError",
     "NaiveBayes",
+    "Newton",
     "NotFittedError",
     "OSBoost",
     "OSBoostOCP",

@@ -1,4 +1,4 @@
-"""NaiveBayes and Perceptron beside their slow twins."""
+"""NaiveBayes, Newton and Perceptron beside their slow twins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import reference
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from onlineboost import NaiveBayes, OnlineBBM, ParameterError, Perceptron
+from onlineboost import Linear, NaiveBayes, Newton, OnlineBBM, ParameterError, Perceptron
 from onlineboost.datasets import load_letter
 
 
@@ -30,6 +30,53 @@ def test_a_perceptron_equals_the_slow_one(seed):
         assert scores[r] == slow.score(row), r
         if weight[r] > 0:
             slow.learn(row, y[r], weight[r])
+
+
+def test_newton_equals_the_slow_one():
+    """Scales from .01 to 4,000, of which one leaves its range; a feature that is often 0; and one that comes late."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(3000, 7)) * [1, 10, 100, 0.01, 1, 1, 1]).astype(np.float32)
+    X[1000:, 2] *= 40
+    X[::3, 4], X[:2000, 6] = 0, 0
+    y = np.where(X @ [1, 0.1, 0.01, 50, 1, -1, 2] + 0.3 * rng.normal(size=3000) > 0, 1, -1)
+    weight = rng.choice([0.2, 1, 5.0], size=3000)
+    slow, expected = reference.Newton(7), []
+    for x, label, w in zip(X.astype(float), y, weight, strict=True):
+        expected.append(slow.predict(x))
+        slow.learn(x, label, w)
+    scores = Newton().progressive_fit(X, y, weight)
+    np.testing.assert_allclose(scores, np.clip(expected, -50, 50), rtol=1e-4, atol=1e-4)
+    assert np.mean((scores[-500:] >= 0) != (y[-500:] > 0)) < 0.05
+
+
+def test_newton_forgets_no_more_than_it_can():
+    """A feature that is almost always 0 is learnt as well after many rows without it as after few."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((60_000, 2), np.float32)
+    X[:, 0] = rng.normal(size=60_000)
+    X[50:100, 1] = X[-50:, 1] = 1
+    y = np.where((X[:, 1] > 0) | (X[:, 0] > 3), 1, -1)
+    model = Newton().fit(X[:100], y[:100])
+    model.partial_fit(X[100:-50], y[100:-50])
+    assert np.isfinite(model.fitted.machine.committee.inverse).all()
+    assert np.diagonal(model.fitted.machine.committee.inverse[0]).max() < 2e6
+    assert (model.progressive_fit(X[-50:], y[-50:])[5:] > 0).all()
+
+
+def test_newton_knows_which_of_two_rising_prices_is_higher():
+    rng = np.random.default_rng(4)
+    level = 100 + np.cumsum(rng.normal(0.05, 0.3, size=8000))
+    X = np.stack([level + rng.normal(size=8000), level + rng.normal(size=8000)], axis=1)
+    y = np.where(X[:, 0] > X[:, 1], 1, -1)
+    scores = {type(m).__name__: m.progressive_fit(X, y)[-2000:] for m in (Newton(), Linear(standardize=True))}
+    errors = {name: np.mean((found >= 0) != (y[-2000:] > 0)) for name, found in scores.items()}
+    assert errors["Newton"] < 0.03 < 0.2 < errors["Linear"]
+
+
+def test_newton_starts_again_where_no_digits_are_left():
+    X = np.array([[1e-18], [1e18]] * 200)
+    scores = OnlineBBM(Newton(), 3).progressive_fit(X, [-1, 1] * 200, np.tile([1e15, 1e-15], 200))
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("learner", [NaiveBayes(), Perceptron(), Perceptron(standardize=True)])

@@ -137,7 +137,7 @@ def test_entry_points_are_not_read_for_known_names(tmp_path, outside):
 
 
 def test_names_are_those_of_the_command_line():
-    assert LEARNERS.names() == ["linear", "naive-bayes", "perceptron", "stump", "tree"]
+    assert LEARNERS.names() == ["linear", "naive-bayes", "newton", "perceptron", "stump", "tree"]
     assert {"bbm", "adaboost-ol", "adaboost-ol-s", "osboost", "osboost-ocp", "safe"} <= set(BOOSTERS.names())
     assert TRANSFORMS.names() == ["bins", "crosses", "standardize"]
     assert {"error", "auc", "log-loss", "brier"} <= set(METRICS.names())

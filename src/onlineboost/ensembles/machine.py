@@ -66,7 +66,7 @@ class EnsembleMachine(BatchMachine):
     def _look(self) -> None:
         """Decide whether parts rest, or begin to do so."""
         costly = self.parts[self._n_light :]
-        full = any(isinstance(part, CompiledMachine) and part.is_full for part in costly)
+        full = all(isinstance(part, CompiledMachine) and part.is_full for part in costly)
         began = self.rest.decide(float(self.stack.loss[0]), float(self.light.loss[0]), full)
         if began and not self.rest.resting:
             self.stack.loss[0] = self.light.loss[0] = 0

@@ -13,6 +13,7 @@ from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Restarting
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
+from onlineboost.learners.newton import Newton
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_one_of
@@ -70,13 +71,14 @@ def _linear() -> list[OnlineClassifier]:
 
 
 def _few_trees() -> list[OnlineClassifier]:
-    return [Restarting(OnlineBBM(Tree(8), 11, head="stack")), NaiveBayes()]
+    return [Restarting(OnlineBBM(Tree(8), 11, head="stack")), Newton(), NaiveBayes()]
 
 
 def _trees() -> list[OnlineClassifier]:
     return [
         Restarting(OnlineBBM(Tree(8), 21, head="stack")),
         OnlineBBM(Tree(5, bins=64), 21, head="stack"),
+        Newton(),
         NaiveBayes(),
     ]
 
@@ -88,6 +90,7 @@ def _many_trees() -> list[OnlineClassifier]:
         OnlineBBM(Tree(12), 21, head="stack"),
         OnlineBBM(Tree(3), 21, head="stack"),
         Linear(bins=16),
+        Newton(),
         NaiveBayes(),
     ]
 

@@ -74,7 +74,7 @@ class Rest(NamedTuple):
         long = self.rows[1] >= LONG_ROW * self.rows[0]
         useless = loss >= (1 - _LEAST_GAIN if full else 1) * light_loss
         if not end and (later or (first and full)) and long and useless:
-            self.clock[3] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
+            self.clock[3] = learnt + (FIRST_LOOK if first and full else LOOK_EVERY)
         return False
 
 

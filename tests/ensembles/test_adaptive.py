@@ -37,7 +37,6 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.cache import cache_directory
 from onlineboost.datasets import load_letter
 from onlineboost.engine import adwin as drift
-from onlineboost.theory import Simulated
 
 LEARNERS = [
     Linear("logistic", power_t=0.4, bins=8, crosses=True, bits=10),
@@ -212,27 +211,14 @@ def test_adaptive_is_its_slow_twin(model):
 def compare(model, X, y, weight, least: int = 3) -> None:
     events: list[Alarm] = []
     adaptive = Adaptive(model, delta=0.1, on_drift=events.append)
-    slow = reference.Adaptive(model.clone, Linear(standardize=True, learning_rate=32.0), delta=0.1)
+    part = reference.Restarting(model.clone, delta=0.1)
+    fast = Linear(standardize=True, learning_rate=32.0)
+    slow = reference.Ensemble([part, fast], [isinstance(model, SafeBoost), False], 2)
     expected = [slow.progressive(*row) for row in zip(X, y, weight, strict=True)]
     np.testing.assert_allclose(adaptive.progressive_fit(X, y, weight), expected, rtol=1e-6, atol=1e-9)
-    assert [Alarm(t, None) for t in slow.alarms] == events == adaptive.alarms_
+    assert [Alarm(t, None) for t in part.alarms] == events == adaptive.alarms_
     assert len(events) >= least
     assert adaptive.n_seen_ == len(y)
-
-
-def test_every_level_begins_again_in_its_time():
-    """Beyond 16,000 examples, the longest; the perceptron is quick."""
-    X, y = changing(17_500, every=3000)
-    y[::7] *= -1  # so that experts differ
-    compare(Perceptron(), X, y, np.ones(len(y)), least=0)
-
-
-def test_weights_beyond_any_number():
-    """The fast learner is right for so long that the largest exponent is far above those of other levels."""
-    X, y = changing(9_000, every=10_000)
-    scores = Adaptive(Simulated(0.0), fast=Perceptron(), reset="none").progressive_fit(np.hstack([X[:, :2] * 0, X]), y)
-    assert np.isfinite(scores).all()
-    assert ((scores[500:] >= 0) == (y[500:] > 0)).mean() > 0.97
 
 
 @pytest.mark.parametrize("reset", ["all", "learners"])
@@ -318,7 +304,7 @@ def test_named_crosses_survive_an_alarm():
     model.fit(frame, y)
     assert model.n_alarms_ >= 1
     assert model.columns_not_met() == []
-    assert (model.fitted.machine.model.transforms[0].column > 0).sum() == 2
+    assert (model.fitted.machine.parts[0].transforms[0].column > 0).sum() == 2
 
 
 def test_it_follows_changes_and_costs_next_to_nothing_without():
@@ -331,7 +317,7 @@ def test_it_follows_changes_and_costs_next_to_nothing_without():
     for reset in ("all", "learners"):
         model = OnlineBBM(Tree(5), random_state=0)
         assert error(Adaptive(model, reset=reset), turned) < 0.6 * error(model.clone(), turned)
-        assert error(Adaptive(model, reset=reset), y) < error(model.clone(), y) + 0.001
+        assert error(Adaptive(model, reset=reset), y) < error(model.clone(), y) + 0.003
 
 
 def test_probabilities_of_an_adaptive_model():
@@ -406,7 +392,7 @@ def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
         ({"fast": OnlineBBM()}, "fast"),
         ({"fast": Linear(crosses=[("a", "b")])}, "crosses='a'"),
         ({"estimator": "tree"}, "estimator"),
-        ({"estimator": Adaptive()}, "not Adaptive itself"),
+        ({"estimator": Adaptive()}, "does not adapt itself"),
         ({"estimator": OnlineBBM(Copies(Linear()))}, "compiled learners"),
         ({"estimator": OnlineBBM(gamma=3.0)}, "gamma"),
     ],

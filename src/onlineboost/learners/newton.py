@@ -1,0 +1,208 @@
+"""Newton: logistic regression by Newton steps, for N learners side by side.
+
+The inverse P of the information so far is kept by Sherman and Morrison's update. For an example x of weight p, with
+q = logistic(w.x), c = p max(q (1 - q), .02), u = P x, and F = .9995, which forgets:
+
+    P <- (P - c / (F + c u.x) u u') / F
+    w <- w + p (y - q) / (F + c u.x) u
+
+Features are divided by a power of two that is near their first value. One that becomes 16 times as large is divided by
+more, and learnt anew but for its weight. P begins as 100 I; above 10,000 times that, nothing is forgotten.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints
+from onlineboost.engine.heads import logistic
+from onlineboost.learners.base import Learner
+from onlineboost.parameters import check_whole
+from onlineboost.registry import Option
+from onlineboost.storage.validity import Limits
+
+FORGETTING = 0.9995
+START = 100.0  # of the diagonal of P
+LARGEST = 1e4 * START
+_RANGE = 16.0
+_LEAST = 0.02
+_MAX_SCORE, _MAX_WEIGHT = 50.0, 1e12
+_MAX_SLOTS = 256
+
+
+class NewtonState(NamedTuple):
+    weights: Floats  # [learners, 1 + slots]; the first is the constant
+    inverse: Floats  # [learners, 1 + slots, 1 + slots] P
+    scale: Floats  # [1 + slots] what a feature is divided by; 0: not met
+    met: Ints  # [1] the largest slot met, and the constant
+
+    def limits(self) -> Limits:
+        return {"weights": (-_MAX_WEIGHT, _MAX_WEIGHT), "scale": (0, 1e30), "met": (1, self.scale.size)}
+
+
+class NewtonWork(NamedTuple):
+    x: Floats  # [1 + slots] the row
+    u: Floats  # [1 + slots]
+    z: Floats  # [learners] scores
+
+
+@njit
+def workspace(state: NewtonState, longest: int) -> NewtonWork:
+    n, size = state.weights.shape
+    return NewtonWork(np.zeros(size), np.zeros(size), np.zeros(n))
+
+
+@hot
+def predict(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats32) -> None:
+    _read(state, work, batch, r)
+    for i in range(work.z.size):
+        z = 0.0
+        for j in range(state.met[0]):
+            z += state.weights[i, j] * work.x[j]
+        work.z[i] = z
+        h[i] = f32(min(max(z, -_MAX_SCORE), _MAX_SCORE))
+
+
+@hot
+def _read(state: NewtonState, work: NewtonWork, batch: Batch, r: int) -> None:
+    for i in range(state.met[0]):
+        work.x[i] = 0.0
+    work.x[0] = 1.0
+    j: Any
+    for k in range(batch.indptr[r], batch.indptr[r + 1]):
+        j = np.int64(batch.indices[k]) + 1
+        if state.scale[j] > 0:
+            work.x[j] += batch.values[k] / state.scale[j]
+
+
+@hot
+def learn(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+    changed = False
+    for k in range(batch.indptr[r], batch.indptr[r + 1]):
+        j: Any = np.int64(batch.indices[k]) + 1
+        size = abs(np.float64(batch.values[k]))
+        if size > _RANGE * state.scale[j]:
+            _rescale(state, j, size)
+            changed = True
+    if changed:
+        _read(state, work, batch, r)
+    for i in range(p.size):
+        if p[i] > 0:
+            _step(state, work.x, work.u, i, work.z[i], 1.0 if y > 0 else 0.0, p[i])
+
+
+@lean
+def _rescale(state: NewtonState, j: int, size: float) -> None:
+    """Divide a feature by the power of two from its size on; all but its weight is forgotten."""
+    scale = 2.0 ** math.ceil(math.log2(size))
+    for i in range(state.weights.shape[0]):
+        w = state.weights[i, j] * scale / state.scale[j] if state.scale[j] > 0 else 0.0
+        state.weights[i, j] = min(max(w, -_MAX_WEIGHT), _MAX_WEIGHT)
+        for k in range(state.scale.size):
+            state.inverse[i, j, k] = state.inverse[i, k, j] = 0.0
+        state.inverse[i, j, j] = START
+    state.scale[j] = scale
+    state.met[0] = max(state.met[0], j + 1)
+
+
+@lean
+def _step(state: NewtonState, x: Floats, u: Floats, i: int, z: float, true: float, weight: float) -> None:
+    """A Newton step of learner i."""
+    P, w = state.inverse[i], state.weights[i]
+    size = state.met[0]
+    forgetting = FORGETTING
+    for j in range(size):
+        u[j] = 0.0
+        if P[j, j] > LARGEST:
+            forgetting = 1.0
+    for k in range(size):
+        if x[k] != 0:
+            for j in range(size):
+                u[j] += x[k] * P[k, j]
+    along = 0.0
+    for j in range(size):
+        along += u[j] * x[j]
+    if not along >= 0:  # no digits are left
+        forget(state, i)
+        return
+    q = logistic(z)
+    curvature = weight * max(q * (1 - q), _LEAST)
+    whole = forgetting + curvature * along
+    inverse = 1 / forgetting
+    step = weight * (true - q) / whole
+    for j in range(size):
+        part = curvature / whole * u[j]
+        for k in range(size):
+            P[j, k] = (P[j, k] - part * u[k]) * inverse
+        w[j] = min(max(w[j] + step * u[j], -_MAX_WEIGHT), _MAX_WEIGHT)
+
+
+@lean
+def forget(state: NewtonState, i: int) -> None:
+    for j in range(state.scale.size):
+        state.weights[i, j] = 0.0
+        for k in range(state.scale.size):
+            state.inverse[i, j, k] = START if j == k else 0.0
+
+
+SLOTS = Option("max_slots", "Number of features with slots of their own.", int, least=1, most=_MAX_SLOTS)
+
+
+@dataclass(eq=False, repr=False)
+class Newton(
+    Learner,
+    name="newton",
+    options=(SLOTS,),
+    state=NewtonState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+):
+    """Logistic regression by Newton steps: for few features that belong together, such as two prices.
+
+    It needs neither scales nor a learning rate, and time and memory grow with the square of the number of features.
+
+    Parameters
+    ----------
+    max_slots : number of features with slots of their own; further ones share them by a hash
+
+    Examples
+    --------
+    >>> from onlineboost import Linear, Newton
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> [round(progressive_score(learner, X, y), 3) for learner in (Linear(), Newton())]
+    [0.307, 0.274]
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    linear: ClassVar[bool] = True
+
+    _: KW_ONLY
+    max_slots: int = 64
+
+    def committee(self, n_learners: int, n_features: int) -> NewtonState:
+        size = 1 + check_whole("max_slots", self.max_slots, 1, _MAX_SLOTS)
+        inverse = filled(0, (n_learners, size, size))
+        if not planning():
+            inverse[:] = START * np.eye(size)
+        return NewtonState(filled(0, (n_learners, size)), inverse, filled(0, size), np.ones(1, np.int64))
+
+    def grow(self, committee: NewtonState, n_features: int) -> NewtonState:
+        return committee
+
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return False  # scales follow every row that one of them learns
+
+    def strengths(self, committee: NewtonState, n_learners: int) -> Floats | None:
+        """The learners' mean weight, of features as they are scaled."""
+        mean: Floats = committee.weights[:, 1:].mean(axis=0)
+        return mean

@@ -1,0 +1,298 @@
+"""Stacked ensembles: the stack, parts that rest, slots that parts share, and the default, OnlineBoost."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import reference
+from pairs import everything
+from sklearn.linear_model import SGDClassifier
+from test_adaptive import changing
+
+import onlineboost
+from onlineboost import (
+    Adaptive,
+    Alarm,
+    Linear,
+    NaiveBayes,
+    OnlineBBM,
+    OnlineBoost,
+    ParameterError,
+    Perceptron,
+    Restarting,
+    SafeBoost,
+    StackedEnsemble,
+    Tree,
+)
+from onlineboost.datasets import load_letter
+from onlineboost.engine.heads import VoteHead
+from onlineboost.ensembles import machine as ensemble_machine
+from onlineboost.ensembles import resting
+from onlineboost.evaluate import progressive_score
+
+
+def noise(n: int = 1500, features: int = 70) -> tuple[np.ndarray, np.ndarray]:
+    """Long rows, and labels of which the first feature says a little."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, features)).astype(np.float32)
+    return X, np.where(X[:, 0] + 2 * rng.normal(size=n) > 0, 1, -1)
+
+
+def test_the_stack_is_its_slow_twin():
+    X, y = changing()
+    weight = np.random.default_rng(3).choice([0.25, 1.0, 3.0, 40.0], size=len(y))
+    trees = OnlineBBM(Tree(3, grace=8), 5, head="stack")
+    events: list[Alarm] = []
+    models = [Linear(standardize=True), Restarting(trees, delta=0.1), Perceptron(), SafeBoost(Linear(), 6)]
+    model = StackedEnsemble(models, random_state=4, on_drift=events.append)
+    seeds = [trees.clone().set_params(random_state=5), SafeBoost(Linear(), 6, random_state=7)]
+    slow_trees = reference.Restarting(seeds[0].clone, delta=0.1)
+    parts = [Linear(standardize=True), slow_trees, Perceptron(), seeds[1]]
+    slow = reference.Ensemble(parts, [False, True, False, True], 4)
+    expected = [slow.progressive(*row) for row in zip(X, y, weight, strict=True)]
+    np.testing.assert_allclose(model.progressive_fit(X, y, weight), expected, rtol=1e-6, atol=1e-9)
+    assert [Alarm(t, None) for t in slow_trees.alarms] == events == model.alarms_
+    assert events
+
+
+def resting_model() -> StackedEnsemble:
+    costly = NaiveBayes(max_slots=16), Restarting(Perceptron(bits=4))
+    return StackedEnsemble([Linear(), Perceptron(), *costly], n_always=2, random_state=0)
+
+
+@pytest.mark.parametrize("slots", [16, 128], ids=["full", "not full"])
+def test_parts_rest_as_their_slow_twin(monkeypatch, slots):
+    monkeypatch.setattr(resting, "LENGTH", 300)
+    monkeypatch.setattr(resting, "LOOK_EVERY", 256)
+    X, y = noise()
+    models = [Linear(), Perceptron(), NaiveBayes(max_slots=slots), Perceptron(bits=4)]
+    model = StackedEnsemble(models, n_always=2, random_state=0)
+    slow = reference.Ensemble([one.clone() for one in models], [False] * 4, 2)
+    expected, rests = [], []
+    for x, label in zip(X, y, strict=True):
+        expected.append(slow.progressive(x, label))
+        slow.look(full=slots == 16, every=256, length=300)
+        rests.append(slow.resting)
+    answers, found = [], []
+    for x, label in zip(X, y, strict=True):
+        answers += model.progressive_fit(x[None], [label], classes=[-1, 1]).tolist()
+        found.append(model.n_resting_ == 2)
+    np.testing.assert_allclose(answers, expected, rtol=1e-6, atol=1e-9)
+    assert found == rests
+    assert sum(np.diff(found)) >= 3  # to rest, to a trial, to rest
+    whole = model.clone()
+    assert np.array_equal(whole.progressive_fit(X, y), answers)
+    assert everything(whole) == everything(model)
+
+
+def test_short_rows_and_parts_that_earn_do_not_rest():
+    X, y = noise()
+    assert not resting_model().fit(X[:, :60], y).n_resting_
+    assert resting_model().fit(X, y).n_resting_ == 2
+    crossed = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)  # nothing for linear learners
+    X[:, :2] = np.sign(X[:, :2])
+    trees = OnlineBBM(Tree(2, max_slots=64), 5, head="stack")
+    assert not StackedEnsemble([Linear(), trees], n_always=1, random_state=0).fit(X, crossed).n_resting_
+
+
+@pytest.mark.parametrize("rows", [1, 100, 700])
+def test_batches_files_and_copies_do_not_matter_where_parts_rest(monkeypatch, rows, tmp_path):
+    monkeypatch.setattr(resting, "LENGTH", 300)
+    X, y = noise()
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.5], size=len(y))
+    whole, parts, pieces = resting_model(), resting_model(), []
+    scores = whole.progressive_fit(X, y, weight)
+    for start in range(0, len(y), rows):
+        some = slice(start, start + rows)
+        pieces.append(parts.progressive_fit(X[some], y[some], weight[some], classes=[-1, 1]))
+        if start // rows % 5 == 2:
+            parts.decision_function(X[:50])  # changes nothing
+            parts.save(tmp_path / "model")
+            parts = pickle.loads(pickle.dumps(copy.deepcopy(onlineboost.load(tmp_path / "model"))))
+    assert np.array_equal(np.concatenate(pieces), scores)
+    for file, model in (("whole", whole), ("parts", parts)):
+        model.save(tmp_path / file)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
+
+
+def test_rows_that_parts_do_not_see_cost_nothing(monkeypatch):
+    X, y = noise()
+    model = resting_model().fit(X[:400], y[:400])
+    assert model.n_resting_ == 2
+
+    def run(*_):
+        raise AssertionError("a part that rests was run")
+
+    monkeypatch.setattr(ensemble_machine.RestartingMachine, "run_slotted", run)
+    model.partial_fit(X[400:], y[400:]).predict(X)
+
+
+def test_alarms_have_the_example_of_the_stream_after_a_rest(monkeypatch):
+    monkeypatch.setattr(resting, "LENGTH", 300)
+    X, y = noise()
+    model, clocks = resting_model(), []
+    for start in range(0, 900, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50])
+        clocks.append(int(model.fitted.machine.parts[3].clock.examples[0]))
+    assert clocks == [50, 100, 150, *[192] * 6, 500, 550, 600, 650, *[684] * 5]
+
+
+def slots_of(model) -> list[int]:
+    return [id(part.slots.used) for part in model.fitted.machine.parts]
+
+
+def test_parts_share_their_slots(tmp_path):
+    models = [Linear(), Linear(standardize=True), NaiveBayes(), Tree(3), Linear(bits=10)]
+    model = StackedEnsemble(models)
+    for k in range(20):
+        model.learn_one({f"f{k * 3 % 40 + j}": 1.0 + j for j in range(5)}, k % 2)
+    model.save(tmp_path / "m")
+    for one in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model)), onlineboost.load(tmp_path / "m")):
+        a, b, c, d, e = slots_of(one)
+        assert a == b and c == d and len({a, c, e}) == 3
+    for k in range(200):
+        model.learn_one({f"g{k}": 1.0}, k % 2)
+    a, b, c, d, e = slots_of(model)
+    assert a == b and c == d
+    assert len({part.n_slots for part in model.fitted.machine.parts}) == 1
+
+
+def test_a_failure_to_make_room_leaves_all_parts_as_they_were(monkeypatch, tmp_path):
+    model = StackedEnsemble([Linear(), OnlineBBM(Perceptron(), 3), Linear(standardize=True), NaiveBayes()])
+    for k in range(20):
+        model.learn_one({"a": k % 3, "b": 1.0}, k % 2)
+    grow, calls = Linear.grow, []
+
+    def no_memory(*arguments):
+        calls.append(1)
+        if len(calls) == 2:
+            raise MemoryError
+        return grow(*arguments)
+
+    expected = everything(model)
+    with monkeypatch.context() as patched:
+        patched.setattr(Linear, "grow", no_memory)
+        with pytest.raises(MemoryError):
+            model.learn_one({f"new {k}": 1.0 for k in range(40)}, 1)
+    assert everything(model) == expected
+    model.save(tmp_path / "m")
+    assert onlineboost.load(tmp_path / "m").decision_one({"a": 1.0}) == model.decision_one({"a": 1.0})
+
+
+def test_what_parts_earn_is_the_margin():
+    X, y = changing(every=10_000)
+    model = StackedEnsemble([Linear(), OnlineBBM(Tree(3), 5, head="stack"), NaiveBayes()], random_state=0).fit(X, y)
+    scales, stack = model.fitted.machine.scales, model.fitted.machine.stack
+    report = model.report()
+    earns, weights = report.columns["earns"][0], report.columns["weight"][0]
+    assert earns.argmax() in (0, 1)
+    assert np.array_equal(weights, stack.weights[:-1])
+    np.testing.assert_allclose(earns, scales.earned[:-1] / scales.earned[-1])
+    answers = model.decision_function(X[-200:])
+    assert np.sign(earns.sum()) == np.sign((answers * y[-200:]).mean()) == 1
+    errors = [np.mean(y != one.predict(X)) for one in (Linear().fit(X, y),)]
+    assert abs(report.columns["error alone"][0][0] - errors[0]) < 0.1
+    text = str(report)
+    assert text.startswith("StackedEnsemble, 3 parts, 3,000 examples\npart")
+    assert "The ensemble " in text and "Linear()" in text
+    X, y = noise()
+    assert "NaiveBayes(max_slots=16) (rests)" in str(resting_model().fit(X, y).report())
+    assert "2 parts rest" in resting_model().fit(X, y).verdict()
+
+
+def test_the_report_can_be_drawn(tmp_path):
+    X, y = changing(500)
+    StackedEnsemble([Linear(), NaiveBayes()]).fit(X, y).report().plot(tmp_path / "parts.svg")
+    assert "NaiveBayes()" in (tmp_path / "parts.svg").read_text() or (tmp_path / "parts.svg").stat().st_size > 5000
+
+
+def test_scores_of_heads_are_log_odds():
+    X, y = changing(300)
+    for model in (OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3, head="stack"), SafeBoost(n_estimators=6)):
+        machine = model.fit(X, y).fitted.machine
+        assert machine.gives_odds == (not isinstance(machine.head, VoteHead))
+    assert StackedEnsemble([Linear()]).fit(X, y).fitted.machine.gives_odds
+
+
+def test_probabilities_are_calibrated():
+    X, y = load_letter()
+    model = StackedEnsemble([Linear(standardize=True), OnlineBBM(Tree(5), 11, head="stack")], random_state=0)
+    chances = 1 / (1 + np.exp(-model.progressive_fit(X, y)))
+    bins = (chances * 10).astype(int).clip(0, 9)
+    gaps = [abs(chances[bins == k].mean() - (y[bins == k] > 0).mean()) * (bins == k).mean() for k in range(10)]
+    assert sum(gaps) < 0.01
+    assert np.array_equal(model.predict_proba(X[:500])[:, 1] >= 0.5, model.predict(X[:500]) > 0)
+
+
+def test_huge_weights_leave_finite_numbers():
+    X, y = changing(400)
+    weight = np.where(np.arange(400) % 50 == 7, 1e15, 1.0)
+    scores = StackedEnsemble([Linear(), Perceptron(), NaiveBayes()]).progressive_fit(X, y, weight)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("effort", ["low", "normal", "high"])
+def test_every_effort_of_the_default_is_a_list_of_models(effort):
+    model = OnlineBoost(effort, random_state=0)
+    parts, machine = model.parts(), model.new_machine(0)
+    assert len(machine.parts) == len(parts) > model.n_light() == 4
+    assert sum(isinstance(part, Restarting) for part in parts) == 1
+    assert model.clone().effort == effort
+
+
+def test_the_default_is_better_than_its_parts_and_follows_changes(tmp_path):
+    X, y = load_letter()
+    turned = np.where(np.arange(len(y)) < 10_000, y, -y)
+    model = OnlineBoost(random_state=0)
+    scores = model.progressive_fit(X, turned)
+    error = np.mean((scores >= 0) != (turned > 0))
+    assert error < model.report().columns["error alone"][0].min()
+    assert error < 0.11  # .071 without the change
+    assert model.n_alarms_ == 1
+    model.save(tmp_path / "m")
+    loaded = onlineboost.load(tmp_path / "m")
+    assert np.array_equal(loaded.decision_function(X[:500]), model.decision_function(X[:500]))
+    assert loaded.alarms_ == model.alarms_
+
+
+def test_two_rising_prices():
+    """The label is whether a > b, while both leave every range that they had: linear learners know it."""
+    rng = np.random.default_rng(0)
+    level = 100 + np.cumsum(rng.normal(0.05, 0.3, size=10_000))
+    X = np.stack([level + rng.normal(size=10_000), level + rng.normal(size=10_000)], axis=1)
+    y = np.where(X[:, 0] > X[:, 1], 1, -1)
+    scores = OnlineBoost(random_state=0).progressive_fit(X, y)
+    assert np.mean((scores[-2000:] >= 0) != (y[-2000:] > 0)) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: StackedEnsemble([]), "a list of 1 to 50 models"),
+        (lambda: StackedEnsemble(Linear()), "a list of 1 to 50 models"),
+        (lambda: StackedEnsemble([SGDClassifier()]), "boosters and learners of onlineboost"),
+        (lambda: StackedEnsemble([Linear(), OnlineBBM(SGDClassifier(loss="log_loss"))]), "models of compiled learners"),
+        (lambda: StackedEnsemble([Linear()], n_always=2), "n_always"),
+        (lambda: StackedEnsemble([Linear()], on_drift=3), "on_drift"),
+        (lambda: OnlineBoost("most"), "effort"),
+        (lambda: Restarting("tree"), "estimator"),
+        (lambda: Restarting(Adaptive()), "compiled learners"),
+        (lambda: Restarting(Linear(), reset="none"), "reset"),
+    ],
+)
+def test_parameters_are_checked(model, message):
+    with pytest.raises(ParameterError, match=message):
+        model().fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_model_that_starts_over_can_be_asked():
+    X, y = changing()
+    model = Restarting(OnlineBBM(Tree(3), 5, random_state=0), delta=0.05).fit(X, y)
+    assert model.n_alarms_ > 1 and model.n_seen_ == 3000
+    assert model.estimator_.n_seen_ == 3000 - model.alarms_[-1].example
+    assert "The model, since then: Boosting" in model.verdict()
+    assert str(model.report()) == str(model.estimator_.report())
+    assert progressive_score(Restarting(Linear(), delta=0.05), X, y) < 0.5
