@@ -48,6 +48,7 @@ PAIRS = [
     ("adaptive", "tree"),
     ("adaptive-learners", "tree"),
     ("adaptive-learners", "bayes"),
+    ("stacked", "tree"),
 ]
 KINDS = ("arrays", "dicts", "stream")
 

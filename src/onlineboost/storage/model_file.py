@@ -72,6 +72,8 @@ def read(path: str | Path) -> tuple[dict[str, Part], Any]:
             names = {name.removeprefix(f"{part}."): name for name in arrays if name.startswith(f"{part}.")}
             parts[part] = Part({short: arrays[name] for short, name in names.items()}, mine)
         return parts, facts.get("notes")
+    except upgrades.OutdatedError as problem:
+        raise ModelFileError(path, "format", str(problem)) from None
     except (KeyError, AttributeError, TypeError) as problem:
         raise ModelFileError(path, "description", f"not the description of a model ({problem!r})") from problem
 
