@@ -12,6 +12,8 @@ weighted by AdaNormalHedge:
 | AdaBoost.OL | the vote of the base learner and the groups, with weights (alphas) learnt by gradient descent |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
+On short streams the search for the best expert costs a few percent (figures: ``docs/cli.md``). Linear learners share
+feature scales, so that learner 1 is not exactly the base learner alone (``docs/shared-scale.md``).
 The score is the stack's log odds if the answer has their sign, else almost 0: logistic(score) is a probability.
 """
 
@@ -210,7 +212,7 @@ class SafeBoost(
     vote=vote,
     round=round,
 ):
-    """The default, nothing to tune: like Online BBM with the best gamma, never noticeably worse than the base learner.
+    """The default, nothing to tune: like Online BBM with the best gamma, at most a few percent behind the base learner.
 
     Parameters
     ----------
