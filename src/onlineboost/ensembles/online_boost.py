@@ -87,8 +87,8 @@ def _many_trees() -> list[OnlineClassifier]:
     return [
         Restarting(SafeBoost(Tree(8), 63)),
         OnlineBBM(Tree(5, bins=64), 21, head="stack"),
-        OnlineBBM(Tree(12), 21, head="stack"),
-        OnlineBBM(Tree(3), 21, head="stack"),
+        OnlineBBM(Tree(12, leaves="majority"), 31, head="stack"),
+        OnlineBBM(Tree(3), 31, head="stack"),
         Linear(bins=16),
         Newton(),
         NaiveBayes(),
