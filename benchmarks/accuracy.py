@@ -38,13 +38,15 @@ import scipy.sparse as sp
 from rich.console import Console
 from rich.table import Table
 
-from onlineboost import Adaptive, DataError, Linear, OnlineClassifier, SafeBoost, Tree, datasets
+from onlineboost import Adaptive, DataError, Linear, OnlineBoost, OnlineClassifier, SafeBoost, Tree, datasets
 
 MODELS: dict[str, OnlineClassifier] = {
-    "Linear": Linear(),
-    "SafeBoost(Linear)": SafeBoost(Linear(), random_state=0),
+    "SafeBoost(Linear)": SafeBoost(Linear(standardize=True), random_state=0),
     "SafeBoost(Tree(8))": SafeBoost(Tree(8), random_state=0),
     "Adaptive(SafeBoost(Tree(8)))": Adaptive(SafeBoost(Tree(8), random_state=0)),
+    'OnlineBoost("low")': OnlineBoost("low", random_state=0),
+    "OnlineBoost()": OnlineBoost(random_state=0),
+    'OnlineBoost("high")': OnlineBoost("high", random_state=0),
 }
 RIVALS = tuple(accuracy_rivals.RIVALS)
 NO_CHANGE = "no change"
