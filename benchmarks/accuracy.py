@@ -35,6 +35,7 @@ from typing import Any
 import accuracy_rivals
 import numpy as np
 import scipy.sparse as sp
+from accuracy_page import NO_CHANGE, duel
 from rich.console import Console
 from rich.table import Table
 
@@ -49,7 +50,6 @@ MODELS: dict[str, OnlineClassifier] = {
     'OnlineBoost("high")': OnlineBoost("high", random_state=0),
 }
 RIVALS = tuple(accuracy_rivals.RIVALS)
-NO_CHANGE = "no change"
 
 HERE = Path(__file__).parent
 FIGURES, VERSIONS, VENV = HERE / "accuracy.json", HERE / "rivals.txt", HERE.parent / ".venv-rivals"
@@ -183,15 +183,6 @@ def line(figures: Figures) -> str:
         return f"left out, {figures['skipped']}"
     rows = figures["rows"]
     return f"error {figures['mistakes'] / rows:.4f} of {rows:,} rows, {figures['seconds']:.1f} s"
-
-
-def duel(ours: list[Figures], theirs: list[Figures]) -> str:
-    """Streams won and lost, and the geometric mean of our error over theirs, where both were run."""
-    pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if "rows" in a and "rows" in b]
-    won = sum(a["mistakes"] < b["mistakes"] for a, b in pairs)
-    lost = sum(a["mistakes"] > b["mistakes"] for a, b in pairs)
-    ratio = statistics.geometric_mean((a["mistakes"] + 1) / (b["mistakes"] + 1) for a, b in pairs) if pairs else 1
-    return f"{won}-{lost}  {ratio:.2f}"
 
 
 def show(found: Found, rivals: list[str]) -> None:

@@ -42,6 +42,12 @@ def test_the_page_of_bins_comes_from_the_committed_json(monkeypatch):
     assert bins.page(json.loads(bins.FIGURES.read_text())) == bins.PAGE.read_text()
 
 
+def test_the_page_of_rivals_comes_from_the_committed_json(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    accuracy = importlib.import_module("accuracy_page")
+    assert accuracy.page(json.loads(accuracy.VALIDATION.read_text())) == accuracy.PAGE.read_text()
+
+
 def test_tables_list_what_is_registered(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "scripts")
     tables = importlib.import_module("tables")

@@ -71,6 +71,26 @@ class Parameters:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
+def brief(value: Any) -> str:
+    """``repr`` as one would type it: positional arguments without their names.
+
+    >>> from onlineboost import OnlineBBM, Tree
+    >>> brief(OnlineBBM(Tree(8), head="stack")), repr(Tree(8))
+    ("OnlineBBM(Tree(8), head='stack')", 'Tree(max_depth=8)')
+    """
+    if not isinstance(value, Parameters):
+        return repr(value)
+    arguments, named = [], False
+    for name, parameter in list(inspect.signature(type(value)).parameters.items()):
+        given = getattr(value, name)
+        named = named or parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if repr(given) != repr(parameter.default):
+            arguments.append(f"{name}={brief(given)}" if named else brief(given))
+        else:
+            named = True
+    return f"{type(value).__name__}({', '.join(arguments)})"
+
+
 def _cloned(value: Any) -> Any:
     """The value with new models: a model, or several of them."""
     if type(value) in (list, tuple):

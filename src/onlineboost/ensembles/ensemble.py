@@ -20,7 +20,7 @@ from onlineboost.ensembles.restarting import Alarm, RestartingMachine, check_lis
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.errors import ParameterError
 from onlineboost.model import OnlineClassifier
-from onlineboost.parameters import check_whole
+from onlineboost.parameters import brief, check_whole
 
 MAX_PARTS = 50
 
@@ -107,7 +107,7 @@ class Ensemble(OnlineClassifier):
         total, n = float(machine.record.totals[0]), machine.n_alarms
         if not total:
             return ""
-        sentences = [f"The ensemble {gain(machine.record.totals, repr(self._check_fitted().spec.parts()[0]))}."]
+        sentences = [f"The ensemble {gain(machine.record.totals, brief(self._check_fitted().spec.parts()[0]))}."]
         if n:
             counted = "once" if n == 1 else f"{n:,} times"
             last = self.alarms_[-1].example
@@ -132,7 +132,7 @@ class Ensemble(OnlineClassifier):
         error = (1 - self.edges_) / 2
         columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
         spec = self._check_fitted().spec
-        names = [repr(part) for part in spec.parts()]
+        names = [brief(part) for part in spec.parts()]
         names = [f"{name} (rests)" if light and k >= spec.n_light() else name for k, name in enumerate(names)]
         bars = earns / max(float(np.abs(earns).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"

@@ -42,7 +42,7 @@ class OnlineBoost(Ensemble):
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
-    0.071
+    0.072
     """
 
     effort: Effort = "normal"
