@@ -15,7 +15,17 @@ import numpy as np
 from rich.progress import Progress
 from standardize import load_all, shuffled
 
-from onlineboost import AdaBoostOL, Adaptive, Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree, datasets
+from onlineboost import (
+    AdaBoostOL,
+    Adaptive,
+    Linear,
+    OnlineBBM,
+    OnlineBoost,
+    OnlineClassifier,
+    SafeBoost,
+    Tree,
+    datasets,
+)
 from onlineboost.data.batch import Batch, Floats, joined
 from onlineboost.data.target import Binary
 from onlineboost.readers import open_stream
@@ -57,6 +67,9 @@ def changing(stream: Batch) -> tuple[list[str], dict[str, Floats], list[int]]:
             shown, alarms = {key: mistakes for key, (mistakes, _) in found.items()}, [a.example for a in whole.alarms_]
         cells = " | ".join(f"{mistakes.mean():.4f}" for mistakes, _ in found.values())
         lines.append(f"| {name} | {cells} | {whole.n_alarms_} | {found['all'][1] / found['alone'][1]:.2f} |")
+    default = OnlineBoost(random_state=0)
+    shown["default"], _ = run(default, stream)
+    lines.append(f"| **OnlineBoost** | **{shown['default'].mean():.4f}** | | | | {default.n_alarms_} | |")
     return lines, shown, alarms
 
 
@@ -87,7 +100,7 @@ def draw(mistakes: dict[str, Floats], alarms: list[int], path: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(9, 3.5), layout="constrained")
     window = np.ones(1000) / 1000
-    for name, label in (("alone", "SafeBoost"), ("all", "Adaptive(SafeBoost)")):
+    for name, label in (("alone", "SafeBoost"), ("all", "Adaptive(SafeBoost)"), ("default", "OnlineBoost")):
         line = np.convolve(mistakes[name], window, "valid")[::100]
         axes.plot(1000 + 100 * np.arange(len(line)), line, label=label)
     for alarm in alarms:
@@ -117,17 +130,20 @@ def main() -> None:
 
 INTRODUCTION = """# Streams that change
 
-Made by `python experiments/drift.py`. `Adaptive(model)` trains a fast learner next to the model and follows the one
-with the lower recent error. When ADWIN finds that the error has risen, the model starts over (`reset="all"`), or single
-weak learners do (`reset="learners"`):
+Made by `python experiments/drift.py`. The default, `OnlineBoost()`, follows changes by itself: linear parts with high
+learning rates, trees that start over when ADWIN finds that their error has risen, and a stack that forgets. To put any
+other model on a stream that changes, `Adaptive(model)` stacks it with a fast learner; the model starts over
+(`reset="all"`), or single weak learners do (`reset="learners"`):
 
 ```python
-from onlineboost import Adaptive, SafeBoost, Tree
+from onlineboost import Adaptive, OnlineBoost, SafeBoost, Tree
 
-model = Adaptive(SafeBoost(Tree(5)), on_drift=print)  # Alarm(example=10048, learner=None)
+model = OnlineBoost(on_drift=print)  # Alarm(example=10048, learner=None)
+model = Adaptive(SafeBoost(Tree(5)), on_drift=print)
 ```
 
-On the command line, `onlineboost train stream.csv --label up --adaptive` prints a line when the model starts over.
+On the command line, `onlineboost train stream.csv --label up` prints a line when a part starts over; `--adaptive` with
+`-a` or `--learner` gives `Adaptive` of that model.
 
 ## A stream that changes
 

@@ -8,6 +8,7 @@ Progressive 0-1 error in one pass over one shuffle; writes the tables of docs/re
 from __future__ import annotations
 
 import argparse
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,29 @@ from publish import TUNELESS, replaced
 from rich.progress import Progress
 from standardize import load_all, shuffled
 
-from onlineboost import AdaBoostOL, AdaBoostOLPlus, DefensiveBoost, Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree
+from onlineboost import (
+    AdaBoostOL,
+    AdaBoostOLPlus,
+    DefensiveBoost,
+    Linear,
+    OnlineBBM,
+    OnlineBoost,
+    OnlineClassifier,
+    SafeBoost,
+    Tree,
+)
+from onlineboost.ensembles.online_boost import EFFORTS
 from onlineboost.evaluate import progressive_score
 from onlineboost.learners.base import Learner
 
 PAGE = Path("docs/results.md")
 LEARNERS: dict[str, Learner] = {"linear learners": Linear(standardize=True), "trees of depth 5": Tree(5)}
 GAMMAS = (0.05, 0.1, 0.2, 0.3)
+DEFAULT = """### The default
+
+`OnlineBoost` at its three efforts beside `SafeBoost` over linear learners, the default before, and over trees. The last
+columns: the error at normal effort over that of the default before, and over that of the better of the two.
+"""
 
 
 def models(learner: Learner, n: int) -> dict[str, OnlineClassifier]:
@@ -35,6 +52,31 @@ def models(learner: Learner, n: int) -> dict[str, OnlineClassifier]:
         "Defensive": DefensiveBoost(learner.clone()),
         "SafeBoost": SafeBoost(learner.clone(), n, random_state=0),
     }
+
+
+def defaults() -> dict[str, OnlineClassifier]:
+    """The default of today at every effort, that of before, and trees."""
+    boosters = {"SafeBoost, linear": Linear(standardize=True), "SafeBoost, Tree(8)": Tree(8)}
+    return {
+        **{name: SafeBoost(learner, random_state=0) for name, learner in boosters.items()},
+        **{f"OnlineBoost, {effort}": OnlineBoost(effort, random_state=0) for effort in EFFORTS},
+    }
+
+
+def default_table(found: dict[str, dict[str, float]]) -> list[str]:
+    names = list(next(iter(found.values())))
+    lines = ["| set | " + " | ".join(names) + " | normal / linear | normal / better |"]
+    lines.append("| --- |" + " ---: |" * (len(names) + 2))
+    to_linear, to_better = [], []
+    for name, errors in found.items():
+        linear, trees, normal = (errors[key] for key in (names[0], names[1], "OnlineBoost, normal"))
+        to_linear.append(normal / linear)
+        to_better.append(normal / min(linear, trees))
+        cells = " | ".join(f"{value:.4f}" for value in errors.values())
+        lines.append(f"| {name} | {cells} | {to_linear[-1]:.3f} | {to_better[-1]:.3f} |")
+    means = (f"**{statistics.geometric_mean(ratios):.3f}**" for ratios in (to_linear, to_better))
+    lines.append(f"| **geometric mean** |{' |' * len(names)} {' | '.join(means)} |")
+    return [*lines, ""]
 
 
 def table(found: dict[str, dict[str, float]]) -> list[str]:
@@ -73,7 +115,12 @@ def main() -> None:
     ]
     streams = {name: shuffled(whole, options.rows, seed=0) for name, whole in load_all(options.data).items()}
     with Progress(transient=True) as progress:
-        task = progress.add_task("measuring", total=len(streams) * len(LEARNERS))
+        task = progress.add_task("measuring", total=len(streams) * (1 + len(LEARNERS)))
+        found = {}
+        for name, stream in streams.items():
+            found[name] = {key: progressive_score(model, stream) for key, model in defaults().items()}
+            progress.advance(task)
+        lines += [DEFAULT, *default_table(found)]
         for kind, learner in LEARNERS.items():
             found = {}
             for name, stream in streams.items():
