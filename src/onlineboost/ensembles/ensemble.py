@@ -98,8 +98,7 @@ class Ensemble(OnlineClassifier):
     @property
     def n_resting_(self) -> int:
         """Number of parts that rest at present, since they cost much and earn nothing."""
-        machine = self._machine()
-        return len(machine.parts) - self.n_light() if machine.rest.resting else 0
+        return self._machine().n_resting
 
     def verdict(self) -> str:
         """Whether the ensemble was better than its first part, by a paired test; and how the stream changed."""
@@ -123,17 +122,15 @@ class Ensemble(OnlineClassifier):
         examples or so; the sum over all parts is the margin of the answers.
         """
         machine = self._machine()
-        scales = machine.scales
-        light = machine.rest.resting
-        weights = np.zeros(len(machine.parts))
-        used = (machine.light if light else machine.stack).weights[:-1]
-        weights[: used.size] = used
+        resting, scales = machine.n_resting, machine.scales
+        used = (machine.light if resting else machine.stack).weights[:-1]
+        weights = np.concatenate([used, np.zeros(len(machine.parts) - used.size)])
         earns = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
         error = (1 - self.edges_) / 2
         columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
-        spec = self._check_fitted().spec
-        names = [brief(part) for part in spec.parts()]
-        names = [f"{name} (rests)" if light and k >= spec.n_light() else name for k, name in enumerate(names)]
+        names = [brief(part) for part in self._check_fitted().spec.parts()]
+        awake = len(names) - resting
+        names = [name if k < awake else f"{name} (rests)" for k, name in enumerate(names)]
         bars = earns / max(float(np.abs(earns).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"
         return Report(title, self.n_seen_, "part", names, columns, bars, None, self.verdict())

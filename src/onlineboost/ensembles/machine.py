@@ -113,6 +113,11 @@ class EnsembleMachine(BatchMachine):
         return [found[id(part)] for part in parts]
 
     @property
+    def n_resting(self) -> int:
+        """Number of parts that rest at present."""
+        return len(self.parts) - self._n_light if self.rest.resting else 0
+
+    @property
     def _n_light(self) -> int:
         return self.light.weights.size - 1
 
@@ -176,7 +181,8 @@ class EnsembleMachine(BatchMachine):
     def alarms(self) -> list[Alarm]:
         """The alarms of all parts, in their order."""
         kinds = RestartingMachine | EnsembleMachine
-        return sorted(alarm for part in self.parts if isinstance(part, kinds) for alarm in part.alarms())
+        found = [alarm for part in self.parts if isinstance(part, kinds) for alarm in part.alarms()]
+        return sorted(found, key=lambda alarm: alarm.example)
 
     @property
     def n_alarms(self) -> int:
