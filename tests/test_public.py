@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import onlineboost
-from onlineboost.cli import demo
 from onlineboost.datasets import load_letter
 
 
@@ -106,25 +105,6 @@ def test_letter_is_the_set_of_the_paper(real_set):
     order = np.random.default_rng(0).permutation(20_000)
     assert np.array_equal(shuffled.toarray(), X[order])
     assert np.array_equal(labels, y[order])
-
-
-def test_demo_says_where_boosting_helped(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    demo.run()
-    out = capsys.readouterr().out
-    for name in ("Linear alone", *demo.ALGORITHMS):
-        assert name in out
-    assert "Boosting helped" in out
-    assert "no difference" in out
-
-
-def test_comparison_is_paired():
-    rng = np.random.default_rng(0)
-    base = rng.random(10_000) < 0.3
-    better = base & (rng.random(10_000) < 0.97)
-    assert "helped" in demo.compare(better, base).verdict
-    assert "hurt" in demo.compare(base, better).verdict
-    assert demo.compare(base, base).verdict == "no difference"
 
 
 def test_command_line_needs_a_command(capsys):

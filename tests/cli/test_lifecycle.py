@@ -242,6 +242,10 @@ CURVE = {"most": 512, "stride": 1, "examples": 0, "weight": 0.0, "mistakes": 0.0
         {"curve": {"points": [[1]]}},
         {"curve": CURVE | {"examples": 1_000_000}},
         {"curve": CURVE | {"points": [[5, 0.5]]}},
+        {"paired": 3},
+        {"paired": {"weight": 1.0, "better": 0.0, "worse": 0.0}},
+        {"paired": {"weight": 1.0, "better": 1.0, "worse": 1.0, "squares": 2.0}},
+        {"paired": {"weight": 1.0, "better": -1.0, "worse": 1.0, "squares": 2.0}},
     ],
 )
 def test_notes_that_somebody_changed(files, capsys, change):
@@ -253,6 +257,20 @@ def test_notes_that_somebody_changed(files, capsys, change):
     with pytest.raises(SystemExit) as exit:
         main(["inspect", str(files / "m")])
     assert not exit.value.code, capsys.readouterr().err
+
+
+def test_notes_of_older_files_leave_the_comparison_out(files, capsys):
+    """It would lack the rows before."""
+    whole, _ = train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
+    assert whole["verdict"].startswith("SafeBoost ") and "Linear alone" in whole["verdict"]
+    model, base, notes = load_all(files / "m")
+    del notes["paired"]
+    model.save(files / "m", base=base, notes=notes)
+    for name in ("two", "all"):
+        result, _ = train(capsys, files / f"{name}.vw", "--resume", files / "m")
+        assert result["base_error"] is not None
+        assert result["verdict"] == ""
+    assert load_all(files / "m")[2]["paired"] is None
 
 
 def test_models_saved_in_python_can_be_resumed(files, capsys):

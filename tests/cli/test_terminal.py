@@ -57,7 +57,7 @@ def test_errors_cannot_steer_the_terminal(evil, tmp_path, capsys):
     assert SHOWN in run(capsys, "inspect", evil, code=1)[1]
     (tmp_path / "bad.csv").write_text(f"a,label\n1,u{EVIL}\n1,v{EVIL}\n1,w{EVIL}\n")
     assert SHOWN in run(capsys, "train", tmp_path / "bad.csv", code=1)[1]
-    _, err = run(capsys, "train", tmp_path / "bad.csv", "--on-error", "skip")
+    _, err = run(capsys, "train", tmp_path / "bad.csv", "-n", 3, "--on-error", "skip")
     assert "skipped: " in err
     assert len(run(capsys, "train", tmp_path / "two\nlines.vw", code=1)[1].splitlines()) == 1
 

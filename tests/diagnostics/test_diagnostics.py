@@ -14,16 +14,19 @@ from conftest import ROOT
 from conftest import SHARED as DATA
 from onlineboost import (
     AdaBoostOL,
+    Adaptive,
     Copies,
     Linear,
     NaiveBayes,
     NotFittedError,
     OnlineBBM,
+    OnlineBoost,
     OSBoost,
     OSBoostOCP,
     ParameterError,
     Perceptron,
     PotentialBoost,
+    SafeBoost,
     Stump,
     Tree,
     theory,
@@ -31,6 +34,7 @@ from onlineboost import (
 from onlineboost.boosters import adaboost_ol, online_bbm
 from onlineboost.compiled.draws import count, uniform
 from onlineboost.datasets import load_letter
+from onlineboost.diagnostics.verdict import comparison
 from onlineboost.readers import open_stream
 
 LEARNERS = {
@@ -311,3 +315,31 @@ def test_labels_are_symmetric(N):
 def test_impossible_learners_are_refused(make, words):
     with pytest.raises(ParameterError, match=words):
         OnlineBBM(make(), 3).fit(*theory.simulated_stream(10, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "share", "said"),
+    [
+        (60, 20, 0.2, "gained 4.0 points over Linear alone (95 %: +2.3 to +5.7 points), 20.0 % fewer mistakes."),
+        (20, 60, -0.2, "lost 4.0 points against Linear alone (95 %: -5.7 to -2.3 points), 20.0 % more mistakes: try "),
+        (25, 20, 0.05, "made no difference to Linear alone (95 %: -0.8 to +1.8 points): try "),
+        (60, 20, None, "gained 4.0 points over Linear alone (95 %: +2.3 to +5.7 points)."),
+    ],
+)
+def test_a_comparison_has_one_voice(better, worse, share, said):
+    totals = np.array([1000.0, 0, better, worse, better + worse])
+    assert f"OnlineBBM {said}" in comparison(totals, share, OnlineBBM(), Linear())
+
+
+@pytest.mark.parametrize(
+    ("model", "learner", "advice"),
+    [
+        (OnlineBBM(), Linear(), "trees, or bins and crosses"),
+        (SafeBoost(Tree()), Tree(), "deeper trees, or other features"),
+        (Adaptive(SafeBoost(Tree())), Tree(), "deeper trees, or other features"),
+        (Adaptive(), Linear(), "trees, or bins and crosses"),
+        (OnlineBoost(), Linear(), "other features, or the learner alone, which is faster"),
+    ],
+)
+def test_advice_fits_the_model(model, learner, advice):
+    assert comparison(np.array([1000.0, 0, 25, 20, 45]), None, model, learner).endswith(f": try {advice}.")

@@ -18,7 +18,7 @@ from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
-from onlineboost.cli.registered import load_named, registered_options, with_formats, with_registered
+from onlineboost.cli.registered import flag_of, load_named, registered_options, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.terminal import flush, say, tell
 from onlineboost.cli.train import train
@@ -61,7 +61,7 @@ def demo(
         Path | None, typer.Option("--export", help="CSV file to write the data to; nothing else is done.")
     ] = None,
 ) -> None:
-    """Compare every algorithm with its base learner, on a bundled data set.
+    """Compare boosters with their learners alone, and with the default, on a bundled data set.
 
     Examples:
 
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as problem:
         code = _report(problem, arguments, WRONG_DATA)
     except MemoryError:
-        code = _report("out of memory: use fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
+        code = _report("out of memory: use --effort low, fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
     except KeyboardInterrupt:
         code = _report("interrupted", arguments, INTERRUPTED)
     try:
@@ -164,10 +164,10 @@ _KEYWORD = re.compile(r"(?<![\w-])(\w+)=\.\.\.")  # how messages name parameters
 
 def _with_flags(problem: object) -> str:
     """The message with options as they are typed: ``label=...`` is ``--label``, ``gamma=0.7`` is ``--gamma=0.7``."""
-    message = _KEYWORD.sub(lambda found: _flag(found[1]), str(problem))
+    message = _KEYWORD.sub(lambda found: flag_of(found[1]), str(problem))
     name = problem.name if isinstance(problem, ParameterError) else "-"
     known = name in registered_options() or name in _READING
-    return message.replace(f"{name}=", f"{_flag(name)}=", 1) if known and message.startswith(f"{name}=") else message
+    return message.replace(f"{name}=", f"{flag_of(name)}=", 1) if known and message.startswith(f"{name}=") else message
 
 
 _READING = (
@@ -198,9 +198,3 @@ def _report(problem: object, arguments: list[str], code: int) -> int:
         with suppress(OSError):  # of standard output, which may be the problem
             say(json.dumps({"error": message, **facts}, default=str))
     return code
-
-
-def _flag(parameter: str) -> str:
-    """The option of a parameter: those of the model are registered, those of streams have the same name."""
-    option = registered_options().get(parameter)
-    return option.flags[0].partition("/")[0] if option is not None else f"--{parameter.replace('_', '-')}"

@@ -1,96 +1,148 @@
-"""``onlineboost demo``: every algorithm compared with its base learner on the bundled data, in one pass."""
+"""``onlineboost demo``: learners alone, the paper's boosters over them, and the default, on the bundled data."""
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.osboost import OSBoost
-from onlineboost.boosters.osboost_ocp import OSBoostOCP
-from onlineboost.boosters.potential import PotentialBoost
+from onlineboost.cli.chart import chart
+from onlineboost.cli.terminal import flush, say, say_lines
 from onlineboost.data.target import Binary
 from onlineboost.datasets import load_letter
+from onlineboost.diagnostics.verdict import Difference, difference, gain
+from onlineboost.ensembles.online_boost import OnlineBoost
+from onlineboost.evaluate.paired import Paired
 from onlineboost.learners.linear import Linear
+from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier
 
-ALGORITHMS: dict[str, OnlineClassifier] = {
-    "Online BBM": OnlineBBM(),
-    "Online BBM, real": OnlineBBM(votes="real"),
-    "Potential": PotentialBoost(terminal="logistic"),
-    "AdaBoost.OL": AdaBoostOL(),
-    "AdaBoost.OL.S": AdaBoostOL(delivery="sample", random_state=0),
-    "OSBoost": OSBoost(),
-    "OSBoost.OCP": OSBoostOCP(),
-}
+LINEAR, TREES = "linear learners", "trees"
 
 
-class Comparison(NamedTuple):
-    """The error of a booster minus that of its base learner, on the same stream."""
+class Entry(NamedTuple):
+    """A model of the comparison."""
 
-    change: float
-    margin: float  # two standard errors
-
-    @property
-    def verdict(self) -> str:
-        if self.change < -self.margin:
-            return "[green]helped[/green]"
-        return "[red]hurt[/red]" if self.change > self.margin else "no difference"
+    name: str
+    model: OnlineClassifier
+    over: str = ""  # the kind of its learners
+    letter: str = ""  # in the chart
 
 
-def compare(mistakes: NDArray[np.bool_], base: NDArray[np.bool_]) -> Comparison:
+ALONE = {LINEAR: Entry("Linear", Linear(standardize=True), letter="L"), TREES: Entry("Tree", Tree(5), letter="T")}
+BOOSTERS = [
+    Entry("Online BBM over linear learners", OnlineBBM(Linear(standardize=True), random_state=0), LINEAR),
+    Entry("AdaBoost.OL over linear learners", AdaBoostOL(Linear(standardize=True), random_state=0), LINEAR),
+    Entry("OSBoost over linear learners", OSBoost(Linear(standardize=True), random_state=0), LINEAR),
+    Entry("Online BBM over trees", OnlineBBM(Tree(5), random_state=0), TREES, "B"),
+    Entry("AdaBoost.OL over trees", AdaBoostOL(Tree(5), random_state=0), TREES),
+    Entry("OSBoost over trees", OSBoost(Tree(5), random_state=0), TREES),
+]
+DEFAULT = Entry("OnlineBoost", OnlineBoost(random_state=0), letter="O")
+
+Mistakes = dict[str, NDArray[np.bool_]]  # by name
+
+_BLOCK = 2000  # examples of a point of the chart
+
+_NEXT = """Your own data:
+
+    onlineboost train your.csv --label column -o your.model
+
+In Python:
+
+    from onlineboost import OnlineBoost
+    model = OnlineBoost().fit(X, y)"""
+
+
+def run() -> None:
+    """Train all models, and print what was seen."""
+    X, y = load_letter()
+    say(f"letter: {len(y):,} images of letters, {X.shape[1]} features, A-M against N-Z; one pass, 21 learners.")
+    say("The error is progressive: each example is predicted before it is learnt. Change: against one learner alone.")
+    say()
+    say(f"{'':<34}{'error':>8}{'change':>10}{'2 s.e.':>9}{'examples/s':>12}")
+    every = [*ALONE.values(), *BOOSTERS, DEFAULT]
+    seen: Mistakes = {}
+    for k, entry in enumerate(every, 1):
+        with _status(f"{k} of {len(every)}: {entry.name}; the first run compiles, about ten seconds for each"):
+            entry.model.clone().fit(X[:100], y[:100])  # compiled before the clock starts
+            began = time.perf_counter()
+            scores = entry.model.clone().progressive_fit(X, y)
+            speed = len(y) / (time.perf_counter() - began)
+        seen[entry.name] = Binary.mistakes(scores, y.astype(float))
+        other = alone(entry, seen)
+        change = ""
+        if other is not None:
+            points, error = compare(seen[entry.name], seen[other])
+            change = f"{-points / 100:+.4f}{error / 50:>9.4f}"
+        say(f"{entry.name:<34}{seen[entry.name].mean():>8.4f}{change:>19}{speed:>12,.0f}")
+        flush()
+    say()
+    say(f"Error in each {_BLOCK:,} examples")
+    drawn = [entry for entry in every if entry.letter]
+    blocks = {entry.letter: seen[entry.name].reshape(-1, _BLOCK).mean(1).tolist() for entry in drawn}
+    say_lines("\n".join(chart(blocks, [f"{n:,}" for n in range(_BLOCK, len(y) + 1, _BLOCK)])))
+    say(", ".join(f"{entry.letter}: {entry.name}" for entry in drawn))
+    say()
+    say_lines("\n".join(sentences(seen)))
+    say()
+    say_lines(_NEXT)
+
+
+def alone(entry: Entry, seen: Mistakes) -> str | None:
+    """The learner alone that a model is compared with: the best if the model has learners of all kinds."""
+    if entry in ALONE.values():
+        return None
+    if entry.over:
+        return ALONE[entry.over].name
+    return min((one.name for one in ALONE.values()), key=lambda name: seen[name].sum())
+
+
+def compare(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> Difference:
     """A paired comparison: only examples on which one of the two is wrong matter.
 
-    >>> compare(np.array([0, 0, 1, 0] * 100) > 0, np.array([1, 0, 1, 0] * 100) > 0).change
-    -0.25
+    >>> compare(np.array([0, 0, 1, 0] * 100) > 0, np.array([1, 0, 1, 0] * 100) > 0).points
+    25.0
     """
-    difference = mistakes.astype(float) - base
-    return Comparison(float(difference.mean()), float(2 * difference.std() / np.sqrt(difference.size)))
+    return difference(_totals(mistakes, other))
 
 
-def run(console: Console | None = None) -> None:
-    """Train all algorithms and print a table."""
-    console = console or Console()
-    X, y = load_letter()
-    console.print(f"letter: {len(y):,} images of letters, {X.shape[1]} features; A-M against N-Z, one pass")
-    results: dict[str, tuple[NDArray[np.bool_], float]] = {}
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(ALGORITHMS) + 1)
-        for name, model in {"base learner alone": Linear(), **ALGORITHMS}.items():
-            progress.update(task, description=name)
-            model.clone().fit(X[:100], y[:100])  # compiled before the clock starts
-            began = time.perf_counter()
-            scores = model.clone().progressive_fit(X, y)
-            results[name] = Binary.mistakes(scores, y.astype(float)), len(y) / (time.perf_counter() - began)
-            progress.advance(task)
-    base, speed = results.pop("base learner alone")
-    table = Table(title="Progressive 0-1 error: each example is predicted before it is learnt")
-    for column in ("21 learners", "error", "change (± 2 s.e.)", "boosting", "examples/s"):
-        table.add_column(column, justify="left" if column in ("21 learners", "boosting") else "right")
-    table.add_row("Linear alone", f"{base.mean():.4f}", "", "", f"{speed:,.0f}")
-    helped = []
-    for name, (mistakes, speed) in results.items():
-        comparison = compare(mistakes, base)
-        change = f"{comparison.change:+.4f} ± {comparison.margin:.4f}"
-        table.add_row(name, f"{mistakes.mean():.4f}", change, comparison.verdict, f"{speed:,.0f}")
-        helped += [name] * ("helped" in comparison.verdict)
-    console.print(table)
-    which = f" ({'; '.join(helped)})" if helped else ""
-    console.print(
-        f"Boosting helped {len(helped)} of {len(results)} algorithms{which}. "
-        "Linear learners agree with each other too much to gain from boosting; learners that look at few features, "
-        "such as shallow trees, gain more. With River installed: OnlineBBM(HoeffdingTreeClassifier(max_depth=2))."
-    )
+def sentences(seen: Mistakes) -> list[str]:
+    """What was seen: boosting over each kind of learner, and the default beside the best booster."""
+    told = [_boosted(kind, seen) for kind in ALONE]
+    best = min((entry.name for entry in BOOSTERS), key=lambda name: seen[name].sum())
+    what = gain(_totals(seen[DEFAULT.name], seen[best]), f"{best}, the best booster here")
+    return [*told, f"{DEFAULT.name}, with nothing to choose, {what}."]
+
+
+def _boosted(kind: str, seen: Mistakes) -> str:
+    """In how many cases boosting over this kind of learner helped, and the best of them."""
+    single = seen[ALONE[kind].name]
+    found = {entry: compare(seen[entry.name], single) for entry in BOOSTERS if entry.over == kind}
+    helped = sum(one.interval[0] > 0 for one in found.values())
+    best = max(found, key=lambda entry: found[entry].points)
+    errors = f"{seen[best.name].mean():.1%} instead of {single.mean():.1%} mistakes by {best.name}"
+    most = f": at best {errors}" if helped else ""
+    return f"Over {kind}, {helped} of {len(found)} boosters helped{most}."
+
+
+def _totals(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> NDArray[np.float64]:
+    paired = Paired()
+    paired.update(mistakes, other, np.ones(mistakes.size))
+    return paired.totals
+
+
+def _status(text: str) -> AbstractContextManager[object]:
+    """What is done now, on a terminal only."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(text, spinner="line")

@@ -35,7 +35,7 @@ def evaluate(
     """
     from onlineboost.cli.load import load
     from onlineboost.cli.show import print_json
-    from onlineboost.evaluate.plots import Picture, check_plot, draw
+    from onlineboost.evaluate.plots import check_plot, draw, picture
 
     if plot is not None:
         check_plot(plot)
@@ -44,7 +44,7 @@ def evaluate(
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(Picture(printable(title), *curves, loaded.model.edges_, result["reliability"]), plot)
+        draw(picture(printable(title), loaded.model, curves, result["reliability"]), plot)
         result["plot"] = str(plot)
     print_json(result) if json_output else _print(result)
 

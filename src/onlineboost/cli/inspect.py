@@ -14,6 +14,7 @@ from onlineboost.errors import ModelFileError
 
 if TYPE_CHECKING:
     from onlineboost.cli.load import Loaded
+    from onlineboost.ensembles.ensemble import Ensemble
 
 
 def inspect(
@@ -21,7 +22,7 @@ def inspect(
     top: Annotated[int, typer.Option("--top", help="Number of strongest features to show.", min=0)] = 20,
     json_output: o.Json = False,
 ) -> None:
-    """Show the algorithm, its settings, the edge of each weak learner, and the strongest features.
+    """Show the algorithm, its settings, what each weak learner or part is worth, and the strongest features.
 
     Examples:
 
@@ -38,6 +39,7 @@ def inspect(
 def describe(path: Path, top: int) -> dict[str, Any]:
     from onlineboost.cli.load import load
     from onlineboost.cli.notes import Notes
+    from onlineboost.ensembles.ensemble import Ensemble
 
     loaded = load(path)
     model, columns = loaded.model, loaded.fitted.columns
@@ -49,11 +51,13 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "features": model.n_features_in_,
         "edges": model.edges_.tolist(),
         "strongest": _strongest(loaded, top),
-        "strength": getattr(model.base_learner(), "strength", ""),
+        "strength": model.strength if isinstance(model, Ensemble) else getattr(model.base_learner(), "strength", ""),
     }
+    if isinstance(model, Ensemble):
+        facts["parts"] = _parts(model)
     if columns.schema:
         facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if value not in (None, ())}
-    if hasattr(model, "alarms_"):  # Adaptive
+    if hasattr(model, "alarms_"):  # ensembles, and models that start over
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     with suppress(ModelFileError):  # notes that somebody else made
         notes = Notes.from_json(path, loaded.notes)
@@ -66,6 +70,20 @@ def describe(path: Path, top: int) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
+
+
+def _parts(model: Ensemble) -> list[dict[str, Any]]:
+    """What each part of an ensemble is worth, by its report."""
+    from onlineboost.ensembles.ensemble import Ensemble
+
+    report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
+    names = [repr(part) for part in model.parts()]
+    awake = len(names) - model.n_resting_
+    found = [{"name": name, "resting": k >= awake} for k, name in enumerate(names)]
+    for column, (values, _) in report.columns.items():
+        for part, value in zip(found, values.tolist(), strict=True):
+            part[column.replace(" ", "_")] = value
+    return found
 
 
 def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
@@ -96,11 +114,22 @@ def _print(facts: dict[str, Any]) -> None:
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
     say()
-    say("edge of each weak learner (0: guessing, 1: always right), by its weights")
-    for i, edge in enumerate(facts["edges"], 1):
-        say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
+    if "parts" in facts:
+        _print_parts(facts["parts"])
+    else:
+        say("edge of each weak learner (0: guessing, 1: always right), by its weights")
+        for i, edge in enumerate(facts["edges"], 1):
+            say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
     if facts["strongest"]:
         say()
         say(f"strongest features: {facts['strength']}")
         for feature in facts["strongest"]:
             say(f"{feature['strength']:>+12.4f}  {feature['feature']}")
+
+
+def _print_parts(parts: list[dict[str, Any]]) -> None:
+    say("parts; a part earns what it moves the log odds towards the right label, lately")
+    say(f"{'error alone':>12} {'weight':>8} {'earns':>8}  part")
+    for part in parts:
+        name = f"{part['name']} (rests)" if part["resting"] else part["name"]
+        say(f"{part['error_alone']:>12.4f} {part['weight']:>+8.3f} {part['earns']:>+8.3f}  {name}")

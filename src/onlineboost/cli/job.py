@@ -218,15 +218,19 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt)
+        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, training.paired)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
     def _print_alarms(self, training: Training, progress: Any) -> None:
         """Print a line for each new alarm."""
         new, model = _n_alarms(training) - self.alarms, cast(Any, training.model)
-        for example, learner in model.alarms_[-new:] if new and not self.quiet else ():
-            action = "the model starts over" if learner is None else f"learner {learner + 1} is reset"
-            progress.line(f"{example:>12,} drift, more mistakes than before: {action}")
+        if new and not self.quiet:
+            from onlineboost import Adaptive, Restarting
+
+            whole = f"{'the model' if isinstance(model, Adaptive | Restarting) else 'a part'} starts over"
+            for example, learner in model.alarms_[-new:]:
+                action = whole if learner is None else f"learner {learner + 1} is reset"
+                progress.line(f"{example:>12,} drift, more mistakes than before: {action}")
         self.alarms += new
 
     def _print_progress(self, training: Training, progress: Any) -> None:
@@ -258,9 +262,11 @@ class Job:
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
             "gain": training.gain,
+            "verdict": training.verdict(),
             "features": training.n_features,
             "features_per_example": training.entries / max(curve.examples, 1),
             "alarms": self.alarms,
+            "resting": getattr(training.model, "n_resting_", 0),
             "seconds": self.seconds,
             "memory": peak_memory(),
             "skipped": self.skipped,

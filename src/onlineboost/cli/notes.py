@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
+from onlineboost.evaluate.paired import Paired
 
 _MANY = 1 << 62
 
@@ -24,6 +25,7 @@ class Notes:
     entries: int = 0
     unfinished: Unfinished | None = None  # None: the training came to its end
     learnt: list[Learnt] = field(default_factory=list)
+    paired: Paired | None = field(default_factory=Paired)  # None: of an older file, which did not count it
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -32,6 +34,7 @@ class Notes:
             "entries": self.entries,
             "unfinished": self.unfinished and self.unfinished.as_json(),
             "learnt": [one._asdict() for one in self.learnt],
+            "paired": self.paired and asdict(self.paired),
         }
 
     @classmethod
@@ -46,6 +49,7 @@ class Notes:
                 _whole(facts["entries"]),
                 _unfinished(facts.get("unfinished")),
                 [_learnt(one) for one in _items(facts.get("learnt", []))],
+                _optional(_paired, facts.get("paired")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
@@ -87,6 +91,13 @@ def _curve(facts: dict[str, Any]) -> Curve:
     most, stride = _whole(facts["most"], 1), _whole(facts["stride"], 1)
     weight, mistakes = _number(facts["weight"]), _number(facts["mistakes"])
     return Curve(most, stride, examples, weight, mistakes, points, marks)
+
+
+def _paired(facts: dict[str, Any]) -> Paired:
+    found = Paired(*(_number(facts[one.name]) for one in fields(Paired)))
+    if found.better + found.worse > found.weight * (1 + 1e-6):
+        raise ValueError(found)
+    return found
 
 
 def _unfinished(facts: Any) -> Unfinished | None:

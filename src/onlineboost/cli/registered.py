@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from onlineboost.model import OnlineClassifier
 
 BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
+AUTO = "auto"  # OnlineBoost, or SafeBoost over a learner with options
 NONE = "none"  # the learner alone, not boosted
-_DEFAULTS = {"algorithm": "safe", "learner": "linear"}
+_DEFAULTS = {"algorithm": AUTO, "learner": "linear"}
+_AUTO_HELP = "auto: OnlineBoost, or safe if a learner, an option of learners or boosters, or --adaptive is given."
 _NAMED: dict[str, Registry[Any]] = {
     "--algorithm": BOOSTERS,
     "-a": BOOSTERS,
@@ -60,8 +62,11 @@ def with_registered(command: Callable[..., None], *, lists: bool = False) -> Cal
     """The command with the options of all boosters and learners; with ``lists``, some take comma-separated values."""
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "seed")
+    algorithms, help = [*BOOSTERS.names(), NONE], "Boosting algorithm."
+    if not lists:
+        algorithms, help = [AUTO, *algorithms], f"{help} {_AUTO_HELP}"
     parameters[at:at] = [
-        _name_parameter("algorithm", "Boosting algorithm.", BOOSTING, [*BOOSTERS.names(), NONE], lists),
+        _name_parameter("algorithm", help, BOOSTING, algorithms, lists),
         *(_parameter(option, BOOSTING, BOOSTERS, lists) for option in booster_options().values()),
         _name_parameter("learner", "Weak learner.", LEARNER, LEARNERS.names(), False),
         *(_parameter(option, LEARNER, LEARNERS, lists) for option in learner_options().values()),
@@ -204,6 +209,12 @@ def parsed(option: Option, value: Any) -> Any:
 
 def _flag(option: Option) -> str:
     return option.flags[0].partition("/")[0]
+
+
+def flag_of(parameter: str) -> str:
+    """The option of a parameter: those of models are registered, others have the same name."""
+    option = registered_options().get(parameter)
+    return _flag(option) if option is not None else f"--{parameter.replace('_', '-')}"
 
 
 def values_of(option: Option, text: str) -> list[Any]:

@@ -23,8 +23,6 @@ def print_summary(result: dict[str, Any]) -> None:
     lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
-    if result["gain"] is not None:
-        lines.append(("boosting", f"{abs(result['gain']):.1%} {'fewer' if result['gain'] >= 0 else 'more'} mistakes"))
     if "first_pass_error" in result:
         lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
     if "holdout" in result:
@@ -33,6 +31,8 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("error on holdout", f"{result['holdout']['error']:.4f}{alone}"))
     if result["alarms"]:
         lines.append(("alarms", f"{result['alarms']:,}"))
+    if result["resting"]:
+        lines.append(("parts resting", f"{result['resting']} (they earn nothing on long rows)"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
     lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
     lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
@@ -40,5 +40,5 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
-    if result.get("verdict"):
+    if result["verdict"]:
         say_lines(f"\n{result['verdict']}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.choice import EffortName, choose
 from onlineboost.cli.job import Job
-from onlineboost.cli.registered import BOOSTING, NONE, make_learner, make_model, registered_options
+from onlineboost.cli.registered import BOOSTING, registered_options
 from onlineboost.cli.show import print_json
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import printable, tell
@@ -36,10 +37,15 @@ def train(
         bool,
         o.option(
             "--adaptive",
-            help="Drift handling: the model starts over when its error rises; a fast learner bridges the gap.",
+            help="Drift handling: the model starts over when its error rises; a fast learner bridges the gap. "
+            "OnlineBoost has its own.",
             panel=BOOSTING,
         ),
     ] = False,
+    effort: Annotated[
+        EffortName,
+        o.option("--effort", help="Effort of OnlineBoost: more takes more time and errs less.", panel=BOOSTING),
+    ] = EffortName.NORMAL,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     passes: Annotated[int, o.option("--passes", help="Number of times to read the files.", panel=RUN, min=1)] = 1,
     holdout: Annotated[
@@ -69,13 +75,14 @@ def train(
 
       onlineboost train clicks.parquet --label clicked -o clicks.model
 
-      onlineboost train 'day-*.csv.gz' --label bought --positive yes -n 61 -o model
+      onlineboost train 'day-*.csv.gz' --label bought --positive yes --effort high -o model
+
+      onlineboost train clicks.parquet --label clicked -a bbm --learner tree -n 61
 
       zcat huge.vw.gz | onlineboost train - -f vw -o model --checkpoint-every 1000000
 
       onlineboost train huge.vw.gz --resume model
     """
-    algorithm, learner = given["algorithm"].value, given["learner"].value
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
     job = Job(output, resume, passes, checkpoint_every, quiet)
@@ -90,19 +97,12 @@ def train(
         from onlineboost.cli.notes import Notes
         from onlineboost.evaluate.training import Training
 
-        base = make_learner(learner, given)
-        model = make_model(algorithm, base, given, seed)
-        if adaptive:
-            from onlineboost import Adaptive
-
-            model = Adaptive(model)
-        training = Training(model, base.clone() if baseline and algorithm != NONE else None)
+        model, base = choose(given, chosen_options(context), effort, adaptive, seed)
+        training = Training(model, base if baseline else None)
         notes = Notes()
         schema = o.schema_options(label, weight, drop, categorical, positive)
     job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
-    if algorithm != NONE or adaptive or resume is not None:
-        result["verdict"] = training.model.verdict()
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
         tell(f"onlineboost: all examples have the label {known}: expected two labels")
@@ -113,10 +113,11 @@ def train(
 
         result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet)
     if plot is not None:
-        from onlineboost.evaluate.plots import Picture, draw
+        from onlineboost.evaluate.plots import draw, picture
 
         title = f"{result['algorithm']} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(Picture(printable(title), training.curve.line(), training.base_curve.line(), training.model.edges_), plot)
+        curves = training.curve.line(), training.base_curve.line()
+        draw(picture(printable(title), training.model, curves), plot)
         result["plot"] = str(plot)
     if json_output:
         print_json(result)
@@ -132,7 +133,7 @@ def chosen_options(context: typer.Context) -> set[str]:
     return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
-_SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "adaptive", "seed", "baseline"}
+_SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "adaptive", "effort", "seed", "baseline"}
 
 
 def _refuse_with_resume(context: typer.Context) -> None:
@@ -150,4 +151,4 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
 
     loaded = load(path)
     notes = Notes.from_json(path, loaded.notes)
-    return Training(loaded.model, loaded.base, notes.curve, notes.base_curve, notes.entries), notes
+    return Training(loaded.model, loaded.base, notes.curve, notes.base_curve, notes.entries, notes.paired), notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,31 @@ _MIN_EDGE = 0.02  # learners below add almost nothing
 _WIDTH = 1.96  # standard errors of a 95 % interval
 
 
+class Difference(NamedTuple):
+    """By how many points the answers of one are better than those of another, and the standard error."""
+
+    points: float
+    error: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the points."""
+        return self.points - _WIDTH * self.error, self.points + _WIDTH * self.error
+
+
+def difference(totals: Floats) -> Difference:
+    """The paired comparison of answers with those of another; ``totals`` as in ``Record``.
+
+    >>> points, error = difference(np.array([1000.0, 0, 60, 20, 80]))
+    >>> points, round(error, 2)
+    (4.0, 0.89)
+    """
+    total, better, worse, squares = (float(totals[k]) for k in (0, 2, 3, 4))
+    unit = squares / (better + worse) if better + worse else 0.0  # typical weight of examples where the two differ
+    error = 100 * math.sqrt(max(squares - unit * (better - worse) ** 2 / total, 0)) / total
+    return Difference(100 * (better - worse) / total, error)
+
+
 def gain(totals: Floats, other: str) -> str:
     """What the answers gained over those of another, by a paired test; ``totals`` as in ``Record``.
 
@@ -22,15 +47,37 @@ def gain(totals: Floats, other: str) -> str:
     >>> gain(np.array([1000.0, 0, 25, 20, 45]), "Linear()")
     'made no difference to Linear() (95 %: -0.8 to +1.8 points)'
     """
-    total, better, worse, squares = (float(totals[k]) for k in (0, 2, 3, 4))
-    points = 100 * (better - worse) / total
-    unit = squares / (better + worse) if better + worse else 0.0  # typical weight of examples where the two differ
-    error = 100 * math.sqrt(max(squares - unit * (better - worse) ** 2 / total, 0)) / total
-    interval = f"(95 %: {points - _WIDTH * error:+.1f} to {points + _WIDTH * error:+.1f} points)"
-    if points > _WIDTH * error:
-        return f"gained {points:.1f} points over {other} {interval}"
-    lost = f"lost {-points:.1f} points against" if points < -_WIDTH * error else "made no difference to"
+    found = difference(totals)
+    low, high = found.interval
+    interval = f"(95 %: {low:+.1f} to {high:+.1f} points)"
+    if low > 0:
+        return f"gained {found.points:.1f} points over {other} {interval}"
+    lost = f"lost {-found.points:.1f} points against" if high < 0 else "made no difference to"
     return f"{lost} {other} {interval}"
+
+
+def comparison(totals: Floats, share: float | None, model: Any, learner: Any) -> str:
+    """What a model gained over its base learner alone, and advice if it did not; ``totals`` as in ``Record``.
+
+    ``share`` is the part of the learner's mistakes that the model avoids, if known.
+
+    >>> from onlineboost import Linear, OnlineBBM
+    >>> comparison(np.array([1000.0, 0, 60, 20, 80]), 0.2, OnlineBBM(), Linear())
+    'OnlineBBM gained 4.0 points over Linear alone (95 %: +2.3 to +5.7 points), 20.0 % fewer mistakes.'
+    """
+    sentence = f"{type(model).__name__} {gain(totals, f'{type(learner).__name__} alone')}"
+    low, high = difference(totals).interval
+    if share is not None and (low > 0 or high < 0):
+        sentence += f", {abs(100 * share):.1f} % {'fewer' if low > 0 else 'more'} mistakes"
+    return f"{sentence}." if low > 0 else f"{sentence}: try {_advice(model, learner)}."
+
+
+def _advice(model: Any, learner: Any) -> str:
+    """What to try if boosting did not pay."""
+    booster = model.model() if hasattr(model, "model") else model  # of one that starts over
+    if not hasattr(booster, "advice"):
+        return "other features, or the learner alone, which is faster"
+    return "trees, or bins and crosses" if getattr(learner, "linear", False) else str(booster.advice)
 
 
 def verdict(record: Record, booster: Any, learner: Any) -> str:
@@ -53,11 +100,15 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
     other = "its base learner" if whole else "its first learner, which gets part of each example's weight,"
     sentence = f"Boosting {gain(record.totals, other)}"
     if "gained" not in sentence:
-        sentence += f": try {'trees, or bins and crosses' if getattr(learner, 'linear', False) else booster.advice}"
-    sentences = [f"{sentence}."]
+        sentence += f": try {_advice(booster, learner)}"
+    return " ".join(filter(None, [f"{sentence}.", spare_learners(record, booster)]))
+
+
+def spare_learners(record: Record, booster: Any) -> str:
+    """How many learners would be enough; empty if all are needed."""
     edges = np.divide(record.edges, record.weights, out=np.zeros(record.edges.size), where=record.weights > 0)
     useful = np.flatnonzero(np.abs(edges) >= _MIN_EDGE)
     enough = int(useful[-1]) + 1 if useful.size else 1
-    if enough < edges.size and not booster.grouped:
-        sentences.append(f"The first {enough} of {edges.size} learners would be enough: the others have no edge.")
-    return " ".join(sentences)
+    if enough == edges.size or booster.grouped:
+        return ""
+    return f"The first {enough} of {edges.size} learners would be enough: the others have no edge."

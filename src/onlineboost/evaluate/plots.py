@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onlineboost.data.batch import Floats
+from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.errors import MissingPackageError, ParameterError
+from onlineboost.model import OnlineClassifier
 from onlineboost.storage.atomic import replacing, write_text
 
 KINDS = (".png", ".svg", ".html")
@@ -23,6 +25,19 @@ class Picture(NamedTuple):
     base_curve: list[tuple[int, float]]
     edges: Floats
     reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (mean probability, share of positives, weight)
+    bar: str = "weak learner"  # what has an edge
+    name: str = "boosted"  # of the model, in the legend
+
+
+def picture(
+    title: str,
+    model: OnlineClassifier,
+    curves: tuple[list[tuple[int, float]], list[tuple[int, float]]],
+    reliability: list[tuple[float, float, float]] | None = None,
+) -> Picture:
+    """The data of a plot of this model; ``curves`` are those of the model and of its base learner."""
+    bar = "part" if isinstance(model, Ensemble) else "weak learner"
+    return Picture(title, *curves, model.edges_, reliability or [], bar, type(model).__name__)
 
 
 def check_plot(path: Path) -> None:
@@ -58,7 +73,10 @@ def _figure(picture: Picture) -> Any:
     figure = Figure(figsize=(5 * panels, 4.2), layout="constrained")
     left, right, *third = figure.subplots(1, panels)
     figure.suptitle(picture.title, parse_math=False)  # a dollar in a file's name is no formula
-    for curve, name, colour in ((picture.curve, "boosted", _BLUE), (picture.base_curve, "base learner alone", _GREY)):
+    for curve, name, colour in (
+        (picture.curve, picture.name, _BLUE),
+        (picture.base_curve, "base learner alone", _GREY),
+    ):
         if curve:
             examples, errors = zip(*curve, strict=True)
             left.plot(examples, errors, color=colour, label=f"{name}: {errors[-1]:.4f}")
@@ -68,7 +86,7 @@ def _figure(picture: Picture) -> Any:
         left.legend(frameon=False)
     right.bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
     right.axhline(0, color="black", linewidth=0.8)
-    right.set(xlabel="weak learner", ylabel="edge over guessing, by its weights")
+    right.set(xlabel=picture.bar, ylabel="edge over guessing, by its weights")
     if picture.reliability:
         given, true, weight = zip(*picture.reliability, strict=True)
         third[0].plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)

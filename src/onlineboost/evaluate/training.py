@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from onlineboost.boosters.base import Booster
 from onlineboost.data.page import Page
+from onlineboost.diagnostics.verdict import comparison, spare_learners
 from onlineboost.evaluate.metrics import Curve
+from onlineboost.evaluate.paired import Paired
 from onlineboost.model import OnlineClassifier
 
 
@@ -28,23 +32,52 @@ class Training:
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0  # non-zero features of all examples
+    paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
 
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch = page.batch
-        for model, curve in ((self.model, self.curve), (self.base, self.base_curve)):
-            if model is not None:
-                curve.update(page.target.mistakes(model.learn(page), batch.y), batch.weight)
+        wrong = page.target.mistakes(self.model.learn(page), batch.y)
+        self.curve.update(wrong, batch.weight)
+        if self.base is not None:
+            base_wrong = page.target.mistakes(self.base.learn(page), batch.y)
+            self.base_curve.update(base_wrong, batch.weight)
+            if self.paired is not None:
+                self.paired.update(wrong, base_wrong, batch.weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     @property
     def gain(self) -> float | None:
-        """The share of the base learner's error that boosting removes; None without a base learner or its mistakes."""
+        """The share of the base learner's error that the model removes; None without a base learner or its mistakes."""
         if self.base is None or not self.base_curve.mistakes:
             return None
         return 1 - self.curve.error / self.base_curve.error
+
+    def verdict(self) -> str:
+        """Whether the model was better than its base learner, by a paired test, and how the stream changed.
+
+        Without a base learner beside it, the model's own verdict.
+        """
+        if self.base is None:
+            return self.model.verdict()
+        sentences = []
+        if self.paired is not None and self.paired.weight:
+            sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base))
+        if isinstance(self.model, Booster) and self.model.fitted is not None:
+            sentences.append(spare_learners(self.model.fitted.machine.record, self.model))
+        sentences.append(_changes(self.model))
+        return " ".join(filter(None, sentences))
 
     @property
     def n_features(self) -> int | None:
         """Number of different features met so far; None if the learners do not count them."""
         return self.model.n_features_seen()
+
+
+def _changes(model: Any) -> str:
+    """The number of alarms and the last of them; empty if there was none."""
+    if model.fitted is None or not model.n_alarms_:
+        return ""
+    n, last = model.n_alarms_, model.alarms_[-1]
+    what = "The stream changed" if last.learner is None else "Learners were reset"
+    return f"{what}: {'1 alarm' if n == 1 else f'{n:,} alarms'}, the last after {last.example:,} examples."

@@ -1,0 +1,49 @@
+"""The model that the options of ``train`` ask for, and the learner that it is compared with."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from onlineboost.cli.registered import AUTO, NONE, flag_of, make_learner, make_model, registered_options
+from onlineboost.errors import ConflictError
+
+if TYPE_CHECKING:
+    from onlineboost.model import OnlineClassifier
+
+
+class EffortName(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+def choose(
+    given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int
+) -> tuple[OnlineClassifier, OnlineClassifier | None]:
+    """The model and its base learner, None for a learner alone; ``chosen`` are the parameters on the command line."""
+    from onlineboost import Adaptive, OnlineBoost
+
+    algorithm, learner = given["algorithm"].value, given["learner"].value
+    settings = [name for name in ("learner", *registered_options(), "adaptive") if name in chosen]
+    _check(algorithm, [flag_of(name) for name in settings], chosen)
+    if algorithm == AUTO and not settings:
+        return OnlineBoost(effort.value, random_state=seed), make_learner(learner, given)
+    base = make_learner(learner, given)
+    model = make_model("safe" if algorithm == AUTO else algorithm, base, given, seed)
+    return Adaptive(model) if adaptive else model, None if algorithm == NONE else base.clone()
+
+
+def _check(algorithm: str, settings: list[str], chosen: set[str]) -> None:
+    """Raise an error for options that do not go together."""
+    if algorithm == AUTO and settings and "algorithm" in chosen:
+        raise ConflictError(
+            f"{settings[0]} does not apply to --algorithm auto, which chooses its learners and their settings. "
+            f"Leave out {settings[0]}, or name an algorithm, such as -a safe."
+        )
+    others = [f"--algorithm {algorithm}"] if algorithm != AUTO else settings
+    if "effort" in chosen and others:
+        raise ConflictError(
+            f"--effort does not apply to {others[0]}: it is for OnlineBoost, the default, "
+            f"which chooses its learners and their settings. Leave out --effort or {others[0]}."
+        )

@@ -1,0 +1,82 @@
+"""A training compares the model with its base learner on the same rows, whatever the batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onlineboost import Linear, OnlineBBM
+from onlineboost.data.target import Binary
+from onlineboost.diagnostics.verdict import gain
+from onlineboost.engine.record import new_record
+from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.training import Training
+from onlineboost.readers import open_stream
+
+
+@pytest.fixture
+def pages(stream):
+    X, y = stream
+    weight = np.random.default_rng(0).random(len(y)).round(3)
+    weight[::7] = 0
+    return lambda rows: open_stream(X, y=y, sample_weight=weight, batch_size=rows)
+
+
+def trained(pages, rows: int, base=True) -> Training:
+    training = Training(OnlineBBM(Linear(), 5, random_state=0), Linear() if base else None)
+    for page in pages(400):
+        for start in range(0, page.n_rows, rows):
+            training.learn(page.rows(start, min(start + rows, page.n_rows)))
+    return training
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64])
+def test_the_comparison_does_not_depend_on_batches(pages, rows):
+    assert trained(pages, rows).paired == trained(pages, 400).paired
+
+
+def test_the_comparison_counts_rows_on_which_one_is_wrong(pages):
+    """Row by row, as ``engine/loop.py`` counts."""
+    [page] = pages(400)
+    y, weight = page.batch.y, page.batch.weight
+    models = OnlineBBM(Linear(), 5, random_state=0), Linear()
+    scores = [model.learn(page) for model in models]
+    totals = new_record(1).totals
+    for model_score, base_score, sign, w in zip(*scores, y, weight, strict=True):
+        wrong, base_wrong = (model_score >= 0) != (sign > 0), (base_score >= 0) != (sign > 0)
+        totals[0] += w
+        totals[2] += w * (base_wrong and not wrong)
+        totals[3] += w * (wrong and not base_wrong)
+        totals[4] += w * w * (wrong != base_wrong)
+    training = trained(pages, 400)
+    assert training.paired.totals.tolist() == totals.tolist()
+    assert totals[2] > 0 and totals[3] > 0
+    assert training.verdict().startswith(f"OnlineBBM {gain(totals, 'Linear alone')}")
+    difference = Binary.mistakes(scores[1], y) * weight - Binary.mistakes(scores[0], y) * weight
+    assert totals[2] - totals[3] == pytest.approx(difference.sum())
+
+
+def test_without_a_base_learner_the_model_speaks(pages):
+    training = trained(pages, 400, base=False)
+    assert training.paired == Paired()
+    assert training.verdict() == training.model.verdict() != ""
+
+
+def test_a_comparison_that_lacks_rows_is_left_out(pages):
+    training = trained(pages, 400)
+    training.paired = None
+    for page in pages(400):
+        training.learn(page)
+    assert training.paired is None
+    assert "alone" not in training.verdict()
+
+
+def test_learners_to_spare_are_told(pages):
+    training = trained(pages, 400)
+    assert "enough" not in training.verdict()
+    training.model.fitted.machine.record.edges[2:] = 0
+    assert training.verdict().endswith("The first 2 of 5 learners would be enough: the others have no edge.")
+
+
+def test_nothing_was_learnt():
+    assert Training(OnlineBBM(), Linear()).verdict() == ""
