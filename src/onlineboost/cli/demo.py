@@ -71,7 +71,7 @@ def run() -> None:
     every = [*ALONE.values(), *BOOSTERS, DEFAULT]
     seen: Mistakes = {}
     for k, entry in enumerate(every, 1):
-        with _status(f"{k} of {len(every)}: {entry.name}; the first run compiles, about ten seconds for each"):
+        with _status(f"{k} of {len(every)}: {entry.name} (compiling, the first time)"):
             entry.model.clone().fit(X[:100], y[:100])  # compiled before the clock starts
             began = time.perf_counter()
             scores = entry.model.clone().progressive_fit(X, y)

@@ -128,7 +128,7 @@ def _print(facts: dict[str, Any]) -> None:
 
 
 def _print_parts(parts: list[dict[str, Any]]) -> None:
-    say("parts; a part earns what it moves the log odds towards the right label, lately")
+    say("parts (earns: how far it moves the log odds towards the right label, on average lately)")
     say(f"{'error alone':>12} {'weight':>8} {'earns':>8}  part")
     for part in parts:
         name = f"{part['name']} (rests)" if part["resting"] else part["name"]

@@ -33,6 +33,10 @@ def train(
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
+    effort: Annotated[
+        EffortName,
+        o.option("--effort", help="Effort of OnlineBoost: more takes more time and errs less.", panel=BOOSTING),
+    ] = EffortName.NORMAL,
     adaptive: Annotated[
         bool,
         o.option(
@@ -42,10 +46,6 @@ def train(
             panel=BOOSTING,
         ),
     ] = False,
-    effort: Annotated[
-        EffortName,
-        o.option("--effort", help="Effort of OnlineBoost: more takes more time and errs less.", panel=BOOSTING),
-    ] = EffortName.NORMAL,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     passes: Annotated[int, o.option("--passes", help="Number of times to read the files.", panel=RUN, min=1)] = 1,
     holdout: Annotated[
