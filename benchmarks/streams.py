@@ -162,7 +162,7 @@ def memory(folder: Path, gigabytes: float) -> list[dict[str, Any]]:
     with path.open("wb") as file:
         for _ in range(int(gigabytes * 1e9 / len(content)) + 1):
             file.write(content)
-    command = [*OURS, "train", str(path), "-q", "--json", "-o", str(folder / "model")]
+    command = [*OURS, "train", str(path), "-a", "safe", "-q", "--json", "-o", str(folder / "model")]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     result = json.loads(done.stdout)
     size = path.stat().st_size / 1e9

@@ -70,7 +70,7 @@ def lean(function: Callable[P, R]) -> Callable[P, R]:
     return njit(function, lean=True)
 
 
-_SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "readers", "transforms"))
+_SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "ensembles", "readers", "transforms"))
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]

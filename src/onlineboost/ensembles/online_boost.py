@@ -20,6 +20,7 @@ from onlineboost.parameters import check_one_of
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
+_MB = 512  # for the histograms of a part
 
 
 @dataclass(eq=False, repr=False)
@@ -71,13 +72,13 @@ def _linear() -> list[OnlineClassifier]:
 
 
 def _few_trees() -> list[OnlineClassifier]:
-    return [Restarting(OnlineBBM(Tree(8), 11, head="stack")), Newton(), NaiveBayes()]
+    return [Restarting(OnlineBBM(Tree(8, max_mb=_MB), 11, head="stack")), Newton(), NaiveBayes()]
 
 
 def _trees() -> list[OnlineClassifier]:
     return [
-        Restarting(OnlineBBM(Tree(8), 21, head="stack")),
-        OnlineBBM(Tree(5, bins=64), 21, head="stack"),
+        Restarting(OnlineBBM(Tree(8, max_mb=_MB), 21, head="stack")),
+        OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
         Newton(),
         NaiveBayes(),
     ]
@@ -85,10 +86,10 @@ def _trees() -> list[OnlineClassifier]:
 
 def _many_trees() -> list[OnlineClassifier]:
     return [
-        Restarting(SafeBoost(Tree(8), 63)),
-        OnlineBBM(Tree(5, bins=64), 21, head="stack"),
-        OnlineBBM(Tree(12, leaves="majority"), 31, head="stack"),
-        OnlineBBM(Tree(3), 31, head="stack"),
+        Restarting(SafeBoost(Tree(8, max_mb=_MB), 63)),
+        OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
+        OnlineBBM(Tree(12, leaves="majority", max_mb=_MB), 31, head="stack"),
+        OnlineBBM(Tree(3, max_mb=_MB), 31, head="stack"),
         Linear(bins=16),
         Newton(),
         NaiveBayes(),
