@@ -75,9 +75,10 @@ def _plain(value: Any) -> Any:
 def _parts(model: Ensemble) -> list[dict[str, Any]]:
     """What each part of an ensemble is worth, by its report."""
     from onlineboost.ensembles.ensemble import Ensemble
+    from onlineboost.parameters import brief
 
     report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
-    names = [repr(part) for part in model.parts()]
+    names = [brief(part) for part in model.parts()]
     awake = len(names) - model.n_resting_
     found = [{"name": name, "resting": k >= awake} for k, name in enumerate(names)]
     for column, (values, _) in report.columns.items():

@@ -50,7 +50,7 @@ class Adaptive(Ensemble):
     0.265
     >>> round(progressive_score(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print), X, y), 3)
     Alarm(example=10048, learner=None)
-    0.122
+    0.126
     """
 
     estimator: Any = None
