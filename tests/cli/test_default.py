@@ -20,6 +20,7 @@ from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.online_boost import EFFORTS
 from onlineboost.evaluate import progressive_score
 from onlineboost.model import load_all
+from onlineboost.parameters import brief
 from onlineboost.readers import open_stream
 
 ROWS = 3000
@@ -193,7 +194,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     facts = json.loads(run(capsys, "inspect", model, "--json")[0])
     loaded = onlineboost.load(model)
     report = loaded.report()
-    assert [part["name"] for part in facts["parts"]] == report.names == list(map(repr, loaded.parts()))
+    assert [part["name"] for part in facts["parts"]] == report.names == list(map(brief, loaded.parts()))
     for key in ("error alone", "weight", "earns"):
         assert [part[key.replace(" ", "_")] for part in facts["parts"]] == report.columns[key][0].tolist()
     assert facts["settings"] == {"effort": "normal", "random_state": 0, "on_drift": None}
@@ -209,7 +210,7 @@ def test_inspection_of_an_adaptive_model_shows_the_fast_learner(letters, tmp_pat
     run(capsys, "train", letters / "first.csv", "--adaptive", "-n", 5, "-q", "-o", tmp_path / "m")
     parts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])["parts"]
     assert parts[1]["name"] == "Linear(learning_rate=32.0, standardize=True)"
-    assert parts[0]["name"].startswith("Restarting(estimator=SafeBoost(estimator=Linear(standardize=True)")
+    assert parts[0]["name"].startswith("Restarting(SafeBoost(Linear(standardize=True)")
 
 
 def test_inspection_of_models_in_a_list(tmp_path, capsys):

@@ -155,12 +155,11 @@ class StackedEnsemble(Ensemble):
     >>> from onlineboost.datasets import load_letter
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> shallow, deep = (OnlineBBM(Tree(depth), head="stack", random_state=0) for depth in (3, 8))
-    >>> [round(progressive_score(model, X, y), 3) for model in (shallow, deep)]
-    [0.105, 0.076]
-    >>> model = StackedEnsemble([Linear(standardize=True), shallow, deep], random_state=0)
-    >>> round(progressive_score(model, X, y), 3)
-    0.075
+    >>> products, trees = Linear(bins=16, crosses=True), OnlineBBM(Tree(8), head="stack", random_state=1)
+    >>> [round(progressive_score(model, X, y), 3) for model in (products, trees)]
+    [0.105, 0.08]
+    >>> round(progressive_score(StackedEnsemble([products, trees], random_state=0), X, y), 3)
+    0.077
     """
 
     models: Sequence[Any]
