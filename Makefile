@@ -13,7 +13,7 @@ TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers te
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: $(READY)  ## every algorithm against its base learner on real data
+demo: $(READY)  ## learners alone, boosters and the default on real data
 	$(BIN)/python -m onlineboost demo
 
 setup: $(READY)  ## .venv with everything for development
