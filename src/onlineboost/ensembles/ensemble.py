@@ -16,7 +16,7 @@ from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.ensembles.machine import EnsembleMachine
 from onlineboost.ensembles.newton import new_scales, new_stack
-from onlineboost.ensembles.restarting import Alarm, RestartingMachine, check_listener
+from onlineboost.ensembles.restarting import Alarm, Listening, RestartingMachine
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.errors import ParameterError
 from onlineboost.model import OnlineClassifier
@@ -25,14 +25,10 @@ from onlineboost.parameters import brief, check_whole
 MAX_PARTS = 50
 
 
-class Ensemble(OnlineClassifier):
+class Ensemble(Listening):
     """Models on the same rows; ``newton.py`` has the stack of their scores. A subclass says which models."""
 
-    one_committee = False
-
     strength: ClassVar[str] = "share of the influence on the parts, by what they earn"
-
-    on_drift: Callable[[Alarm], object] | None
 
     @abstractmethod
     def parts(self) -> list[OnlineClassifier]:
@@ -56,15 +52,8 @@ class Ensemble(OnlineClassifier):
     def max_features(self) -> int:
         return max(part.max_features() for part in self.parts())
 
-    def saved_params(self) -> dict[str, Any]:
-        return super().saved_params() | {"on_drift": None}
-
-    def _notify(self, alarm: Alarm) -> None:
-        if self.on_drift is not None:
-            self.on_drift(alarm)
-
     def new_machine(self, n_features: int, seed: int | None = None) -> EnsembleMachine:
-        check_listener(self.on_drift)
+        self.check_listener()
         seed = self.seed() if seed is None else seed
         made = [part.new_machine(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(self.parts())]
         machines = tuple(machine for machine in made if isinstance(machine, BatchMachine))
@@ -73,7 +62,7 @@ class Ensemble(OnlineClassifier):
             raise ParameterError("models", self.parts()[k], "models of compiled learners, such as Linear or Tree")
         for machine in machines:
             if isinstance(machine, RestartingMachine) and machine.spec.on_drift is None:
-                machine.notify = self._notify
+                machine.notify = self.notify
         n, light = len(machines), self.n_light()
         states = new_stack(n), new_stack(light), new_scales(n), new_rest()
         return EnsembleMachine(Settings(n, hard=False, sample=False, seed=seed), new_record(n), machines, *states)
@@ -84,16 +73,6 @@ class Ensemble(OnlineClassifier):
         machine = self._check_fitted().machine
         assert isinstance(machine, EnsembleMachine)
         return machine
-
-    @property
-    def alarms_(self) -> list[Alarm]:
-        """The alarms of all parts so far; only the most recent are kept if there are very many."""
-        return self._machine().alarms()
-
-    @property
-    def n_alarms_(self) -> int:
-        """Number of alarms so far."""
-        return self._machine().n_alarms
 
     @property
     def n_resting_(self) -> int:

@@ -109,8 +109,42 @@ class RestartingMachine(CompiledMachine):
         return super().states() | {"clock": self.clock, "windows": self.windows}
 
 
+class Listening(OnlineClassifier):
+    """A model with alarms, and a function that is told of them."""
+
+    one_committee = False
+
+    on_drift: Callable[[Alarm], object] | None
+
+    @property
+    def alarms_(self) -> list[Alarm]:
+        """The alarms so far; only the most recent are kept if there are very many."""
+        found: list[Alarm] = self._alarming().alarms()
+        return found
+
+    @property
+    def n_alarms_(self) -> int:
+        """Number of alarms so far."""
+        return int(self._alarming().n_alarms)
+
+    def _alarming(self) -> Any:
+        return self._check_fitted().machine
+
+    def saved_params(self) -> dict[str, Any]:
+        return super().saved_params() | {"on_drift": None}
+
+    def check_listener(self) -> None:
+        if self.on_drift is not None and not callable(self.on_drift):
+            raise ParameterError("on_drift", self.on_drift, "a function of an Alarm, or None")
+
+    def notify(self, alarm: Alarm) -> None:
+        """Tell of an alarm."""
+        if self.on_drift is not None:
+            self.on_drift(alarm)
+
+
 @dataclass(eq=False, repr=False)
-class Restarting(OnlineClassifier):
+class Restarting(Listening):
     """Any booster or learner, for streams that change: it starts over when its error rises.
 
     Until it has learnt again it errs more: ``Adaptive`` and ``OnlineBoost`` put other learners beside it.
@@ -134,23 +168,11 @@ class Restarting(OnlineClassifier):
     [Alarm(example=10048, learner=None)]
     """
 
-    one_committee = False
-
     estimator: Any
     _: KW_ONLY
     reset: Reset = "all"
     delta: float = 0.002
     on_drift: Callable[[Alarm], object] | None = None
-
-    @property
-    def alarms_(self) -> list[Alarm]:
-        """The alarms so far; only the most recent are kept if there are very many."""
-        return self._machine().alarms()
-
-    @property
-    def n_alarms_(self) -> int:
-        """Number of alarms so far."""
-        return self._machine().n_alarms
 
     @property
     def estimator_(self) -> Any:
@@ -183,17 +205,10 @@ class Restarting(OnlineClassifier):
     def base_learner(self) -> Any:
         return self.model().base_learner()
 
-    def saved_params(self) -> dict[str, Any]:
-        return super().saved_params() | {"on_drift": None}
-
-    def _notify(self, alarm: Alarm) -> None:
-        if self.on_drift is not None:
-            self.on_drift(alarm)
-
     def new_machine(self, n_features: int, seed: int | None = None) -> RestartingMachine:
         check_one_of("reset", self.reset, _RESETS)
         check_between("delta", self.delta, 0, 1)
-        check_listener(self.on_drift)
+        self.check_listener()
         model = self.model().new_machine(n_features, seed)
         if type(model) is not CompiledMachine:
             raise ParameterError("estimator", self.estimator, "a booster of compiled learners, such as Linear or Tree")
@@ -202,12 +217,7 @@ class Restarting(OnlineClassifier):
                 learner = self.base_learner()
                 raise ParameterError("reset", self.reset, f"'all': single learners of {learner!r} cannot be reset")
             model.watch = new_watch(model.settings.n_learners, float(self.delta))
-        return RestartingMachine(**vars(model), spec=self.clone(), notify=self._notify)
-
-
-def check_listener(on_drift: Any) -> None:
-    if on_drift is not None and not callable(on_drift):
-        raise ParameterError("on_drift", on_drift, "a function of an Alarm, or None")
+        return RestartingMachine(**vars(model), spec=self.clone(), notify=self.notify)
 
 
 def inside(model: Any, fitted: Any, machine: RestartingMachine) -> Any:
