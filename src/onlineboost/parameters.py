@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.errors import ParameterError
 
-_MAX_DEPTH = 4  # of models within models, such as OnlineBBM(Copies(Linear())) in an ensemble
+_MAX_DEPTH = 12  # of models within models, such as OnlineBBM(Copies(Linear())) in an ensemble
 
 
 class Parameters:
@@ -63,7 +63,7 @@ class Parameters:
 
     def describe(self) -> dict[str, Any]:
         """The class and its parameters as JSON, for ``build``."""
-        return {"class": type(self).__name__, "params": {k: _described(v) for k, v in self.saved_params().items()}}
+        return _described(self)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         defaults = self.defaults()
@@ -98,13 +98,16 @@ def _cloned(value: Any) -> Any:
     return value.clone() if isinstance(value, Parameters) else value
 
 
-def _described(value: Any) -> Any:
+def _described(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Parameters):
-        return value.describe()
+        if depth > _MAX_DEPTH:
+            raise ParameterError("models", value, f"at most {_MAX_DEPTH} levels of models within models")
+        params = {name: _described(inner, depth + 1) for name, inner in value.saved_params().items()}
+        return {"class": type(value).__name__, "params": params}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
     if isinstance(value, list | tuple):
-        return [_described(v) for v in value]
+        return [_described(one, depth) for one in value]
     return value.item() if isinstance(value, np.generic) else value
 
 

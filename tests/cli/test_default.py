@@ -99,6 +99,7 @@ def test_the_model_that_is_asked_for(letters, capsys, monkeypatch, options, mode
         ),
         ("-a auto --learner tree", "Leave out --learner, or name an algorithm, such as -a safe."),
         ("-a auto --adaptive", "--adaptive does not apply to --algorithm auto"),
+        ("--gamma 0.1", "--gamma needs an algorithm that has it: -a with one of bbm,"),
         ("--effort low -a bbm", "--effort does not apply to --algorithm bbm: it is for OnlineBoost, the default"),
         ("--effort normal -a none", "Leave out --effort or --algorithm none."),
         ("--effort low --learner tree", "--effort does not apply to --learner: it is for OnlineBoost"),

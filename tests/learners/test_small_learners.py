@@ -33,10 +33,11 @@ def test_a_perceptron_equals_the_slow_one(seed):
 
 
 def test_newton_equals_the_slow_one():
-    """Scales from .01 to 4,000, of which one leaves its range; a feature that is often 0; and one that comes late."""
+    """Scales from .01 to 4,000, of which two leave their range; a feature that is often 0; and one that comes late."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(3000, 7)) * [1, 10, 100, 0.01, 1, 1, 1]).astype(np.float32)
     X[1000:, 2] *= 40
+    X[0, 5] = 3000
     X[::3, 4], X[:2000, 6] = 0, 0
     y = np.where(X @ [1, 0.1, 0.01, 50, 1, -1, 2] + 0.3 * rng.normal(size=3000) > 0, 1, -1)
     weight = rng.choice([0.2, 1, 5.0], size=3000)
@@ -73,7 +74,25 @@ def test_newton_knows_which_of_two_rising_prices_is_higher():
     assert errors["Newton"] < 0.03 < 0.2 < errors["Linear"]
 
 
+def test_newton_forgives_a_first_value_far_from_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    y = np.where(X @ [1, -2, 1] > 0, 1, -1)
+    errors = []
+    for factor in (1, 1e3, 1e6):
+        X[0] *= factor
+        errors.append(np.mean((Newton().progressive_fit(X, y)[200:] >= 0) != (y[200:] > 0)))
+        X[0] /= factor
+    assert max(errors) < 0.03
+
+
 def test_newton_starts_again_where_no_digits_are_left():
+    X = np.array([[1.0, 2.0], [2.0, 1.0]] * 20)
+    model = Newton().fit(X, [-1, 1] * 20)
+    state = model.fitted.machine.committee
+    state.inverse[0] *= -1  # no longer an inverse of anything
+    model.partial_fit(X[:1], [-1])
+    assert np.array_equal(state.inverse[0], 100 * np.eye(65)) and not state.weights.any()
     X = np.array([[1e-18], [1e18]] * 200)
     scores = OnlineBBM(Newton(), 3).progressive_fit(X, [-1, 1] * 200, np.tile([1e15, 1e-15], 200))
     assert np.isfinite(scores).all()

@@ -182,9 +182,10 @@ HOSTILE = [
     ("stacked", "stack.information", put((1, 0), 1e9), "a positive definite matrix"),
     ("stacked", "light.loss", put(0, -1.0), "numbers from 0"),
     ("stacked", "scales.earned", put(3, -1.0), "a sum of weights"),
-    ("stacked", "rest.clock", put(1, 2), "times in their order"),
-    ("stacked", "rest.clock", put(2, 1 << 40), "times in their order"),
-    ("stacked", "rest.clock", put(1, 1), "an end of the rest"),
+    ("stacked", "rest.clock", put(0, 2), "times in their order"),
+    ("stacked", "rest.clock", put(slice(1, 3), [9, 8]), "times in their order"),
+    ("stacked", "rest.clock", put(1, 1 << 40), "no time to come"),
+    ("stacked", "rest.clock", put(0, 1), "an end of the rest"),
 ]
 
 

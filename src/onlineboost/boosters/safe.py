@@ -212,7 +212,7 @@ class SafeBoost(
     vote=vote,
     round=round,
 ):
-    """The default, nothing to tune: like Online BBM with the best gamma, at most a few percent behind the base learner.
+    """Nothing to tune: like Online BBM with the best gamma, at most a few percent behind the base learner.
 
     Parameters
     ----------

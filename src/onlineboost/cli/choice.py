@@ -5,8 +5,17 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from onlineboost.cli.registered import AUTO, NONE, flag_of, make_learner, make_model, registered_options
+from onlineboost.cli.registered import (
+    AUTO,
+    NONE,
+    booster_options,
+    flag_of,
+    make_learner,
+    make_model,
+    registered_options,
+)
 from onlineboost.errors import ConflictError
+from onlineboost.registry import BOOSTERS
 
 if TYPE_CHECKING:
     from onlineboost.model import OnlineClassifier
@@ -41,6 +50,11 @@ def _check(algorithm: str, settings: list[str], chosen: set[str]) -> None:
             f"{settings[0]} does not apply to --algorithm auto, which chooses its learners and their settings. "
             f"Leave out {settings[0]}, or name an algorithm, such as -a safe."
         )
+    if algorithm == AUTO and settings:
+        for name, option in booster_options().items():
+            if name in chosen and option not in BOOSTERS.find("safe").options:
+                users = ", ".join(entry.name for entry in BOOSTERS if option in entry.options)
+                raise ConflictError(f"{flag_of(name)} needs an algorithm that has it: -a with one of {users}.")
     others = [f"--algorithm {algorithm}"] if algorithm != AUTO else settings
     if "effort" in chosen and others:
         raise ConflictError(

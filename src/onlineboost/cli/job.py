@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from onlineboost.cli.terminal import tell
 from onlineboost.compiled.jit import compile_seconds
 from onlineboost.errors import ConflictError, DataError, ParameterError
+from onlineboost.parameters import brief
 from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
@@ -257,6 +258,7 @@ class Job:
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,
             "model": repr(training.model),
+            "model_as_typed": brief(training.model),
             "examples": curve.examples,
             "learnt": self.learnt,
             "error": curve.error,

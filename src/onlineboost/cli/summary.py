@@ -16,7 +16,7 @@ def print_summary(result: dict[str, Any]) -> None:
         say(f"Interrupted after {result['examples']:,} examples: {saved}")
         say()
     speed = f"({result['learnt'] / max(result['seconds'], 1e-9):,.0f}/s)" if result["learnt"] else "(none of them now)"
-    lines = [("examples", f"{result['examples']:,} {speed}")]
+    lines = [("algorithm", result["model_as_typed"]), ("examples", f"{result['examples']:,} {speed}")]
     met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
     lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
     lines.append(("labels", format_labels(result["labels"])))

@@ -99,7 +99,7 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
     whole = record.weights[0] > 0.999 * total
     other = "its base learner" if whole else "its first learner, which gets part of each example's weight,"
     sentence = f"Boosting {gain(record.totals, other)}"
-    if "gained" not in sentence:
+    if difference(record.totals).interval[0] <= 0:
         sentence += f": try {_advice(booster, learner)}"
     return " ".join(filter(None, [f"{sentence}.", spare_learners(record, booster)]))
 

@@ -41,8 +41,10 @@ class Fitted:
     lock: SharedLock = field(default_factory=SharedLock)
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
+    max_row_features: int | None = field(init=False)  # of the spec, which does not change
 
     def __post_init__(self) -> None:
+        self.max_row_features = self.spec.max_row_features()
         if self.columns.limit is None:  # names beyond the slots are of no use
             self.columns.limit = min(MAX_NAMES, self.spec.max_features())
 
@@ -145,7 +147,7 @@ class Fitted:
 
     def check_rows(self, longest: Callable[[], int]) -> None:
         """Raise an error for rows that are too long for the learner, before anything changes."""
-        most = self.spec.max_row_features()
+        most = self.max_row_features
         if most is not None and longest() > most:
             advice = "name pairs, crosses=[(a, b), ...]"
             raise DataError(

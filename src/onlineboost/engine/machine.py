@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -158,6 +158,12 @@ class BatchMachine(Machine):
     @abstractmethod
     def gives_odds(self) -> bool:
         """Whether scores are log odds."""
+
+    def go_to(self, example: int) -> None:
+        """Go on at this example of the stream, after a time without rows: alarms are numbered by it."""
+
+    def listen(self, notify: Callable[[Any], None]) -> None:
+        """Tell of alarms by this function."""
 
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Batch]:
         for batch in source.batches(y, weight):

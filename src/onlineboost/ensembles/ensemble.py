@@ -16,7 +16,7 @@ from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.ensembles.machine import EnsembleMachine
 from onlineboost.ensembles.newton import new_scales, new_stack
-from onlineboost.ensembles.restarting import Alarm, Listening, RestartingMachine
+from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.errors import ParameterError
 from onlineboost.model import OnlineClassifier
@@ -55,14 +55,15 @@ class Ensemble(Listening):
     def new_machine(self, n_features: int, seed: int | None = None) -> EnsembleMachine:
         self.check_listener()
         seed = self.seed() if seed is None else seed
-        made = [part.new_machine(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(self.parts())]
+        parts = self.parts()
+        made = [part.new_machine(n_features, _seed(seed, k, part)) for k, part in enumerate(parts)]
         machines = tuple(machine for machine in made if isinstance(machine, BatchMachine))
         if len(machines) < len(made):
             k = next(k for k, machine in enumerate(made) if not isinstance(machine, BatchMachine))
-            raise ParameterError("models", self.parts()[k], "models of compiled learners, such as Linear or Tree")
-        for machine in machines:
-            if isinstance(machine, RestartingMachine) and machine.spec.on_drift is None:
-                machine.notify = self.notify
+            raise ParameterError("models", parts[k], "models of compiled learners, such as Linear or Tree")
+        for part, machine in zip(parts, machines, strict=True):
+            if getattr(part, "on_drift", None) is None:
+                machine.listen(self.notify)
         n, light = len(machines), self.n_light()
         states = new_stack(n), new_stack(light), new_scales(n), new_rest()
         return EnsembleMachine(Settings(n, hard=False, sample=False, seed=seed), new_record(n), machines, *states)
@@ -91,18 +92,19 @@ class Ensemble(Listening):
             last = self.alarms_[-1].example
             sentences.append(f"The stream changed: a part started over {counted}, the last after {last:,} examples.")
         if self.n_resting_:
-            sentences.append(f"{self.n_resting_} parts rest: rows are long, and they earn nothing.")
+            who = "1 part rests" if self.n_resting_ == 1 else f"{self.n_resting_} parts rest"
+            sentences.append(f"{who}: rows are long, and the others do as well alone.")
         return " ".join(sentences)
 
     def report(self) -> Report:
         """What each part earns, as a table (``print``) or a plot (``.plot(path)``).
 
         ``earns`` is how far the part moves the log odds towards the right label, on average over the last 2,000
-        examples or so; the sum over all parts is the margin of the answers.
+        examples or so; the sum over all parts, and the stack's constant, is the margin of the answers.
         """
         machine = self._machine()
         resting, scales = machine.n_resting, machine.scales
-        used = (machine.light if resting else machine.stack).weights[:-1]
+        used = machine.answering.weights[:-1]
         weights = np.concatenate([used, np.zeros(len(machine.parts) - used.size)])
         earns = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
         error = (1 - self.edges_) / 2
@@ -113,6 +115,11 @@ class Ensemble(Listening):
         bars = earns / max(float(np.abs(earns).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"
         return Report(title, self.n_seen_, "part", names, columns, bars, None, self.verdict())
+
+
+def _seed(seed: int, k: int, part: OnlineClassifier) -> int:
+    """The seed of part k; parts of an ensemble within get others."""
+    return (seed + (1000 * (k + 1) if isinstance(part, Ensemble) else k)) % (1 << 63)
 
 
 @dataclass(eq=False, repr=False)

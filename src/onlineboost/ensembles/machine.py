@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from onlineboost.engine.record import Record, Settings
 from onlineboost.ensembles.newton import Scales, Stack, stacked
 from onlineboost.ensembles.restarting import Alarm, RestartingMachine
 from onlineboost.ensembles.resting import Rest
+from onlineboost.storage.validity import require
 
 
 @dataclass
@@ -39,7 +40,7 @@ class EnsembleMachine(BatchMachine):
             return self._answers(examples, learning)
         answers, start, counts = [np.empty(0)], 0, np.cumsum(examples.weight > 0)
         while start < examples.y.size:
-            due = self.rest.next_stop()
+            due = self.rest.next_stop(self.n_learnt)
             before = int(counts[start - 1]) if start else 0
             stop = int(np.searchsorted(counts, before + due - self.n_learnt)) + 1
             rows = cut(examples, start, min(stop, examples.y.size))
@@ -59,20 +60,20 @@ class EnsembleMachine(BatchMachine):
         stacks = self.stack, self.light, self.scales, self.record
         odds = np.array([part.gives_odds for part in parts])
         answers = stacked(*stacks, scores, odds, rows.y, rows.weight, learning)
-        if learning:
-            self.rest.learn(batches[0])
+        if learning and self._n_light < len(self.parts):
+            self.rest.note(rows)
         return answers
 
     def _look(self) -> None:
         """Decide whether parts rest, or begin to do so."""
         costly = self.parts[self._n_light :]
         full = all(isinstance(part, CompiledMachine) and part.is_full for part in costly)
-        began = self.rest.decide(float(self.stack.loss[0]), float(self.light.loss[0]), full)
+        losses = float(self.stack.loss[0]), float(self.light.loss[0])
+        began = self.rest.decide(self.n_learnt, *losses, full)
         if began and not self.rest.resting:
             self.stack.loss[0] = self.light.loss[0] = 0
             for part in costly:
-                if isinstance(part, RestartingMachine):
-                    part.clock.examples[0] = self.n_learnt
+                part.go_to(self.n_learnt)
 
     # ---- slots
 
@@ -159,6 +160,7 @@ class EnsembleMachine(BatchMachine):
     def check(self) -> None:
         for part in self.parts:
             part.check()
+        require(self.rest.clock[1] <= self.n_learnt, "rest.clock", "no time to come")
 
     def states(self) -> dict[str, Any]:
         shared = {id(part) for group in self._groups(self.parts) for part in group[1:]}
@@ -169,14 +171,15 @@ class EnsembleMachine(BatchMachine):
             found |= {f"part{k}.{name}": mine[name] for name in mine if name != "slots" or id(part) not in shared}
         return found
 
-    # ---- what the parts know
+    # ---- alarms
 
-    @property
-    def gives_odds(self) -> bool:
-        return True
+    def go_to(self, example: int) -> None:
+        for part in self.parts:
+            part.go_to(example)
 
-    def probabilities(self, scores: Floats) -> Floats:
-        return chances(scores)
+    def listen(self, notify: Callable[[Alarm], None]) -> None:
+        for part in self.parts:
+            part.listen(notify)
 
     def alarms(self) -> list[Alarm]:
         """The alarms of all parts, in their order."""
@@ -187,6 +190,21 @@ class EnsembleMachine(BatchMachine):
     @property
     def n_alarms(self) -> int:
         return sum(part.n_alarms for part in self.parts if isinstance(part, RestartingMachine | EnsembleMachine))
+
+    # ---- what the parts know
+
+    @property
+    def answering(self) -> Stack:
+        """The stack that answers at present."""
+        light, every = float(self.light.loss[0]), float(self.stack.loss[0])
+        return self.light if self.rest.resting or 0 < light <= every else self.stack
+
+    @property
+    def gives_odds(self) -> bool:
+        return True
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return chances(scores)
 
     def name_features(self, names: Mapping[int, str]) -> None:
         for part in self.parts:

@@ -90,6 +90,12 @@ class RestartingMachine(CompiledMachine):
     def n_learnt(self) -> int:
         return int(self.clock.examples[0])
 
+    def go_to(self, example: int) -> None:
+        self.clock.examples[0] = example
+
+    def listen(self, notify: Callable[[Alarm], None]) -> None:
+        self.notify = notify
+
     @property
     def _watching(self) -> Any:
         return self.watch if isinstance(self.watch, Watch) else self.windows

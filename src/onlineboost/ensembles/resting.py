@@ -30,53 +30,55 @@ _LEAST_GAIN = 0.03
 
 
 class Rest(NamedTuple):
-    clock: Ints  # [4] examples learnt; whether parts rest; since when they do or do not; when that ends, 0: not decided
+    clock: Ints  # [3] whether parts rest; since which example they do or do not; when that ends, 0: not decided
     rows: Floats  # [2] rows and features in them, since then
 
     def limits(self) -> Limits:
         return {"clock": COUNT, "rows": SUM}
 
     def check(self) -> None:
-        learnt, rests, since, end = self.clock.tolist()
-        require(rests <= 1 and since <= learnt and (end == 0 or end > learnt), "clock", "times in their order")
+        rests, since, end = self.clock.tolist()
+        require(rests <= 1 and (end == 0 or end > since), "clock", "times in their order")
         require(not rests or end == since + LENGTH, "clock", "an end of the rest")
 
     @property
     def resting(self) -> bool:
-        return bool(self.clock[1])
+        return bool(self.clock[0])
 
-    def next_stop(self) -> int:
-        """The number of examples after which something may change."""
-        learnt, _, since, end = self.clock.tolist()
+    def next_stop(self, learnt: int) -> int:
+        """The number of examples after which something may change, if so many were learnt."""
+        _, since, end = self.clock.tolist()
         looks = since + FIRST_LOOK, (learnt // LOOK_EVERY + 1) * LOOK_EVERY
         look: int = min(look for look in looks if look > learnt)
-        return min(look, end) if end else look
+        return max(min(look, end), learnt + 1) if end else look
 
-    def learn(self, batch: Batch) -> None:
-        """Count rows that were learnt."""
+    def note(self, batch: Batch) -> None:
+        """Count rows that were learnt, and their features: values that are neither zero nor missing."""
+        first, last = batch.indptr[0], batch.indptr[-1]
+        values = batch.values[first:last]
+        features = np.concatenate([[0], np.cumsum((values != 0) & (values == values))])[batch.indptr - first]
         learnt = batch.weight > 0
-        self.clock[0] += np.count_nonzero(learnt)
         self.rows[0] += np.count_nonzero(learnt)
-        self.rows[1] += np.diff(batch.indptr)[learnt].sum()
+        self.rows[1] += np.diff(features)[learnt].sum()
 
-    def decide(self, loss: float, light_loss: float, full: bool) -> bool:
-        """At the end of a part of the stream, decide what comes next; returns whether it begins now.
+    def decide(self, learnt: int, loss: float, light_loss: float, full: bool) -> bool:
+        """Decide what comes next, when so many examples were learnt; returns whether it begins now.
 
         ``full`` tells whether there are more features than slots.
         """
-        learnt, _, since, end = self.clock.tolist()
-        if end and learnt == end:
-            self.clock[1], self.clock[2] = not self.resting, learnt
-            self.clock[3] = learnt + LENGTH if self.resting else 0
+        _, since, end = self.clock.tolist()
+        if end and learnt >= end:
+            rests = not self.resting
+            self.clock[:] = rests, learnt, learnt + LENGTH if rests else 0
             self.rows[:] = 0
             return True
-        first, later = learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
+        first, later = full and learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
         long = self.rows[1] >= LONG_ROW * self.rows[0]
         useless = loss >= (1 - _LEAST_GAIN if full else 1) * light_loss
-        if not end and (later or (first and full)) and long and useless:
-            self.clock[3] = learnt + (FIRST_LOOK if first and full else LOOK_EVERY)
+        if not end and (first or later) and long and useless:
+            self.clock[2] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
         return False
 
 
 def new_rest() -> Rest:
-    return Rest(np.zeros(4, np.int64), np.zeros(2))
+    return Rest(np.zeros(3, np.int64), np.zeros(2))

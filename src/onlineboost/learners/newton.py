@@ -6,8 +6,9 @@ q = logistic(w.x), c = p max(q (1 - q), .02), u = P x, and F = .9995, which forg
     P <- (P - c / (F + c u.x) u u') / F
     w <- w + p (y - q) / (F + c u.x) u
 
-Features are divided by a power of two that is near their first value. One that becomes 16 times as large is divided by
-more, and learnt anew but for its weight. P begins as 100 I; above 10,000 times that, nothing is forgotten.
+Features are divided by a power of two that is near their first value. One that becomes 16 times as large, or stays 16
+times smaller for 32 values, is divided by another, and learnt anew but for its weight. P begins as 100 I; above 10,000
+times that, nothing is forgotten.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ FORGETTING = 0.9995
 START = 100.0  # of the diagonal of P
 LARGEST = 1e4 * START
 _RANGE = 16.0
+_WINDOW = 32  # values
 _LEAST = 0.02
 _MAX_SCORE, _MAX_WEIGHT = 50.0, 1e12
 _MAX_SLOTS = 256
@@ -40,10 +42,12 @@ class NewtonState(NamedTuple):
     weights: Floats  # [learners, 1 + slots]; the first is the constant
     inverse: Floats  # [learners, 1 + slots, 1 + slots] P
     scale: Floats  # [1 + slots] what a feature is divided by; 0: not met
+    recent: Floats  # [1 + slots, 2] number of values since the last look, and the largest of them
     met: Ints  # [1] the largest slot met, and the constant
 
     def limits(self) -> Limits:
-        return {"weights": (-_MAX_WEIGHT, _MAX_WEIGHT), "scale": (0, 1e30), "met": (1, self.scale.size)}
+        sizes = dict.fromkeys(("scale", "recent"), (0, 1e30))
+        return {"weights": (-_MAX_WEIGHT, _MAX_WEIGHT), "met": (1, self.scale.size), **sizes}
 
 
 class NewtonWork(NamedTuple):
@@ -87,8 +91,8 @@ def learn(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats3
     for k in range(batch.indptr[r], batch.indptr[r + 1]):
         j: Any = np.int64(batch.indices[k]) + 1
         size = abs(np.float64(batch.values[k]))
-        if size > _RANGE * state.scale[j]:
-            _rescale(state, j, size)
+        if _leaves_range(state, j, size):
+            _rescale(state, j, max(size, state.recent[j, 1]))
             changed = True
     if changed:
         _read(state, work, batch, r)
@@ -97,9 +101,23 @@ def learn(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats3
             _step(state, work.x, work.u, i, work.z[i], 1.0 if y > 0 else 0.0, p[i])
 
 
+@hot
+def _leaves_range(state: NewtonState, j: int, size: float) -> bool:
+    """Note a value; returns whether the feature must be divided by another number."""
+    recent, scale = state.recent, state.scale[j]
+    recent[j, 0] += 1
+    recent[j, 1] = max(recent[j, 1], size)
+    if recent[j, 0] < _WINDOW and size <= _RANGE * scale:
+        return False
+    leaves = size > _RANGE * scale or 0 < _RANGE * recent[j, 1] < scale
+    if not leaves:
+        recent[j, 0] = recent[j, 1] = 0.0
+    return bool(leaves)
+
+
 @lean
 def _rescale(state: NewtonState, j: int, size: float) -> None:
-    """Divide a feature by the power of two from its size on; all but its weight is forgotten."""
+    """Divide a feature by the power of two from this size on; all but its weight is forgotten."""
     scale = 2.0 ** math.ceil(math.log2(size))
     for i in range(state.weights.shape[0]):
         w = state.weights[i, j] * scale / state.scale[j] if state.scale[j] > 0 else 0.0
@@ -108,6 +126,7 @@ def _rescale(state: NewtonState, j: int, size: float) -> None:
             state.inverse[i, j, k] = state.inverse[i, k, j] = 0.0
         state.inverse[i, j, j] = START
     state.scale[j] = scale
+    state.recent[j, 0] = state.recent[j, 1] = 0.0
     state.met[0] = max(state.met[0], j + 1)
 
 
@@ -194,7 +213,8 @@ class Newton(
         inverse = filled(0, (n_learners, size, size))
         if not planning():
             inverse[:] = START * np.eye(size)
-        return NewtonState(filled(0, (n_learners, size)), inverse, filled(0, size), np.ones(1, np.int64))
+        weights, met = filled(0, (n_learners, size)), np.ones(1, np.int64)
+        return NewtonState(weights, inverse, filled(0, size), filled(0, (size, 2)), met)
 
     def grow(self, committee: NewtonState, n_features: int) -> NewtonState:
         return committee
