@@ -1,4 +1,4 @@
-"""The command line in processes of its own."""
+"""The command line, in this process and in processes of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from onlineboost.cli.app import main
+
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
+
+
+def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
+    """Run in this process: the exit code is checked, what was written is returned."""
+    with pytest.raises(SystemExit) as exit:
+        main([*map(str, arguments)])
+    out, err = capsys.readouterr()
+    assert (exit.value.code or 0) == code, err
+    return out, err
 
 
 def command(*arguments: object) -> list[str]:

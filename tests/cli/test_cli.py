@@ -12,23 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import ENVIRONMENT, command, training_on_a_pipe
+from commands import ENVIRONMENT, command, run, training_on_a_pipe
 from typer.testing import CliRunner
 
 import onlineboost
 from conftest import ROOT
-from onlineboost.cli.app import build, main
+from onlineboost.cli.app import build
 from onlineboost.model import OnlineClassifier, load_all
 from onlineboost.readers import open_stream
-
-
-def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
-    """Run in this process: the exit code is checked, what was written is returned."""
-    with pytest.raises(SystemExit) as exit:
-        main([*map(str, arguments)])
-    out, err = capsys.readouterr()
-    assert (exit.value.code or 0) == code, err
-    return out, err
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 import typer
+from commands import run
 
 import onlineboost
 from onlineboost import Linear, OnlineBoost
@@ -25,14 +26,6 @@ from onlineboost.readers import open_stream
 
 ROWS = 3000
 LINEAR = "Linear(standardize=True)"
-
-
-def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
-    with pytest.raises(SystemExit) as exit:
-        main([*map(str, arguments)])
-    out, err = capsys.readouterr()
-    assert (exit.value.code or 0) == code, err
-    return out, err
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from onlineboost.data.batch import Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
+from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import HEADS, HeadName, new_head
-from onlineboost.engine.machine import CompiledMachine
 from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError

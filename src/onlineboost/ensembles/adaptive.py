@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.safe import SafeBoost
-from onlineboost.diagnostics.report import Report
 from onlineboost.ensembles import restarting
 from onlineboost.ensembles.ensemble import Ensemble
-from onlineboost.ensembles.restarting import Alarm, Restarting, RestartingMachine
+from onlineboost.ensembles.restarting import Alarm, Around, Restarting, RestartingMachine
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
@@ -24,7 +22,7 @@ _RESETS: tuple[Reset, ...] = ("all", "learners", "none")
 
 
 @dataclass(eq=False, repr=False)
-class Adaptive(Ensemble):
+class Adaptive(Around, Ensemble):
     """Any booster or learner, for streams that change: it starts over on drift, beside a fast learner.
 
     Parameters
@@ -60,18 +58,8 @@ class Adaptive(Ensemble):
     delta: float = 0.002
     on_drift: Callable[[Alarm], object] | None = None
 
-    @property
-    def estimator_(self) -> Any:
-        """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
-        return copy.deepcopy(self._inside())
-
     def _inside(self) -> Any:
-        fitted, machine = self._check_fitted(), self._machine().parts[0]
-        model = fitted.spec.model()
-        if isinstance(machine, RestartingMachine):
-            return restarting.inside(model, fitted, machine)
-        model.fitted = replace(fitted, spec=model.clone(), machine=machine)
-        return model
+        return restarting.inside(self._check_fitted(), self._machine().parts[0])
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
@@ -80,10 +68,6 @@ class Adaptive(Ensemble):
         if not isinstance(machine, RestartingMachine):
             return inner
         return restarting.verdict(machine, inner, "The model without the fast learner")
-
-    def report(self) -> Report:
-        """The report of the booster without the fast learner, since it last started over."""
-        return restarting.report(self._inside(), self.estimator)
 
     def model(self) -> Any:
         """A new model of the kind that adapts."""

@@ -56,17 +56,18 @@ class Ensemble(Listening):
         self.check_listener()
         seed = self.seed() if seed is None else seed
         parts = self.parts()
-        made = [part.new_machine(n_features, _seed(seed, k, part)) for k, part in enumerate(parts)]
-        machines = tuple(machine for machine in made if isinstance(machine, BatchMachine))
-        if len(machines) < len(made):
-            k = next(k for k, machine in enumerate(made) if not isinstance(machine, BatchMachine))
-            raise ParameterError("models", parts[k], "models of compiled learners, such as Linear or Tree")
-        for part, machine in zip(parts, machines, strict=True):
+        machines: list[BatchMachine] = []
+        for k, part in enumerate(parts):
+            machine = part.new_machine(n_features, _seed(seed, k, part))
+            if not isinstance(machine, BatchMachine):
+                raise ParameterError("models", part, "models of compiled learners, such as Linear or Tree")
             if getattr(part, "on_drift", None) is None:
                 machine.listen(self.notify)
+            machines.append(machine)
         n, light = len(machines), self.n_light()
         states = new_stack(n), new_stack(light), new_scales(n), new_rest()
-        return EnsembleMachine(Settings(n, hard=False, sample=False, seed=seed), new_record(n), machines, *states)
+        settings = Settings(n, hard=False, sample=False, seed=seed)
+        return EnsembleMachine(settings, new_record(n), tuple(machines), *states)
 
     # ---- what was learnt
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
+from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import chances
-from onlineboost.engine.machine import BatchMachine, CompiledMachine
+from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Record, Settings
 from onlineboost.ensembles.newton import Scales, Stack, stacked
 from onlineboost.ensembles.restarting import Alarm, RestartingMachine
@@ -33,7 +34,7 @@ class EnsembleMachine(BatchMachine):
     rest: Rest
 
     def __post_init__(self) -> None:
-        self._share()
+        self.share_slots()
 
     def run(self, examples: Batch, learning: bool) -> Floats:
         if not learning or self._n_light == len(self.parts):
@@ -67,7 +68,7 @@ class EnsembleMachine(BatchMachine):
     def _look(self) -> None:
         """Decide whether parts rest, or begin to do so."""
         costly = self.parts[self._n_light :]
-        full = all(isinstance(part, CompiledMachine) and part.is_full for part in costly)
+        full = all(isinstance(part, CompiledMachine) and part.out_of_slots for part in costly)
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
         began = self.rest.decide(self.n_learnt, *losses, full)
         if began and not self.rest.resting:
@@ -86,7 +87,8 @@ class EnsembleMachine(BatchMachine):
                 groups[key] = (*groups.get(key, ()), part)
         return [*groups.values()]
 
-    def _share(self) -> None:
+    def share_slots(self) -> None:
+        """Make parts that number features in the same way use the same slots."""
         for first, *others in self._groups(self.parts):
             for part in others:
                 if part.n_slots != first.n_slots:
@@ -145,7 +147,7 @@ class EnsembleMachine(BatchMachine):
     def snapshot(self) -> Self:
         twin = super().snapshot()
         twin.parts = tuple(part.snapshot() for part in self.parts)
-        twin.__post_init__()
+        twin.share_slots()
         return twin
 
     @property
@@ -155,7 +157,7 @@ class EnsembleMachine(BatchMachine):
     def resize(self, sizes: list[Any]) -> None:
         for part, size in zip(self.parts, sizes, strict=True):
             part.resize(size)
-        self._share()
+        self.share_slots()
 
     def check(self) -> None:
         for part in self.parts:
@@ -234,12 +236,14 @@ class EnsembleMachine(BatchMachine):
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the influence on each part, by what the part has earned."""
-        total: dict[tuple[str, int], float] = {}
+        total: dict[str, float] = {}
+        numbers: dict[str, int] = {}
         for part, earned in zip(self.parts, self.scales.earned[:-1].tolist(), strict=True):
             mine = part.strengths(names)
             scale = max(earned, 0) / max(sum(abs(strength) for _, _, strength in mine), 1e-300)
             for name, number, strength in mine:
-                total[name, number] = total.get((name, number), 0) + scale * abs(strength)
+                numbers.setdefault(name, number)  # parts that rested have met features in another order
+                total[name] = total.get(name, 0) + scale * abs(strength)
         whole = max(sum(total.values()), 1e-300)
-        found = [(name, number, strength / whole) for (name, number), strength in total.items() if strength > 0]
+        found = [(name, numbers[name], strength / whole) for name, strength in total.items() if strength > 0]
         return sorted(found, key=lambda one: -one[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
@@ -14,7 +15,8 @@ from onlineboost.data.batch import Batch, Floats, Ints, cut
 from onlineboost.diagnostics.report import Report
 from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows, new_watch, new_windows
-from onlineboost.engine.machine import CompiledMachine
+from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
@@ -149,8 +151,29 @@ class Listening(OnlineClassifier):
             self.on_drift(alarm)
 
 
+class Around:
+    """A model around another one, which may have started over."""
+
+    @property
+    def estimator_(self) -> Any:
+        """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
+        return copy.deepcopy(self._inside())
+
+    @abstractmethod
+    def _inside(self) -> Any:
+        """The model since it last started over, to be read at once: it shares the memory of the machine."""
+
+    def report(self) -> Report:
+        """The report of the booster, since it last started over."""
+        model = self._inside()
+        if isinstance(model, Learner):
+            raise ParameterError("estimator", model.clone(), "a booster: a single learner has no report")
+        found: Report = model.report()
+        return found
+
+
 @dataclass(eq=False, repr=False)
-class Restarting(Listening):
+class Restarting(Around, Listening):
     """Any booster or learner, for streams that change: it starts over when its error rises.
 
     Until it has learnt again it errs more: ``Adaptive`` and ``OnlineBoost`` put other learners beside it.
@@ -180,22 +203,12 @@ class Restarting(Listening):
     delta: float = 0.002
     on_drift: Callable[[Alarm], object] | None = None
 
-    @property
-    def estimator_(self) -> Any:
-        """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
-        return copy.deepcopy(self._inside())
-
     def _inside(self) -> Any:
-        fitted = self._check_fitted()
-        return inside(fitted.spec.model(), fitted, self._machine())
+        return inside(self._check_fitted(), self._machine())
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
         return verdict(self._machine(), self._inside().verdict(), "The model")
-
-    def report(self) -> Report:
-        """The report of the booster since it last started over."""
-        return report(self._inside(), self.estimator)
 
     def _machine(self) -> RestartingMachine:
         machine = self._check_fitted().machine
@@ -226,9 +239,11 @@ class Restarting(Listening):
         return RestartingMachine(**vars(model), spec=self.clone(), notify=self.notify)
 
 
-def inside(model: Any, fitted: Any, machine: RestartingMachine) -> Any:
-    """The model since it last started over, to be read at once: it shares the memory of the machine."""
-    model.fitted = replace(fitted, spec=model.clone(), machine=machine.plain())
+def inside(fitted: Fitted, machine: Any) -> Any:
+    """The model that a machine was made for, since it last started over; it shares the memory of the machine."""
+    model = fitted.spec.model()
+    machine = machine.plain() if isinstance(machine, RestartingMachine) else machine
+    model.fitted = replace(fitted, spec=model.clone(), machine=machine)
     return model
 
 
@@ -242,11 +257,3 @@ def verdict(machine: RestartingMachine, inner: str, who: str) -> str:
     counted = "1 alarm" if n == 1 else f"{n:,} alarms"
     changes = f"{what}: {counted}, the last after {machine.alarms()[-1].example:,} examples."
     return f"{changes} {who}{', since then' if whole else ''}: {inner}" if inner else changes
-
-
-def report(model: Any, estimator: Any) -> Report:
-    """The report of a booster."""
-    if not hasattr(model, "report") or isinstance(model, Learner):
-        raise ParameterError("estimator", estimator, "a booster: a single learner has no report")
-    found: Report = model.report()
-    return found

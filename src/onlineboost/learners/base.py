@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import njit, part_of_loop
 from onlineboost.data.batch import Batch, Floats
+from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import new_head
-from onlineboost.engine.machine import CompiledMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier
 from onlineboost.registry import LEARNERS, Entry, Option

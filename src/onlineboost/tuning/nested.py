@@ -18,8 +18,8 @@ from onlineboost.boosters.base import Booster
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import VoteHead
-from onlineboost.engine.machine import CompiledMachine
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
 

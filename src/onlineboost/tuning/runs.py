@@ -11,7 +11,7 @@ import numpy as np
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
-from onlineboost.engine.machine import CompiledMachine
+from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.model import OnlineClassifier
 from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested

@@ -1,0 +1,233 @@
+"""The machine of compiled learners: a committee and its booster, with slots, transforms and rows to replay."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.data.batch import Batch, Floats, Ints32, cut
+from onlineboost.engine import adwin, loop, replay
+from onlineboost.engine.adwin import NoWatch, Watch
+from onlineboost.engine.heads import Head, VoteHead, probabilities
+from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.replay import Kept
+from onlineboost.parameters import check_whole
+from onlineboost.storage.validity import require
+from onlineboost.transforms.bins import LEFT, MET, STRAYED
+from onlineboost.transforms.chain import Transforms, output_names
+from onlineboost.transforms.slots import Slots
+
+
+@dataclass
+class CompiledMachine(BatchMachine):
+    """A committee of compiled learners and its booster."""
+
+    settings: Settings
+    learner: Any  # the weak learner of the committee
+    committee: Any
+    booster: Any
+    head: Head
+    record: Record
+    transforms: Transforms = ()
+    slots: Slots | None = None  # of features; None: batches have slots for ids already
+    watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
+    kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
+    names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
+
+    def run(self, examples: Batch, learning: bool) -> Floats:
+        return self.run_slotted(self.slotted(examples, learning), learning)
+
+    def run_slotted(self, batch: Batch, learning: bool) -> Floats:
+        """``run`` on rows with slots for ids."""
+        if not learning:
+            return _joined([self._rounds(part, False) for part in self._transformed(batch, False)])
+        scores, most = [], replay.last(self.learner.replay)
+        for rows in replay.parts(batch, self._seen, most):
+            seen = self._seen
+            for part in self._transformed(rows, True):
+                scores.append(self._rounds(part, True))
+            if seen < most and seen < self._seen:
+                self.kept = self.kept.with_rows(rows)
+                self._replay(most)
+        return _joined(scores)
+
+    @property
+    def _seen(self) -> int:
+        return int(self.record.clock[0])
+
+    def _replay(self, most: int) -> None:
+        """Learn all rows so far once more if that is due; forget them when it was for the last time."""
+        if replay.is_due(self._seen, most):
+            for part in self._transformed(self.kept.reordered(self._seen), False):
+                self._rounds(part, True, replaying=True)
+        if self._seen >= most:
+            self.kept = replay.NOTHING
+
+    def _transformed(self, rows: Batch, learning: bool, number: int = 0) -> Iterator[Batch]:
+        """The rows after all transforms from this one on, in parts; what is learnt of a part may change the next."""
+        if number == len(self.transforms):
+            yield rows
+            return
+        done = 0
+        while done < rows.y.size or not rows.y.size:
+            part = self.transforms[number].apply(cut(rows, done, rows.y.size) if done else rows, learning)
+            yield from self._transformed(part, learning, number + 1)
+            if learning:
+                self.learner.settle(self.committee, self.transforms[number])
+            done += max(part.y.size, 1)
+
+    def _rounds(self, rows: Batch, learning: bool, replaying: bool = False) -> Floats:
+        """One pass of the loop over the rows, with pauses in which the committee gets more room."""
+        scores, done, size = [np.empty(0)], 0, rows.y.size
+        while True:
+            part = cut(rows, done, size) if done else rows
+            if learning:
+                self.committee, part = self.learner.with_room_for(self.committee, part)
+            else:
+                part = self.learner.known(self.committee, part)
+            states = self.committee, self.booster, self.head, self.watch
+            answers, n = loop.run_compiled(*states, self.settings, part, self.record, learning, replaying)
+            scores.append(answers[:n])
+            done += n
+            if learning and self.learner.is_full(self.committee):
+                self.committee = self.learner.refitted(self.committee)
+            if done == size:
+                return _joined(scores[1:])
+
+    def trimmed(self) -> Self:
+        twin = copy.copy(self)
+        twin.committee = self.learner.trimmed(self.committee)
+        return twin
+
+    def snapshot(self) -> Self:
+        return super(CompiledMachine, self.trimmed()).snapshot()
+
+    def slotted(self, batch: Batch, learning: bool) -> Batch:
+        """The batch with slots for ids; with ``learning``, new features get slots, and room in all states."""
+        if self.slots is None:
+            return batch
+        before = int(self.slots.used[0])
+        found, slots = self.slots.apply(batch, learning, self.learner.takes_missing)
+        if slots.used[0] > before:
+            try:
+                self.take(slots, batch)
+            except BaseException:
+                self.slots.forget(before)
+                raise
+        return found
+
+    def take(self, slots: Slots, batch: Batch) -> None:
+        """Take slots among which are new ones, for features of the batch; they get room in all states."""
+        self.grow(int(slots.used[0]))
+        self.slots = slots
+        if self.learner.needs_names():
+            self._name(np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]]))
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more features."""
+        transforms = tuple(transform.grown(n_features) for transform in self.transforms)
+        self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
+
+    @property
+    def n_slots(self) -> int:
+        return int(self.slots.used[0]) if self.slots is not None else 0
+
+    @property
+    def max_slots(self) -> int:
+        return self.slots.bound if self.slots is not None else 0
+
+    @property
+    def out_of_slots(self) -> bool:
+        """Whether all slots are taken: further features share them."""
+        return self.n_slots == self.max_slots
+
+    @property
+    def gives_odds(self) -> bool:
+        return not isinstance(self.head, VoteHead)
+
+    @property
+    def sizes(self) -> list[Any]:
+        return [self.n_slots, self.kept.sizes, [*self.learner.room(self.committee)]]
+
+    def resize(self, sizes: list[Any]) -> None:
+        assert self.slots is not None
+        slots, kept, room = sizes
+        self.slots = self.slots.grown(check_whole("slots", slots, 0, self.slots.bound))
+        self.grow(slots)
+        self.kept = replay.planned_rows(kept, self.learner.replay)
+        self.committee = self.learner.in_room(self.committee, room)
+
+    def check(self) -> None:
+        bins = self.learner.bins_of(self.committee, self.transforms)
+        require(bins is None or bins.clock[MET] <= self.n_slots, "bins.clock", "slots in use")
+        if self.kept.indices.size:
+            require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        if self.learner.needs_names():
+            self.names.update(names)
+            self._name(np.array([*names], np.int32))
+
+    def _name(self, ids: Ints32) -> None:
+        """Give the learner the names of features that have slots."""
+        assert self.slots is not None
+        found = zip(self.slots.find(ids).tolist(), ids.tolist(), strict=True)
+        names = {slot: self.names.get(id, str(id)) for slot, id in found if slot >= 0}
+        self.learner.name_features(self.transforms, names)
+
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        found: list[str] = self.learner.unmet_columns(names)
+        return found
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        ids = self.slots.ids().tolist() if self.slots is not None else []
+        return {slot: names.get(id, str(id)) for slot, id in enumerate(ids)}
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        assert self.slots is not None
+        return self.slots.find(ids) >= 0
+
+    @property
+    def n_features_seen(self) -> int | None:
+        found: int | None = self.learner.n_seen(self.committee)
+        return found
+
+    @property
+    def n_strayed(self) -> int:
+        bins = self.learner.bins_of(self.committee, self.transforms)
+        return int(bins.clock[STRAYED]) if bins is not None else 0
+
+    def strayed(self, names: Mapping[int, str]) -> list[str]:
+        bins, known = self.learner.bins_of(self.committee, self.transforms), self.names_met(names)
+        slots = np.flatnonzero(bins.counts[:, LEFT]).tolist() if bins is not None else []
+        return [known.get(slot, str(slot)) for slot in slots]
+
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        strengths = self.learner.strengths(self.committee, self.settings.n_learners)
+        if strengths is None:
+            return []
+        known = output_names(self.transforms, self.names_met(names))
+        order = np.argsort(-np.abs(strengths), kind="stable").tolist()
+        return [(known.get(j, str(j)), j, float(strengths[j])) for j in order if strengths[j] != 0]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return probabilities(self.head, scores)
+
+    def states(self) -> dict[str, Any]:
+        parts = {"record": self.record, "committee": self.committee, "booster": self.booster, "head": self.head}
+        parts |= {"kept": self.kept}
+        parts |= {"slots": self.slots} if self.slots is not None else {}
+        parts |= {f"transform{number}": transform for number, transform in enumerate(self.transforms)}
+        parts |= {"watch": self.watch}
+        fields = ((part, pair) for part, state in parts.items() for pair in zip(state._fields, state, strict=True))
+        return parts | {f"{part}.{name}": inner for part, (name, inner) in fields if hasattr(inner, "_fields")}
+
+
+def _joined(scores: list[Floats]) -> Floats:
+    return np.concatenate(scores) if len(scores) != 1 else scores[0]
