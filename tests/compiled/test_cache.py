@@ -1,63 +1,159 @@
-"""A damaged cache of compiled code: noticed, dropped, compiled again."""
+"""Compiled code on disk: what it is found by, and what happens when it is damaged."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
+from numba import typeof
 
-from onlineboost.compiled.cache import CheckedCacheFile
+from onlineboost.compiled import cache
+from onlineboost.compiled.jit import hot, lean, njit
 
 SCRIPT = """
 import numpy as np
 from onlineboost.storage.validity import check_values
 check_values("numbers", np.arange(3.0), {})
 """
+MACHINE = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
 
 
-def run(folder: Path) -> str:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
-    found = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
+def run(folder: Path, **environment: str) -> str:
+    own = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=os.environ | own | environment, capture_output=True, text=True
+    )
     assert found.returncode == 0, found.stderr[-1500:]
     return found.stderr
 
 
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
 def test_a_damaged_cache_is_compiled_again(tmp_path):
     assert "damaged" not in run(tmp_path)
-    files = sorted(tmp_path.rglob("*.nb?"))
-    assert [file.suffix for file in files] == [".nbc", ".nbi"]
-    for file in files:
-        file.write_bytes(b"")
+    (file,) = files(tmp_path)
+    file.write_bytes(b"")
     assert run(tmp_path).count("is damaged: compiling again") == 1
     assert run(tmp_path) == ""
-    assert all(file.stat().st_size > 100 for file in files)
+    assert files(tmp_path) == [file] and file.stat().st_size > 100
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_code_for_another_processor_or_setting_is_another_file(tmp_path):
+    for environment in ({}, {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""}, {"NUMBA_BOUNDSCHECK": "1"}):
+        run(tmp_path, **environment)
+    assert len(files(tmp_path)) == 3
+
+
 @pytest.mark.parametrize("damage", [lambda c: b"", lambda c: c[: len(c) // 2], lambda c: c[:50] + b"?" + c[51:]])
-def test_any_damage_is_noticed(tmp_path, suffix, damage, capsys):
-    def cache() -> CheckedCacheFile:
-        return CheckedCacheFile(str(tmp_path), "function", "stamp")
-
-    cache().save("key", {"code": bytes(range(200))})
-    assert cache().load("key") == {"code": bytes(range(200))}
-    (file,) = tmp_path.glob(f"*{suffix}")
-    file.write_bytes(damage(file.read_bytes()))
-    assert cache().load("key") is None
-    cache().save("key", "new")
-    assert cache().load("key") == "new"
+def test_any_damage_is_noticed(tmp_path, damage, capsys):
+    path, content = tmp_path / "code", bytes(range(200))
+    cache.write(path, content)
+    assert cache.read(path) == content
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache.read(path) is None
     assert "compiling again" in capsys.readouterr().err
+    cache.write(path, b"new")
+    assert cache.read(path) == b"new"
 
 
 def test_a_full_disk_is_no_error(tmp_path, monkeypatch, capsys):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    cache = CheckedCacheFile(str(tmp_path), "function", "stamp")
-    monkeypatch.setattr(cache, "_open_for_write", full)
-    cache.save("key", "code")
-    assert cache.load("key") is None
+    monkeypatch.setattr(os, "replace", full)
+    cache.write(tmp_path / "code", b"code")
+    assert files(tmp_path) == []
     assert "No space left on device" in capsys.readouterr().err
+
+
+def test_classes_of_the_same_name_are_told_apart():
+    state = namedtuple("State", "x")
+    other = namedtuple("State", "x")
+    other.__module__ = "elsewhere"
+    spelt = [cache._spelt(typeof(made(np.ones(2)))) for made in (state, other)]
+    assert spelt[0] != spelt[1] and str(typeof(state(np.ones(2)))) == str(typeof(other(np.ones(2))))
+    assert cache._spelt(typeof((1.0, state(2)))) == f"builtins.tuple(float64, {__name__}.State(int64))"
+
+
+def level_of(features: set[str], shipped: str, tmp_path: Path, monkeypatch) -> tuple[str, ...]:
+    folder = tmp_path / cache.folder_name()
+    folder.mkdir(exist_ok=True)
+    (folder / "levels").write_text(shipped)
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path)
+    monkeypatch.setattr(cache.llvm, "get_host_cpu_features", lambda: dict.fromkeys(features, True))
+    return cache.shipped_levels.__wrapped__()
+
+
+def test_the_package_has_code_for_levels_of_processors(tmp_path, monkeypatch):
+    v3, v4 = set(cache._LEVELS["x86-64-v3"]), set(cache._LEVELS["x86-64-v4"])
+    both = "x86-64-v4\nx86-64-v3\n"
+    assert level_of(v4 | {"sse"}, both, tmp_path, monkeypatch) == ("x86-64-v4", "x86-64-v3")
+    assert level_of(v3 | {"avx512f"}, both, tmp_path, monkeypatch) == ("x86-64-v3",)
+    assert level_of(v4, "x86-64-v3", tmp_path, monkeypatch) == ("x86-64-v3",)
+    assert level_of(v3 - {"fma"}, both, tmp_path, monkeypatch) == ()
+    assert level_of(set(), "generic", tmp_path, monkeypatch) == ("generic",)
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "absent")
+    assert cache.shipped_levels.__wrapped__() == ()
+
+
+def test_code_compiled_elsewhere_for_a_level_is_used(tmp_path, monkeypatch):
+    """Once compiled for a level and put into the package, another process with another cache compiles nothing."""
+    level = "generic"
+    script = f"{SCRIPT}from onlineboost.compiled.cache import shipped_levels\nprint(shipped_levels())"
+    run(tmp_path / "made", NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
+    (made,) = (tmp_path / "made").iterdir()
+    (made / "levels").write_text(level)
+    package = Path(cache.__file__).parents[1]
+    copy = tmp_path / "installed" / "onlineboost"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__", "ahead/onlineboost*"))
+    shutil.copytree(made, copy / "compiled" / "ahead" / made.name)
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "own"), "PYTHONPATH": str(copy.parent), "PYTHONSAFEPATH": "1"}
+    found = subprocess.run([sys.executable, "-c", script], env=os.environ | own, capture_output=True, text=True)
+    assert found.stdout == "('generic',)\n", found.stderr
+    assert files(tmp_path / "own") == []
+
+
+@hot
+def _twice(x):
+    return 2 * x
+
+
+@lean
+def _root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return np.sqrt(x)
+
+
+@njit
+def _norm(x):
+    return _root(_twice(x) * x / 2)
+
+
+def test_functions_called_by_compiled_code_only_are_taken_in():
+    """They have no machine code of their own, and their errors reach Python all the same."""
+
+    @njit
+    def twice_the_norm(x):
+        return 2 * _norm(x)
+
+    assert twice_the_norm(3.0) == 6.0 and _norm(-3.0) == 3.0
+    (overload,) = _twice.overloads.values()
+    assert overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name) == 0
+
+    @njit
+    def fails(x):
+        return _root(x)
+
+    with pytest.raises(ValueError, match="negative"):
+        fails(-1.0)
+    assert numba.njit(lambda x: _norm(x) + 1)(2.0) == 3.0

@@ -20,9 +20,10 @@ from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
 from onlineboost.cli.registered import flag_of, load_named, registered_options, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
-from onlineboost.cli.terminal import flush, say, tell
+from onlineboost.cli.terminal import flush, say, say_lines, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
+from onlineboost.cli.warm import warm
 from onlineboost.errors import (
     ConflictError,
     DataError,
@@ -39,9 +40,9 @@ WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 def _version(asked: bool) -> None:
     if asked:
-        from onlineboost import __version__
+        from onlineboost.cli.warm import about_code
 
-        say(f"onlineboost {__version__}")
+        say_lines("\n".join(about_code()))
         raise typer.Exit
 
 
@@ -96,7 +97,7 @@ def build(arguments: list[str]) -> typer.Typer:
     read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate, convert
     for command in (*map(with_formats, read_files), inspect):
         app.command(no_args_is_help=True)(command)
-    for plain in (datasets, reproduce, demo):
+    for plain in (datasets, reproduce, demo, warm):
         app.command()(plain)
     return app
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.online_bbm import OnlineBBM
-from onlineboost.boosters.osboost import OSBoost
 from onlineboost.cli.chart import chart
 from onlineboost.cli.terminal import flush, say, say_lines
+from onlineboost.cli.warm import prepare
 from onlineboost.data.target import Binary
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import Difference, difference, gain
@@ -39,11 +38,7 @@ class Entry(NamedTuple):
 ALONE = {LINEAR: Entry("Linear", Linear(standardize=True), letter="L"), TREES: Entry("Tree", Tree(5), letter="T")}
 BOOSTERS = [
     Entry("Online BBM over linear learners", OnlineBBM(Linear(standardize=True), random_state=0), LINEAR),
-    Entry("AdaBoost.OL over linear learners", AdaBoostOL(Linear(standardize=True), random_state=0), LINEAR),
-    Entry("OSBoost over linear learners", OSBoost(Linear(standardize=True), random_state=0), LINEAR),
     Entry("Online BBM over trees", OnlineBBM(Tree(5), random_state=0), TREES, "B"),
-    Entry("AdaBoost.OL over trees", AdaBoostOL(Tree(5), random_state=0), TREES),
-    Entry("OSBoost over trees", OSBoost(Tree(5), random_state=0), TREES),
 ]
 DEFAULT = Entry("OnlineBoost", OnlineBoost(random_state=0), letter="O")
 
@@ -63,15 +58,16 @@ In Python:
 
 def run() -> None:
     """Train all models, and print what was seen."""
+    every = [*ALONE.values(), *BOOSTERS, DEFAULT]
+    prepare([entry.model for entry in every], [], quiet=False)
     X, y = load_letter()
     say(f"letter: {len(y):,} images of letters, {X.shape[1]} features, A-M against N-Z; one pass, 21 learners.")
     say("The error is progressive: each example is predicted before it is learnt. Change: against one learner alone.")
     say()
     say(f"{'':<34}{'error':>8}{'change':>10}{'2 s.e.':>9}{'examples/s':>12}")
-    every = [*ALONE.values(), *BOOSTERS, DEFAULT]
     seen: Mistakes = {}
     for k, entry in enumerate(every, 1):
-        with _status(f"{k} of {len(every)}: {entry.name} (compiling, the first time)"):
+        with _status(f"{k} of {len(every)}: {entry.name}"):
             entry.model.clone().fit(X[:100], y[:100])  # compiled before the clock starts
             began = time.perf_counter()
             scores = entry.model.clone().progressive_fit(X, y)
@@ -115,22 +111,11 @@ def compare(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> Difference
 
 
 def sentences(seen: Mistakes) -> list[str]:
-    """What was seen: boosting over each kind of learner, and the default beside the best booster."""
-    told = [_boosted(kind, seen) for kind in ALONE]
+    """What was seen: each model beside what it improves on."""
     best = min((entry.name for entry in BOOSTERS), key=lambda name: seen[name].sum())
-    what = gain(_totals(seen[DEFAULT.name], seen[best]), f"{best}, the best booster here")
-    return [*told, f"{DEFAULT.name}, with nothing to choose, {what}."]
-
-
-def _boosted(kind: str, seen: Mistakes) -> str:
-    """In how many cases boosting over this kind of learner helped, and the best of them."""
-    single = seen[ALONE[kind].name]
-    found = {entry: compare(seen[entry.name], single) for entry in BOOSTERS if entry.over == kind}
-    helped = sum(one.interval[0] > 0 for one in found.values())
-    best = max(found, key=lambda entry: found[entry].points)
-    errors = f"{seen[best.name].mean():.1%} instead of {single.mean():.1%} mistakes by {best.name}"
-    most = f": at best {errors}" if helped else ""
-    return f"Over {kind}, {helped} of {len(found)} boosters helped{most}."
+    pairs = [(entry.name, f"{ALONE[entry.over].name} alone", ALONE[entry.over].name) for entry in BOOSTERS]
+    pairs.append((f"{DEFAULT.name}, with nothing to choose,", best, best))
+    return [f"{who} {gain(_totals(seen[who.split(',')[0]], seen[name]), other)}." for who, other, name in pairs]
 
 
 def _totals(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -1,8 +1,10 @@
-"""The disk cache of compiled code.
+"""Compiled code on disk: that which comes with the package, and that which was compiled on this machine.
 
-Numba notices a change in a function's own file only, not in the files it calls into, so the cache directory is named
-after a digest of all our sources and Numba's version: each has its own. Each file of it begins with a checksum: a
-damaged file is dropped, and its function compiled again.
+A file holds the code of one function for one signature. Its name has a digest of all that the code depends on:
+signature, processor and Numba's settings; the folder's name one of our sources, and the versions of Numba and Python.
+So code compiled elsewhere for a level of processors, such as x86-64-v3, is found wherever the same package is
+installed. Code compiled here is for the processor of this machine. Each file begins with a checksum: a damaged one is
+compiled again.
 """
 
 from __future__ import annotations
@@ -14,11 +16,22 @@ import pickle
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
-from numba.core.caching import IndexDataCacheFile
+from numba import types
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
+
+SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/wheel.py
+Machine = tuple[str, str, str]  # triple, processor, features: what Numba compiles for
+_V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
+_LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"), "x86-64-v3": _V3}
 
 
 def _digest(package: Path) -> str:
@@ -36,14 +49,20 @@ def source_digest() -> str:
 
 
 @functools.cache
+def folder_name() -> str:
+    """The folder of code that these sources, this Numba and this Python can use."""
+    return f"onlineboost-{source_digest()}-{numba.__version__}-{sys.implementation.cache_tag}"
+
+
+@functools.cache
 def cache_directory() -> str:
-    """The directory of compiled code, or "" if it is not writable: then every process compiles again."""
+    """The folder of code compiled on this machine, or "" if it is not writable: then every process compiles again."""
     root = os.environ.get("NUMBA_CACHE_DIR")
     if root is None:
         from platformdirs import user_cache_path
 
         root = str(user_cache_path("onlineboost", appauthor=False))
-    directory = Path(root) / f"onlineboost-{source_digest()}-{numba.__version__}"
+    directory = Path(root) / folder_name()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -52,6 +71,17 @@ def cache_directory() -> str:
         say(f"compiled code cannot be cached in {root} ({problem.strerror}): set NUMBA_CACHE_DIR to a writable folder")
         return ""
     return str(directory)
+
+
+@functools.cache
+def shipped_levels() -> tuple[str, ...]:
+    """The levels of processors that the package has code for and that this processor has, best first."""
+    try:
+        shipped = (SHIPPED / folder_name() / "levels").read_text().split()
+    except OSError:
+        return ()
+    features = llvm.get_host_cpu_features()
+    return tuple(level for level in shipped if all(features.get(name) for name in _LEVELS.get(level, ())))
 
 
 def say(message: str) -> None:
@@ -64,50 +94,105 @@ def _say_once(message: str) -> None:
     say(message)
 
 
-class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc]
-    """Numba's files of one function, with checksums; a damaged file counts as missing, a full disk is no error."""
+def _places(machine: Machine) -> Iterator[tuple[str, Machine]]:
+    """Folders that may have code for this machine, and what the code in them was compiled for."""
+    for level in shipped_levels():
+        yield str(SHIPPED / folder_name()), (machine[0], level, "")
+    if cache_directory():
+        yield cache_directory(), machine
 
-    def save(self, key: Any, data: Any) -> None:
-        try:
-            super().save(key, data)
-        except OSError as problem:
-            _say_once(f"compiled code cannot be cached in {self._cache_path} ({problem.strerror})")
 
-    def _load_index(self) -> Any:
-        version, stamp, overloads = self._read(self._index_path) or (None, None, {})
-        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+def _path(folder: str, machine: Machine, name: str, *parts: str) -> Path:
+    settings = numba.config.BOUNDSCHECK, numba.config.DEBUGINFO_DEFAULT, int(numba.config.OPT)
+    digest = hashlib.sha256("\n".join([name, *machine, str(settings), *parts]).encode()).hexdigest()
+    return Path(folder) / f"{name}-{digest[:24]}"
 
-    def _save_index(self, overloads: Any) -> None:
-        self._write(self._index_path, (self._version, self._source_stamp, overloads))
 
-    def _load_data(self, name: str) -> Any:
-        return self._read(self._data_path(name))
+def _spelt(type: Any) -> str:
+    """A type in words that are the same in every process, and differ for classes of the same name."""
+    if isinstance(type, types.BaseTuple):
+        made = getattr(type, "instance_class", tuple)
+        return f"{made.__module__}.{made.__qualname__}({', '.join(_spelt(each) for each in type.types)})"
+    return str(type)
 
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), data)
 
-    def _read(self, path: str) -> Any:
-        """The contents of a file, or None if it is missing or damaged."""
-        try:
-            content = Path(path).read_bytes()
-        except OSError:
-            return None
-        if content[:4] != _checksum(content[4:]):
-            _say_once(f"the cache of compiled code in {self._cache_path} is damaged: compiling again")
-            return None
-        return pickle.loads(content[4:])
+def is_done(task: str) -> bool:
+    """Whether all code that a task needs is there: ``note_done`` was called here, or where the package was made."""
+    return any(_path(folder, machine, "done", task).exists() for folder, machine in _places(_this_machine()))
 
-    def _write(self, path: str, value: Any) -> None:
-        content = self._dump(value)
-        with self._open_for_write(path) as file:
-            file.write(_checksum(content))
-            file.write(content)
+
+def note_done(task: str) -> None:
+    if cache_directory():
+        write(_path(cache_directory(), _this_machine(), "done", task), task.encode())
+
+
+def _this_machine() -> Machine:
+    machine: Machine = cpu_target.target_context.codegen().magic_tuple()
+    return machine
+
+
+def processor() -> str:
+    """The processor that code is compiled for on this machine."""
+    return _this_machine()[1]
+
+
+class Cache(NullCache):  # type: ignore[misc]
+    """The code of one function, by signature; takes the place of Numba's ``FunctionCache``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code = function.__code__
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        self._parts = str(code.co_firstlineno), hashlib.sha256(code.co_code).hexdigest()
+
+    @property
+    def cache_path(self) -> str:
+        return cache_directory()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        for folder, machine in _places(target_context.codegen().magic_tuple()):
+            content = read(self._path(folder, machine, sig))
+            if content is not None:
+                return CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: SLF001
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if cache_directory() and not data.library.has_dynamic_globals:
+            machine = data.codegen.magic_tuple()
+            content = data._replace(type_annotation="")._reduce()  # noqa: SLF001  Numba has no public way
+            write(self._path(cache_directory(), machine, sig), dumps(content))
+
+    def _path(self, folder: str, machine: Machine, sig: Any) -> Path:
+        return _path(folder, machine, self._name, *self._parts, *(_spelt(type) for type in sig))
+
+
+def read(path: Path) -> bytes | None:
+    """The contents of a file, or None if it is missing or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if content[:4] != _checksum(content[4:]):
+        _say_once(f"the cache of compiled code in {path.parent} is damaged: compiling again")
+        return None
+    return content[4:]
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file at once; a full disk is no error."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            try:
+                file.write(_checksum(content))
+                file.write(content)
+                file.close()
+                os.replace(file.name, path)
+            except OSError:
+                os.unlink(file.name)
+                raise
+    except OSError as problem:
+        _say_once(f"compiled code cannot be cached in {path.parent} ({problem.strerror})")
 
 
 def _checksum(content: bytes) -> bytes:
     return zlib.crc32(content).to_bytes(4, "little")
-
-
-def check_cache_of(dispatcher: Any) -> None:
-    """Make a compiled function's cache one with checksums."""
-    dispatcher._cache._cache_file.__class__ = CheckedCacheFile  # noqa: SLF001  Numba has no public way to choose it

@@ -7,15 +7,14 @@ native speed, and neither knows the other.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload
+from numba import types
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin
 
 from onlineboost.compiled.jit import njit
-
-_OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": True}  # always inlined: the call costs nothing
 
 
 def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,17 +22,22 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
     kernels: dict[type, Any] = {}
     stub.kernels = kernels  # type: ignore[attr-defined]
 
-    @overload(stub, strict=False, jit_options=_OPTIONS)  # type: ignore[untyped-decorator]
-    def resolve(state: Any, *arguments: Any) -> Callable[..., Any] | None:
+    def kernel_of(state: Any) -> Any:
         kernel = kernels.get(getattr(state, "instance_class", None))  # type: ignore[arg-type]
-        if kernel is None:
-            return None
-        # A call with ``*arguments`` would pack them into a tuple and count references to every array in it, which
-        # takes longer than the kernel. So the call is written out with the kernel's own argument names.
-        names = ", ".join(inspect.signature(kernel.py_func).parameters)
-        call: Callable[..., Any] = eval(f"lambda {names}: _kernel_({names})", {"_kernel_": kernel})
-        return call
+        return kernel and types.Dispatcher(kernel)
 
+    class Resolved(AbstractTemplate):  # type: ignore[misc]
+        key = stub
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            kernel = kernel_of(args[0])
+            return kernel and kernel.get_call_type(self.context, args, kws)
+
+    @lower_builtin(stub, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_function(kernel_of(signature.args[0]), signature)(builder, arguments)
+
+    infer_global(stub, types.Function(Resolved))
     return stub
 
 

@@ -11,7 +11,8 @@ import numba
 import numpy as np
 from numba.core import event
 
-from onlineboost.compiled.cache import cache_directory, check_cache_of, say
+from onlineboost.compiled.cache import Cache, say
+from onlineboost.compiled.parts import Compiler
 
 # Casts within compiled code, where a float32 is not a float64 and whole numbers have a width and a sign.
 u8: Any = np.uint8
@@ -30,21 +31,22 @@ if numba.config.DISABLE_JIT:
     raise ImportError("onlineboost needs Numba's compiler: unset NUMBA_DISABLE_JIT")
 
 
-def njit(function: Callable[P, R], *, cache: bool = True, hot: bool = False, lean: bool = False) -> Callable[P, R]:
-    """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception."""
-    ours = cache and cache_directory() != "" and function.__module__.startswith(_PACKAGE)
-    # Set only while the dispatcher is made: the user's own Numba functions keep their cache.
-    theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, cache_directory()
-    try:
-        options = {"error_model": "numpy", "nogil": True, "cache": ours, "_nrt": not (hot or lean), "forceinline": hot}
-        if hot or lean:  # called by compiled code only: no wrapper for Python
-            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        compiled: Callable[P, R] = numba.njit(**options)(function)
-    finally:
-        numba.config.CACHE_DIR = theirs
-    if ours:
-        check_cache_of(compiled)
-    return compiled
+def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
+    """Compile with the project's options: strict IEEE arithmetic, no GIL, divisions without a Python exception.
+
+    On disk are functions that Python calls, with all that they call.
+    """
+    compiled, part = _compiled(function), _compiled(function, part=True)
+    # Compiled code takes in the part: machine code is made of functions that Python calls, and of no others.
+    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
+    if cache and function.__module__.startswith(_PACKAGE):
+        compiled._cache = Cache(function)  # noqa: SLF001  Numba has no public way to choose it
+    return compiled  # type: ignore[no-any-return]
+
+
+def _compiled(function: Any, part: bool = False, counting: bool = True, inline: bool = False) -> Any:
+    options = {"error_model": "numpy", "nogil": True, "_nrt": counting, "forceinline": inline}
+    return numba.njit(pipeline_class=Compiler, no_cpython_wrapper=part, no_cfunc_wrapper=part, **options)(function)
 
 
 def hot(function: Callable[P, R]) -> Callable[P, R]:
@@ -53,21 +55,12 @@ def hot(function: Callable[P, R]) -> Callable[P, R]:
     Passing the arrays of two states by value is a hundred words on the stack, and counting references is two atomic
     additions for each of them: together this takes as long as the arithmetic of a round.
     """
-    return njit(function, hot=True)
-
-
-def part_of_loop(function: Callable[P, R]) -> Callable[P, R]:
-    """``hot``, but cached on disk only as part of the engine's loop.
-
-    Cached separately, it could refer to boosters and learners from outside this package, which other processes may not
-    have.
-    """
-    return njit(function, hot=True, cache=False)
+    return _compiled(function, part=True, counting=False, inline=True)  # type: ignore[no-any-return]
 
 
 def lean(function: Callable[P, R]) -> Callable[P, R]:
     """``njit`` for code called from ``hot`` code now and then: not inlined, no reference counting."""
-    return njit(function, lean=True)
+    return _compiled(function, part=True, counting=False)  # type: ignore[no-any-return]
 
 
 _SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "ensembles", "readers", "transforms"))
@@ -89,7 +82,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         if self.depth == 1:
             self.began = time.perf_counter()
             if not self.notified and not os.environ.get("ONLINEBOOST_QUIET"):
-                say("compiling, once for each kind of model and file: about ten seconds each ...")
+                say("compiling for this machine, once for each kind of model and file ...")
             self.notified = True
 
     def on_end(self, event: Any) -> None:

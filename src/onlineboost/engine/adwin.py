@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import lean, njit, part_of_loop
+from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.target import mistaken
@@ -208,12 +208,12 @@ def new_watch(n_learners: int, delta: float) -> Watch:
 NO_WATCH = NoWatch(0)
 
 
-@part_of_loop
+@hot
 def watch_nothing(watch: NoWatch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
     pass
 
 
-@part_of_loop
+@hot
 def watch_learners(watch: Watch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
     n = votes.size
     for i in range(n):

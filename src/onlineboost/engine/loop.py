@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled import dispatch, draws
-from onlineboost.compiled.jit import njit, part_of_loop
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.engine.record import Record, Settings
@@ -31,7 +31,7 @@ _REPLAYED = 1 << 48  # numbers of replayed examples, for random draws, begin her
 VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
 
 
-@part_of_loop
+@hot
 def compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
     """Add an example to ``Record.totals``: the answer compared with that of the first learner."""
     totals[0] += weight
@@ -73,7 +73,7 @@ def run(
     return scores
 
 
-@part_of_loop
+@hot
 def _rounds(
     committee: Any,
     booster: Any,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import njit, part_of_loop
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import new_head
@@ -39,12 +39,12 @@ dispatch.register(dispatch.vote, AloneState, vote)
 dispatch.register(dispatch.round, AloneState, round)
 
 
-@part_of_loop
+@hot
 def _nothing_to_note(state: Any, work: Any, batch: Batch, r: int) -> None:
     pass
 
 
-@part_of_loop
+@hot
 def _never_full(state: Any) -> bool:
     return False
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import part_of_loop
+from onlineboost.compiled.jit import hot
 from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, below, cut
 from onlineboost.parameters import check_whole
@@ -41,7 +41,7 @@ class Room(NamedTuple):
     bins: int  # of a feature; 0 before there are any
 
 
-@part_of_loop
+@hot
 def meet(state: Any, work: Any, batch: Batch, r: int) -> None:
     """Take note of the values of a row; make the edges that are due, and carry over what was counted."""
     bins, row = state.bins, work.row
@@ -58,7 +58,7 @@ def meet(state: Any, work: Any, batch: Batch, r: int) -> None:
         find_bins(bins, row)
 
 
-@part_of_loop
+@hot
 def full(state: Any) -> bool:
     return bool(state.short[0] == 1)
 

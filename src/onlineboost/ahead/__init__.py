@@ -1,0 +1,1 @@
+"""Compiling before it is needed: for a command, for an installation, for a wheel."""

@@ -1,0 +1,159 @@
+"""What can be compiled by itself: models of one kind of learner, and files of one format.
+
+A task learns or reads a little with the code that is to be compiled. Tasks share hardly any code, so that they can run
+side by side.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from onlineboost.compiled import cache
+from onlineboost.datasets import load_letter
+from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
+from onlineboost.learners.linear import Linear
+from onlineboost.model import OnlineClassifier, load
+from onlineboost.readers import open_stream
+from onlineboost.registry import FORMATS
+
+_ROWS = 6_000  # enough that trees grow and change their bins
+
+
+class Task(Protocol):
+    """Something to compile. Its names are the same in all processes."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def run(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Models:
+    """Models whose weak learners are of one kind: learning, predicting, saving and loading them."""
+
+    learner: str
+    models: tuple[OnlineClassifier, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return sorted({_name(model) for model in self.models})
+
+    def __str__(self) -> str:
+        return self.learner
+
+    def run(self) -> None:
+        X, y = load_letter()
+        X, y = X[:_ROWS], y[:_ROWS]
+        for model in self.models:
+            fitted = model.clone().fit(X, y)
+            fitted.predict_proba(X[:10])
+            for x, label in zip(X[:3].tolist(), y[:3].tolist(), strict=True):
+                fitted.learn_one(dict(enumerate(x)), label)
+            with tempfile.TemporaryDirectory() as folder:
+                fitted.save(Path(folder) / "model")
+                load(Path(folder) / "model").predict(X[:10])
+
+
+@dataclass(frozen=True)
+class Files:
+    """Reading files of a format."""
+
+    format: str
+
+    @property
+    def names(self) -> list[str]:
+        return [f"files {self.format}"]
+
+    def __str__(self) -> str:
+        return FORMATS.find(self.format).title
+
+    def run(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "examples"
+            options = _write_examples(path, self.format)
+            with open_stream(str(path), format=self.format, **options) as stream:
+                for _ in stream:
+                    pass
+
+
+def _write_examples(path: Path, format: str) -> dict[str, Any]:
+    """A small file of this format. Returns the options to read it with."""
+    if format in _LINES:
+        path.write_text("".join(f"{line}\n" for line in _LINES[format]))
+        return {} if format in ("libsvm", "vw") else {"label": "y"}
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    table = pa.table({"x": [0.5, None, 2.0], "colour": ["red", "blue", None], "y": [0, 1, 1]})
+    (pyarrow.parquet.write_table if format == "parquet" else pyarrow.feather.write_feather)(table, str(path))
+    return {"label": "y"}
+
+
+_TABLES = ("arrow", "parquet")
+_CELLS = ["x colour day y", "0.5 red 2026-01-01 0", "-1e3 blue 2026-01-02 1", "4 red 2026-01-03 1"]
+_LINES = {
+    "csv": [line.replace(" ", ",") for line in _CELLS],
+    "tsv": [line.replace(" ", "\t") for line in _CELLS],
+    "jsonl": ['{"x": 0.5, "colour": "red", "y": 0}', '{"x": null, "colour": "blue", "y": 1, "z": [true]}'],
+    "libsvm": ["1 1:0.5 7:2", "-1 2:1e3"],
+    "vw": ["1 2 'tag |a x:0.5 y |b red", "-1 |a x:1e3"],
+}
+
+
+def tasks_of(models: Iterable[OnlineClassifier], formats: Iterable[str] = ()) -> list[Task]:
+    """Tasks for these models and formats: models of the same learners are one task, since they share code."""
+    by_learner: dict[str, list[OnlineClassifier]] = {}
+    for part in dict.fromkeys(part for model in models for part in _parts(model)):
+        learner = _learner(part)
+        if _is_ours(part) and _is_ours(learner):
+            by_learner.setdefault(type(learner).__name__, []).append(part)
+    known = [format for format in dict.fromkeys(formats) if format in (*_LINES, *_TABLES)]
+    tasks: list[Task] = [*(Models(name, tuple(some)) for name, some in by_learner.items()), *map(Files, known)]
+    return sorted(tasks, key=lambda task: -len(task.models) if isinstance(task, Models) else -2)  # longest first
+
+
+def _parts(model: OnlineClassifier) -> list[OnlineClassifier]:
+    """The parts of an ensemble, and a small ensemble for its own code."""
+    if not isinstance(model, Ensemble):
+        return [model]
+    small = [StackedEnsemble([Linear(standardize=True), Linear()])]
+    return [*(inner for part in model.parts() for inner in _parts(part)), *small]
+
+
+def _learner(model: OnlineClassifier) -> object:
+    """The weak learner inside."""
+    while hasattr(model, "estimator"):
+        model = model.estimator
+    return model if not isinstance(model, StackedEnsemble) else model.models[0]
+
+
+def _is_ours(part: object) -> bool:
+    """Code of classes from outside this package is compiled in each process."""
+    return type(part).__module__.startswith("onlineboost.")
+
+
+def _name(model: OnlineClassifier) -> str:
+    """The model without its numbers, which do not change what is compiled.
+
+    >>> _name(StackedEnsemble([Linear("logistic", learning_rate=0.1), Linear(bits=20)]))
+    "StackedEnsemble(models=[Linear(loss='logistic'), Linear()])"
+    """
+    return re.sub(r", (?=\))", "", re.sub(r"\w+=-?[0-9][0-9.e+-]*(, )?", "", repr(model)))
+
+
+def missing(tasks: Iterable[Task]) -> list[Task]:
+    """What was not compiled yet for these sources and this processor."""
+    left: list[Task] = []
+    for task in tasks:
+        if isinstance(task, Models):
+            task = Models(task.learner, tuple(m for m in task.models if not cache.is_done(_name(m))))
+        if not all(map(cache.is_done, task.names)):
+            left.append(task)
+    return left

@@ -1,0 +1,79 @@
+"""Functions that only compiled code calls stay intermediate code, for their callers to take in.
+
+Numba optimises every function and makes machine code of it, and does both again for all callers, in which the function
+is inlined or linked once more. Here only functions that Python calls become machine code, with all their parts in one
+step: a third less work for the compiler, and the same arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.environment import lookup_environment
+from numba.core.typed_passes import AnnotateTypes
+
+_ENVIRONMENT = "_ZN08NumbaEnv"  # names of the variables that hold a function's constants for Python
+
+
+class _Part(JITCodeLibrary):  # type: ignore[misc]
+    """Intermediate code, neither optimised nor made machine code of."""
+
+    @property
+    def codegen(self) -> Any:
+        return self  # for ``set_env`` below
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing yet: ``_Whole`` sets the environments of its parts."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout  # noqa: SLF001  as in the method replaced
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Whole(JITCodeLibrary):  # type: ignore[misc]
+    """Machine code of a function and all its parts."""
+
+    def _finalize_specific(self) -> None:
+        super()._finalize_specific()
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith(_ENVIRONMENT):
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    self._codegen.set_env(variable.name, environment)
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _ChooseLibrary(AnalysisPass):  # type: ignore[misc]
+    _name = "onlineboost_choose_library"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        kind = _Part if state.flags.no_cpython_wrapper else _Whole
+        state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return False
+
+
+class Compiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler, with these two kinds of libraries."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_ChooseLibrary, AnnotateTypes)
+        passes.finalize()
+        return [passes]
