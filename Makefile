@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEVELOP := $(VENV)/.develop
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check lowest pythons format reproduce bench compare clean
+.PHONY: help demo setup test check lowest pythons wheel format reproduce bench compare clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -16,17 +17,22 @@ help:  ## this list
 demo: $(READY)  ## learners alone, boosters and the default on real data
 	$(BIN)/python -m onlineboost demo
 
-setup: $(READY)  ## .venv with everything for development
+setup: $(DEVELOP)  ## .venv with everything for development
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt  # the package alone
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(DEVELOP): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-test: $(READY)  ## all tests, doctests and the examples in the documents, on two cores
+test: $(DEVELOP)  ## all tests, doctests and the examples in the documents, on two cores
+	$(BIN)/python -m onlineboost warm
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-check: $(READY)  ## style, types, layers
+check: $(DEVELOP)  ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -45,15 +51,27 @@ pythons:  ## the tests with every Python of PYTHONS that this machine has
 		$(VENV)-$$python/bin/python -m pytest $(TRIED) || exit 1; \
 	done
 
-format: $(READY)  ## put the code into the project's form
+wheel:  ## wheel and sdist in dist/; the wheel has compiled code for every Python of PYTHONS that this machine has
+	rm -rf dist src/onlineboost/compiled/ahead
+	for python in $(PYTHONS); do \
+		$$python --version > /dev/null 2>&1 || { echo "$$python: not on this machine"; continue; }; \
+		$$python -m venv $(VENV)-wheel-$$python && \
+		$(VENV)-wheel-$$python/bin/python -m pip install --quiet --constraint constraints.txt . build hatchling twine && \
+		$(VENV)-wheel-$$python/bin/python scripts/compile_ahead.py && \
+		built=$(VENV)-wheel-$$python/bin/python || exit 1; \
+	done; \
+	$$built -m build --no-isolation --quiet && $$built -m twine check --strict dist/*
+	rm -rf src/onlineboost/compiled/ahead
+
+format: $(DEVELOP)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: $(READY)  ## the paper's experiment on ../shared/data, half an hour on two cores; it goes on where it stopped
+reproduce: $(DEVELOP)  ## the paper's experiment on ../shared/data, half an hour on two cores; it goes on where it stopped
 	$(BIN)/onlineboost reproduce --data ../shared/data -o docs/reproduction
 	$(BIN)/python experiments/publish.py
 
-bench: $(READY)  ## speed beside Vowpal Wabbit; with BASE=<commit>, speed against that commit
+bench: $(DEVELOP)  ## speed beside Vowpal Wabbit; with BASE=<commit>, speed against that commit
 ifdef BASE
 	$(BIN)/python benchmarks/compare.py --base $(BASE)
 else
@@ -64,7 +82,7 @@ else
 	$(BIN)/python benchmarks/startup.py
 endif
 
-compare: $(READY)  ## accuracy beside adaptive random forests, random patches, Mondrian forests and LightGBM; some hours
+compare: $(DEVELOP)  ## accuracy beside adaptive random forests, random patches, Mondrian forests and LightGBM; some hours
 	$(BIN)/python benchmarks/accuracy.py
 
 clean:  ## remove what the commands above made

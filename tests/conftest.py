@@ -26,6 +26,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_process():
+    """Commands called in this process compile here, not in processes beside those of the tests."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr("onlineboost.ahead.side_by_side.n_cores", lambda: 1)
+    yield
+    patch.undo()
+
+
 @pytest.fixture(scope="session")
 def real_set():
     """A function that loads one of the sets in ../shared/data, shuffled, or skips the test where it is absent."""

@@ -94,7 +94,7 @@ def level_of(features: set[str], shipped: str, tmp_path: Path, monkeypatch) -> t
 
 
 def test_the_package_has_code_for_levels_of_processors(tmp_path, monkeypatch):
-    v3, v4 = set(cache._LEVELS["x86-64-v3"]), set(cache._LEVELS["x86-64-v4"])
+    v3, v4 = set(cache.LEVELS["x86-64-v3"]), set(cache.LEVELS["x86-64-v4"])
     both = "x86-64-v4\nx86-64-v3\n"
     assert level_of(v4 | {"sse"}, both, tmp_path, monkeypatch) == ("x86-64-v4", "x86-64-v3")
     assert level_of(v3 | {"avx512f"}, both, tmp_path, monkeypatch) == ("x86-64-v3",)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from onlineboost.compiled import cache
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
@@ -53,6 +55,7 @@ class Models:
         for model in self.models:
             fitted = model.clone().fit(X, y)
             fitted.predict_proba(X[:10])
+            fitted.fitted.machine.knows(np.arange(3, dtype=np.int32))  # as for the columns of a file
             for x, label in zip(X[:3].tolist(), y[:3].tolist(), strict=True):
                 fitted.learn_one(dict(enumerate(x)), label)
             with tempfile.TemporaryDirectory() as folder:

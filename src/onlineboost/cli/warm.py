@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -82,6 +83,7 @@ def about_code() -> list[str]:
 def _compile(tasks: Sequence[Task], quiet: bool) -> list[Task]:
     from onlineboost.ahead.side_by_side import compile_all
 
+    quiet = quiet or bool(os.environ.get("ONLINEBOOST_QUIET"))
     began = time.perf_counter()
     with _Bar(tasks, quiet) as bar:
         failed = compile_all(tasks, bar.show)

@@ -31,7 +31,7 @@ from numba.core.serialize import dumps
 SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/wheel.py
 Machine = tuple[str, str, str]  # triple, processor, features: what Numba compiles for
 _V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
-_LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"), "x86-64-v3": _V3}
+LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"), "x86-64-v3": _V3}
 
 
 def _digest(package: Path) -> str:
@@ -81,7 +81,7 @@ def shipped_levels() -> tuple[str, ...]:
     except OSError:
         return ()
     features = llvm.get_host_cpu_features()
-    return tuple(level for level in shipped if all(features.get(name) for name in _LEVELS.get(level, ())))
+    return tuple(level for level in shipped if all(features.get(name) for name in LEVELS.get(level, ())))
 
 
 def say(message: str) -> None:
