@@ -60,7 +60,7 @@ wheel:  ## wheel and sdist in dist/; the wheel has compiled code for every Pytho
 		$(VENV)-wheel-$$python/bin/python scripts/compile_ahead.py && \
 		built=$(VENV)-wheel-$$python/bin/python || exit 1; \
 	done; \
-	$$built -m build --no-isolation --quiet && $$built -m twine check --strict dist/*
+	$$built -m build --no-isolation --sdist --wheel && $$built -m twine check --strict dist/*
 	rm -rf src/onlineboost/compiled/ahead
 
 format: $(DEVELOP)  ## put the code into the project's form
