@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Folder of the data sets, for tests, experiments and benchmarks on real data.
+ifneq ($(wildcard ../shared/data),)
+export ONLINEBOOST_DATA ?= $(abspath ../shared/data)
+endif
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
@@ -49,8 +53,8 @@ format: $(READY)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: $(READY)  ## the paper's experiment on ../shared/data, half an hour on two cores; it goes on where it stopped
-	$(BIN)/onlineboost reproduce --data ../shared/data -o docs/reproduction
+reproduce: $(READY)  ## the paper's experiment on the sets in ONLINEBOOST_DATA, half an hour on two cores; it goes on where it stopped
+	$(BIN)/onlineboost reproduce --data "$(ONLINEBOOST_DATA)" -o docs/reproduction
 	$(BIN)/python experiments/publish.py
 
 bench: $(READY)  ## speed beside Vowpal Wabbit; with BASE=<commit>, speed against that commit
