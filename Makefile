@@ -12,7 +12,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check lowest pythons format reproduce bench compare clean
+.PHONY: help demo setup test check lowest pythons format reproduce bench compare pages clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -57,7 +57,7 @@ reproduce: $(READY)  ## the paper's experiment on the sets in ONLINEBOOST_DATA, 
 	$(BIN)/onlineboost reproduce --data "$(ONLINEBOOST_DATA)" -o docs/reproduction
 	$(BIN)/python experiments/publish.py
 
-bench: $(READY)  ## speed beside Vowpal Wabbit; with BASE=<commit>, speed against that commit
+bench: $(READY)  ## speed beside Vowpal Wabbit and other libraries, time per example; with BASE=<commit>, speed against that commit
 ifdef BASE
 	$(BIN)/python benchmarks/compare.py --base $(BASE)
 else
@@ -70,6 +70,9 @@ endif
 
 compare: $(READY)  ## accuracy beside adaptive random forests, random patches, Mondrian forests and LightGBM; some hours
 	$(BIN)/python benchmarks/accuracy.py
+
+pages: $(READY)  ## the generated text of README.md and docs, from the committed figures
+	$(BIN)/python scripts/pages.py
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
