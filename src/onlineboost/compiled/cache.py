@@ -26,6 +26,7 @@ from numba import types
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/wheel.py
@@ -149,7 +150,7 @@ class Cache(NullCache):  # type: ignore[misc]
         return cache_directory()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
+        rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
         for folder, machine in _places(target_context.codegen().magic_tuple()):
             content = read(self._path(folder, machine, sig))
             if content is not None:
@@ -159,8 +160,9 @@ class Cache(NullCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         if cache_directory() and not data.library.has_dynamic_globals:
             machine = data.codegen.magic_tuple()
-            content = data._replace(type_annotation="")._reduce()  # noqa: SLF001  Numba has no public way
-            write(self._path(cache_directory(), machine, sig), dumps(content))
+            *content, constants = data._replace(type_annotation="")._reduce()  # noqa: SLF001  Numba has no public way
+            used = tuple(some for some in constants if some.consts)  # the others only load their modules
+            write(self._path(cache_directory(), machine, sig), dumps((*content, used)))
 
     def _path(self, folder: str, machine: Machine, sig: Any) -> Path:
         return _path(folder, machine, self._name, *self._parts, *(_spelt(type) for type in sig))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable
@@ -36,9 +37,11 @@ def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
 
     On disk are functions that Python calls, with all that they call.
     """
-    compiled, part = _compiled(function), _compiled(function, part=True)
+    compiled = _compiled(function)
+    part = functools.cache(lambda: _compiled(function, part=True))
     # Compiled code takes in the part: machine code is made of functions that Python calls, and of no others.
-    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
+    compiled.get_call_template = lambda *types: part().get_call_template(*types)
+    compiled.get_overload = lambda signature: part().get_overload(signature)
     if cache and function.__module__.startswith(_PACKAGE):
         compiled._cache = Cache(function)  # noqa: SLF001  Numba has no public way to choose it
     return compiled  # type: ignore[no-any-return]
