@@ -1,4 +1,4 @@
-"""Waiting for the compiler: seconds of the first and the second ``onlineboost train letter.csv``, and what is installed.
+"""Waiting for the compiler: seconds of the first and the second ``onlineboost train letter.csv``; what is installed.
 
 Each case is a whole process. "First" has an empty cache of compiled code; the wheel, made by ``make wheel``, is
 unpacked into a folder of its own. The base commit, this tree and the wheel take turns.
@@ -51,7 +51,11 @@ class Place:
     def __init__(self, package: Path, folder: Path) -> None:
         self.folder = folder
         self.cache = folder / "cache"
-        own = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(self.cache), "PYTHONPYCACHEPREFIX": str(folder / "pyc")}
+        own = {
+            "PYTHONPATH": str(package),
+            "NUMBA_CACHE_DIR": str(self.cache),
+            "PYTHONPYCACHEPREFIX": str(folder / "pyc"),
+        }
         self.environment = os.environ | own | {"PYTHONSAFEPATH": "1"}
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -120,21 +124,17 @@ CASES = {"before": "before: commit {base}", "source": "from a source checkout", 
 def blocks() -> dict[str, str]:
     found = kept(FIGURES)
     heads = ["", "first `train letter.csv` of a machine", "second", "import to first prediction"]
-    rows = [
-        [CASES[name].format(base=found["base"][:7]), *(f"{seconds[key]:.1f} s" for key in ("first", "second"))]
-        + [f"{seconds['prediction']:.2f} s"]
-        for name, seconds in found["seconds"].items()
-    ]
+    rows = []
+    for name, seconds in found["seconds"].items():
+        cells = [f"{seconds['first']:.1f} s", f"{seconds['second']:.1f} s", f"{seconds['prediction']:.2f} s"]
+        rows.append([CASES[name].format(base=found["base"][:7]), *cells])
     sizes = sorted(found["weights"].items(), key=lambda item: -item[1])
     large = [(name, size) for name, size in sizes if size >= 5]
     rest = sum(size for _, size in sizes) - sum(size for _, size in large)
+    sums = [["the others", f"{rest:.0f}"], ["**together**", f"**{sum(size for _, size in sizes):.0f}**"]]
     return {
         "startup": table(heads, rows),
-        "weights": table(
-            ["dependency", "MB"],
-            [[name, f"{size:.0f}"] for name, size in large]
-            + [["the others", f"{rest:.0f}"], ["**together**", f"**{sum(size for _, size in sizes):.0f}**"]],
-        ),
+        "weights": table(["dependency", "MB"], [*([name, f"{size:.0f}"] for name, size in large), *sums]),
         "source seconds": f"{found['seconds']['source']['first']:.0f} s",
         "wheel seconds": f"{found['seconds']['wheel']['first']:.1f} s",
         "megabytes": f"{sum(size for _, size in sizes):.0f} MB",

@@ -44,7 +44,7 @@ class Models:
 
     @property
     def names(self) -> list[str]:
-        return sorted({_name(model) for model in self.models})
+        return [_name(model) for model in self.models]
 
     def __str__(self) -> str:
         return self.learner
@@ -113,13 +113,13 @@ _LINES = {
 
 def tasks_of(models: Iterable[OnlineClassifier], formats: Iterable[str] = ()) -> list[Task]:
     """Tasks for these models and formats: models of the same learners are one task, since they share code."""
-    by_learner: dict[str, list[OnlineClassifier]] = {}
-    for part in dict.fromkeys(part for model in models for part in _parts(model)):
+    by_learner: dict[str, dict[str, OnlineClassifier]] = {}
+    for part in (part for model in models for part in _parts(model)):
         learner = _learner(part)
         if _is_ours(part) and _is_ours(learner):
-            by_learner.setdefault(type(learner).__name__, []).append(part)
+            by_learner.setdefault(type(learner).__name__, {}).setdefault(_name(part), part.clone())
     known = [format for format in dict.fromkeys(formats) if format in (*_LINES, *_TABLES)]
-    tasks: list[Task] = [*(Models(name, tuple(some)) for name, some in by_learner.items()), *map(Files, known)]
+    tasks: list[Task] = [*(Models(name, tuple(some.values())) for name, some in by_learner.items()), *map(Files, known)]
     return sorted(tasks, key=lambda task: -len(task.models) if isinstance(task, Models) else -2)  # longest first
 
 

@@ -45,6 +45,7 @@ def predict(
     """
     from onlineboost.cli.load import check_known, load
     from onlineboost.cli.show import Progress
+    from onlineboost.cli.warm import formats_of, prepare
     from onlineboost.readers import open_stream
 
     if output != "-":
@@ -53,6 +54,7 @@ def predict(
         raise ConflictError("--escape-formulas is for CSV: other formats keep text and formulas apart.")
     loaded = load(model)
     options = o.stream_options(given) | {"label": label}
+    prepare([loaded.model], formats_of(files, options), quiet)
     target = loaded.fitted.target
     examples = 0
     with (

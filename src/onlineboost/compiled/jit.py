@@ -85,7 +85,7 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         if self.depth == 1:
             self.began = time.perf_counter()
             if not self.notified and not os.environ.get("ONLINEBOOST_QUIET"):
-                say("compiling for this machine, once for each kind of model and file ...")
+                say("compiling for this machine, once for each kind of model and file (ahead: onlineboost warm) ...")
             self.notified = True
 
     def on_end(self, event: Any) -> None:
