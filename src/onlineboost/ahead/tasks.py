@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from onlineboost.compiled import cache
+from onlineboost.data.batch import check_batch
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
 from onlineboost.learners.linear import Linear
@@ -82,8 +83,8 @@ class Files:
             path = Path(folder) / "examples"
             options = _write_examples(path, self.format)
             with open_stream(str(path), format=self.format, **options) as stream:
-                for _ in stream:
-                    pass
+                for page in stream:
+                    check_batch(page.batch, True)
 
 
 def _write_examples(path: Path, format: str) -> dict[str, Any]:
