@@ -24,20 +24,40 @@ def test_importing_loads_no_heavy_library():
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_arrays_and_text_files_need_no_pyarrow(tmp_path):
+    """PyArrow is the largest dependency but the compiler; it is loaded for what only it can read."""
+    (tmp_path / "rows.csv").write_text("x,colour,y\n" + "1,red,0\n2,blue,1\n" * 20)
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+import numpy as np, onlineboost
+from onlineboost.__main__ import main
+onlineboost.OnlineBBM().fit(np.eye(2), [0, 1]).predict_one({0: 1.0})
+for command in ("train rows.csv --label y -a bbm -o model -q", "predict model rows.csv"):
+    try:
+        main(command.split())
+    except SystemExit as end:
+        assert not end.code
+"""
+    found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr[-2000:]
+    assert found.stdout.count("\n") > 40
+
+
 def test_compiled_code_is_cached_and_a_damaged_cache_is_compiled_again(tmp_path):
     """The first run says that it compiles and the second does not."""
     program = "import numpy as np, onlineboost; onlineboost.Linear().fit(np.eye(2), [0, 1])"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = {"args": [sys.executable, "-c", program], "capture_output": True, "text": True, "env": environment}
     first, second = (subprocess.run(**command, check=True).stderr for _ in range(2))
-    assert "onlineboost: compiling, once" in first
+    assert "onlineboost: compiling for this machine, once" in first
     assert "onlineboost: compiled in " in first
     assert second == ""
-    for index in tmp_path.rglob("loop.run-*.nbi"):
-        index.write_bytes(b"")
+    (code,) = tmp_path.rglob("onlineboost.engine.loop.run-*")
+    code.write_bytes(b"")
     again = subprocess.run(**command, check=True).stderr
     assert "is damaged: compiling again" in again
-    assert "onlineboost: compiling, once" in again
+    assert "onlineboost: compiling for this machine, once" in again
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path):
