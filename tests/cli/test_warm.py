@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+from commands import run
 from sklearn.linear_model import SGDClassifier
 
 from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM, OnlineBoost, StackedEnsemble, Tree
@@ -72,3 +75,43 @@ def test_a_task_that_fails_is_returned(monkeypatch):
 
 def test_all_formats_have_a_task():
     assert [task.format for task in tasks_of([], FORMATS.names())] == FORMATS.names()
+
+
+def test_warm_compiles_the_default_and_all_formats(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
+    asked: list[Any] = []
+
+    def compiled(tasks, on_done):
+        asked.append(tasks)
+        for name in (name for task in tasks for name in task.names):
+            cache.note_done(name)
+        return []
+
+    monkeypatch.setattr(side_by_side, "compile_all", compiled)
+    run(capsys, "warm")
+    (tasks,) = asked
+    assert {"Linear", "Tree", "Newton", "NaiveBayes"} < set(map(str, tasks))
+    assert {task.format for task in tasks if isinstance(task, Files)} == set(FORMATS.names())
+    assert missing(tasks_of([OnlineBoost(), OnlineBoost("high")], FORMATS.names())) == []
+    assert run(capsys, "warm")[0] == "nothing to compile: it was done before\n"
+    run(capsys, "warm", "--all")
+    assert {str(task) for task in asked[-1]} >= {"Perceptron", "Stump"} and len(asked) == 2
+
+
+def test_warm_says_what_it_could_not_compile(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
+    monkeypatch.setattr(side_by_side, "compile_all", lambda tasks, on_done: tasks[:1])
+    _, err = run(capsys, "warm", code=1)
+    assert err.splitlines()[-1] == (
+        "onlineboost: could not compile ahead: Linear. It will be compiled when it is used."
+    )
+
+
+def test_the_version_says_what_code_is_used(monkeypatch, capsys):
+    out, _ = run(capsys, "--version")
+    assert re.fullmatch(
+        r"onlineboost [\d.]+\nPython [\d.]+, Numba [\d.]+\ncompiled on this machine: for .+, in .+\n", out
+    )
+    monkeypatch.setattr(cache, "shipped_levels", lambda: ("x86-64-v4", "x86-64-v3"))
+    out, _ = run(capsys, "--version")
+    assert out.splitlines()[2] == "compiled code of this package: for x86-64-v4"

@@ -34,16 +34,18 @@ def warm(
 
       NUMBA_CACHE_DIR=/opt/onlineboost onlineboost warm --all
     """
-    from onlineboost.ahead.catalogue import all_tasks, usual_tasks
-    from onlineboost.ahead.tasks import missing
+    from onlineboost.ahead.catalogue import all_models, usual_models
+    from onlineboost.ahead.tasks import missing, tasks_of
+    from onlineboost.registry import FORMATS
 
-    tasks = all_tasks() if all else usual_tasks()
-    absent = missing(tasks)
-    failed = _compile(absent, quiet) if absent else []
-    if not quiet:
-        say(f"compiled: {len(absent) - len(failed)} of {len(tasks)} kinds of models and files, the others were before")
+    tasks = missing(tasks_of(all_models() if all else usual_models(), FORMATS.names()))
+    failed = _compile(tasks, quiet) if tasks else []
+    if not tasks and not quiet:
+        say("nothing to compile: it was done before")
     for task in failed:
-        tell(f"onlineboost: could not compile ahead: {task}")
+        tell(f"onlineboost: could not compile ahead: {task}. It will be compiled when it is used.")
+    if failed:
+        raise typer.Exit(1)
 
 
 def prepare(models: Iterable[OnlineClassifier | None], formats: Iterable[str], quiet: bool) -> None:
