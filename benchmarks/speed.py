@@ -5,16 +5,16 @@ SafeBoost with the same number of learners is compared with Online BBM: the cost
 Vowpal Wabbit learns pre-parsed examples, one call each; onlineboost gets a NumPy array or a SciPy matrix, and its
 time includes all checks and conversions. Both do one pass of progressive validation from an empty model.
 
-    python benchmarks/speed.py [--repeats 5] [--rows 20000] [--data ../shared/data] [--only dense] [--publish]
+    python benchmarks/speed.py [--repeats 5] [--rows 20000] [--data FOLDER] [--only dense] [--publish]
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,15 +22,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import vowpalwabbit
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier, SafeBoost
 
-FIGURES = Path(__file__).with_name("speed.json")
-README = Path(__file__).parent.parent / "README.md"
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept
+from figures import table as markdown
+
+FIGURES = FOLDER / "speed.json"
 
 # Required speed: (data, learners) -> multiple of Vowpal Wabbit's.
 FLOORS = {("dense", 21): 9, ("dense", 61): 17, ("sparse", 21): 8, ("sparse", 61): 14, ("dense", 1): 1, ("sparse", 1): 1}
@@ -67,6 +69,8 @@ def real(path: Path, rows: int) -> tuple[Any, np.ndarray]:
 
 
 def vw_examples(X: Any, y: np.ndarray, options: str) -> tuple[Any, list[Any]]:
+    import vowpalwabbit
+
     workspace = vowpalwabbit.Workspace(f"{options} --quiet")
     csr = sp.csr_matrix(X)
     examples = []
@@ -110,28 +114,26 @@ def time_ours(X: Any, y: np.ndarray, kind: OnlineClassifier) -> Callable[[], flo
     return run
 
 
-def with_table(readme: str, results: list[dict[str, Any]]) -> str:
-    """The README with its table of speeds made from these figures."""
+def blocks() -> dict[str, str]:
+    results = kept(FIGURES)
     by_case = {(r["data"], r["learners"]): r for r in results}
     names = {"dense": "dense, 54 features", "sparse": "sparse, 76 of 43,000 features"}
     names |= {"covtype": "covtype, 12 of 54 features", "rcv1": "rcv1, 78 of 29,163 features"}
-    lines = ["| 21 / 61 linear learners, one core | `vw --boosting` | onlineboost | |", "| --- | --- | --- | --- |"]
+    rows = []
     for name in dict.fromkeys(r["data"] for r in results):
         pair = [by_case[name, n] for n in (21, 61)]
         speeds = [" / ".join(f"{round(r[who], -3):,.0f}" for r in pair) for who in ("vw", "ours")]
-        ratios = " / ".join(f"{r['ratio']:.0f}x" for r in pair)
-        lines.append(f"| {names[name]} | {' | '.join(speeds)} | {ratios} |")
-    begin, end = "<!-- speed, from benchmarks/speed.json -->\n", "<!-- end -->"
-    return readme[: readme.index(begin)] + begin + "\n".join(lines) + "\n" + readme[readme.index(end) :]
+        rows.append([names[name], *speeds, " / ".join(f"{r['ratio']:.0f}x" for r in pair)])
+    return {"speed": markdown(["21 / 61 linear learners, one core", "`vw --boosting`", "onlineboost", ""], rows)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets, optional")
+    add_data(parser)
     parser.add_argument("--only", default="", help="prefix of the names of the data to run")
-    parser.add_argument("--publish", action="store_true", help="write speed.json and the table of the README")
+    parser.add_argument("--publish", action="store_true", help="write docs/figures/speed.json and the pages")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
@@ -174,8 +176,7 @@ def main() -> None:
                 table.add_row(name, str(n), *cells)
     Console().print(table)
     if options.publish:
-        FIGURES.write_text(json.dumps(results, indent=1) + "\n")
-        README.write_text(with_table(README.read_text(), results))
+        keep(FIGURES, results)
 
 
 if __name__ == "__main__":

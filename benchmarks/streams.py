@@ -4,7 +4,7 @@ One core, both systems in the same run, repeats interleaved, medians. Parsing is
 reading: for ``vw`` the time of ``vw --noop`` minus that of the same command on an empty file; for onlineboost a loop
 over ``open_stream`` in a warm process. Training is from process start to the model on disk, with a warm cache.
 
-    python benchmarks/streams.py [--repeats 5] [--data ../shared/data] [--only parse|train|memory] [--publish]
+    python benchmarks/streams.py [--repeats 5] [--data FOLDER] [--only parse|train|memory] [--publish]
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ from rich.table import Table
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
 
-FIGURES = Path(__file__).with_name("streams.json")
-README = Path(__file__).parent.parent / "README.md"
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept
+from figures import table as markdown
+
+FIGURES = FOLDER / "streams.json"
 FLOORS = {"parse": 3, "train 21": 2, "train 61": 5}
 VW = [sys.executable, "-m", "vowpalwabbit", "--quiet"]
 OURS = [sys.executable, "-m", "onlineboost"]
@@ -179,30 +182,27 @@ def memory(folder: Path, gigabytes: float) -> list[dict[str, Any]]:
     ]
 
 
-def with_table(readme: str, results: list[dict[str, Any]]) -> str:
-    """The README with its table made from these figures."""
-    lines = ["| files, one core | `vw` | onlineboost | |", "| --- | --- | --- | --- |"]
-    for r in results:
-        if r["what"] == "parse":
-            lines.append(f"| parse {r['data']} | {r['vw']:.0f} MB/s | {r['ours']:.0f} MB/s | {r['ratio']:.1f}x |")
-        elif r["what"].startswith("train"):
-            n = r["what"].split()[1]
-            lines.append(
-                f"| train {n} learners on {r['data']} | {r['vw']:.1f} s | {r['ours']:.1f} s | {r['ratio']:.1f}x |"
-            )
+def blocks() -> dict[str, str]:
+    rows = []
+    for r in kept(FIGURES):
+        kind, _, n = r["what"].partition(" ")
+        if kind == "parse":
+            rows.append([f"parse {r['data']}", f"{r['vw']:.0f} MB/s", f"{r['ours']:.0f} MB/s", f"{r['ratio']:.1f}x"])
+        elif kind == "train":
+            what = f"train {n} learners on {r['data']}"
+            rows.append([what, f"{r['vw']:.1f} s", f"{r['ours']:.1f} s", f"{r['ratio']:.1f}x"])
         else:
-            lines.append(f"| memory, {r['data']} | | {r['ours']:.0f} MB | |")
-    begin, end = "<!-- streams, from benchmarks/streams.json -->\n", "<!-- end of streams -->"
-    return readme[: readme.index(begin)] + begin + "\n".join(lines) + "\n" + readme[readme.index(end) :]
+            rows.append([f"memory, {r['data']}", "", f"{r['ours']:.0f} MB", ""])
+    return {"streams": markdown(["files, one core", "`vw`", "onlineboost", ""], rows)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets, optional")
+    add_data(parser)
     parser.add_argument("--only", choices=("parse", "train", "memory"))
     parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the file of the memory test")
-    parser.add_argument("--publish", action="store_true", help="write streams.json and the table of the README")
+    parser.add_argument("--publish", action="store_true", help="write docs/figures/streams.json and the pages")
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     os.environ["ONLINEBOOST_QUIET"] = "1"
@@ -227,8 +227,7 @@ def main() -> None:
         table.add_row(r["what"], r["data"], vw, f"{r['ours']:.2f} {r['unit']}", ratio, str(FLOORS.get(r["what"], "")))
     Console().print(table)
     if options.publish:
-        FIGURES.write_text(json.dumps(results, indent=1) + "\n")
-        README.write_text(with_table(README.read_text(), results))
+        keep(FIGURES, results)
 
 
 if __name__ == "__main__":

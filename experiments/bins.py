@@ -1,16 +1,16 @@
 """Progressive error of boosted trees on sets and generators, before and after a change of how features reach the trees.
 
 The sets in their own order and shuffled, River's generators, and streams that bins made once cannot follow. Writes the
-figures to docs/bins.json under the name given, and docs/bins.md from all of them. Run it with the code at hand:
+figures under the name given. Run it with the code at hand:
 
-    python experiments/bins.py now [--data ../shared/data] [--rows 200000]
+    python experiments/bins.py now [--data FOLDER] [--rows 200000]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +22,10 @@ from river.datasets import synth
 
 from onlineboost import DataError, SafeBoost, Tree, datasets
 
-FIGURES, PAGE = Path("docs/bins.json"), Path("docs/bins.md")
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "bins.json"
 SETS = ("20news", "a9a", "activity", "adult", "bio", "census", "covtype", "letter", "nomao", "poker", "rcv1")
 BLOCK = 5_000
 Rows = tuple[Any, np.ndarray]
@@ -113,8 +116,8 @@ def measured(X: Any, y: np.ndarray) -> dict[str, float]:
     return {"rows": len(y), "error": round(wrong.mean(), 5), "first": round(first, 4), "last": round(last, 4)}
 
 
-def page(figures: dict[str, dict[str, dict[str, float]]]) -> str:
-    before, now = figures["before"], figures["now"]
+def blocks() -> dict[str, str]:
+    before, now = (kept(FIGURES)[name] for name in ("before", "now"))
     usual = [name for name in now if name not in BROKEN]
     shuffled = [name for name in usual if not name.endswith("in order")]
 
@@ -123,49 +126,31 @@ def page(figures: dict[str, dict[str, dict[str, float]]]) -> str:
         ratios = [(now[name][kind] + least) / (before[name][kind] + least) for name in names]
         return f"{1 - math.exp(np.mean(np.log(ratios))):.1%}"
 
-    lines = [
-        "# Bins that follow the stream, and replay: what they gain",
-        "",
-        "Made by `python experiments/bins.py now`; *before* by the same script, when bins were made once, from the",
-        "first 128 rows, which were not learnt. Progressive error of `SafeBoost(Tree(8))`; sets up to 200,000 rows,",
-        "generators 20,000.",
-        "",
-        "Geometric means over the sets in random order and the generators: error"
-        f" {less(shuffled, 'error', 1e-5)} lower, in the first 1,000 rows {less(shuffled, 'first', 1e-3)};",
-        f"over all {len(usual)} streams, with the sets in their own order: {less(usual, 'error', 1e-5)} and"
-        f" {less(usual, 'first', 1e-3)}.",
-        "",
-        "| stream | rows | error before | now | ratio | first 1,000 before | now |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for name in usual:
         a, b = before[name], now[name]
-        ratio = (b["error"] + 1e-5) / (a["error"] + 1e-5)
-        cells = f"{a['error']:.4f} | {b['error']:.4f} | {ratio:.2f} | {a['first']:.3f} | {b['first']:.3f}"
-        lines.append(f"| {name} | {b['rows']:,} | {cells} |")
-    lines += [
-        "",
-        "Streams that bins made once cannot follow, 10,000 rows; the error of the last 1,000:",
-        "",
-        "| stream | before | now |",
-        "| --- | ---: | ---: |",
-        *(f"| {name} | {before[name]['last']:.3f} | {now[name]['last']:.3f} |" for name in BROKEN),
-    ]
-    return "\n".join(lines) + "\n"
+        errors = [f"{a['error']:.4f}", f"{b['error']:.4f}", f"{(b['error'] + 1e-5) / (a['error'] + 1e-5):.2f}"]
+        rows.append([name, f"{b['rows']:,}", *errors, f"{a['first']:.3f}", f"{b['first']:.3f}"])
+    broken = [[name, f"{before[name]['last']:.3f}", f"{now[name]['last']:.3f}"] for name in BROKEN]
+    return {
+        "shuffled": less(shuffled, "error", 1e-5),
+        "shuffled, first rows": less(shuffled, "first", 1e-3),
+        "streams": str(len(usual)),
+        "all": less(usual, "error", 1e-5),
+        "all, first rows": less(usual, "first", 1e-3),
+        "errors": table(["stream", "rows", "error before", "now", "ratio", "first 1,000 before", "now"], rows),
+        "broken": table(["stream", "before", "now"], broken),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=("before", "now"))
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=200_000)
     options = parser.parse_args()
-    figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     found = {name: measured(*rows) for name, rows in track(streams(options.data, options.rows), "measuring", total=41)}
-    figures[options.name] = found
-    FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
-    if {"before", "now"} <= figures.keys():
-        PAGE.write_text(page(figures))
+    keep(FIGURES, kept(FIGURES) | {options.name: found})
 
 
 if __name__ == "__main__":

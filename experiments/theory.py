@@ -2,15 +2,14 @@
 
     python experiments/theory.py [--quick] [--output docs/theory]
 
-Writes error.svg, examples.svg, adaptivity.svg, table1.svg and numbers.json; a full run also updates docs/theory.md.
+Writes theory.json and the pictures error.svg, examples.svg, adaptivity.svg and table1.svg.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import re
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -26,8 +25,11 @@ from worst_case import Scripted, smooth_weights, worst_learners
 from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP, theory
 from onlineboost.data.target import Binary
 
-OUTPUT, PAGE, NUMBERS = Path("docs/theory"), Path("docs/theory.md"), "numbers.json"
-BEGIN, END = "<!-- figures, from docs/theory/numbers.json -->\n", "<!-- end of figures -->"
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, ROOT, keep, kept
+from figures import draw as save
+
+FIGURES, OUTPUT = FOLDER / "theory.json", ROOT / "docs/theory"
 COLOURS = ["#2166ac", "#b2182b", "#4d9221", "#b35806"]
 Numbers = dict[str, Any]
 
@@ -291,7 +293,7 @@ def caption_table1(found: Numbers) -> str:
     )
 
 
-FIGURES: dict[str, tuple[str, Callable[..., Numbers], Callable[..., Figure], Callable[..., str]]] = {
+PICTURES: dict[str, tuple[str, Callable[..., Numbers], Callable[..., Figure], Callable[..., str]]] = {
     "error": ("Error against the number of learners", measure_error, draw_error, caption_error),
     "examples": ("Examples needed", measure_examples, draw_examples, caption_examples),
     "adaptivity": ("Learners that differ", measure_adaptivity, draw_adaptivity, caption_adaptivity),
@@ -299,49 +301,39 @@ FIGURES: dict[str, tuple[str, Callable[..., Numbers], Callable[..., Figure], Cal
 }
 
 
-def with_figures(page: str, numbers: Numbers) -> str:
-    """The page with its plots and captions made from the numbers."""
+def blocks() -> dict[str, str]:
+    numbers = kept(FIGURES)
     parts = []
-    for name, (title, _, _, caption) in FIGURES.items():
+    for name, (title, _, _, caption) in PICTURES.items():
         text = textwrap.fill(f"**{title}.** {caption(numbers[name])}", 130)
-        parts.append(f"{text}\n\n![{title}](theory/{name}.svg)\n\n")
-    figures = BEGIN + "\n" + "".join(parts) + END
-    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: figures, page, flags=re.S)
+        parts.append(f"{text}\n\n![{title}](theory/{name}.svg)")
+    return {"plots": "\n\n".join(parts)}
 
 
-def rounded(value: Any) -> Any:
-    """Six digits, so that the file is the same on every machine."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list) else value
-
-
-def draw(name: str, numbers: Numbers, folder: Path) -> None:
-    """The same bytes from the same numbers."""
-    with matplotlib.rc_context({"svg.hashsalt": "onlineboost", "svg.fonttype": "none", "font.size": 9}):
-        FIGURES[name][2](numbers[name]).savefig(folder / f"{name}.svg", metadata={"Date": None})
+def draw(source: Path, folder: Path) -> None:
+    numbers = kept(source)
+    with matplotlib.rc_context({"font.size": 9}):
+        for name, (_, _, plot, _) in PICTURES.items():
+            save(plot(numbers[name]), folder / f"{name}.svg", source)
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="short streams, few points: a test run")
-    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--output", type=Path, help="folder of all files (default: docs/figures and docs/theory)")
     options = parser.parse_args(arguments)
-    options.output.mkdir(parents=True, exist_ok=True)
+    folder = options.output or OUTPUT
+    source = options.output / FIGURES.name if options.output else FIGURES
     numbers = {}
     with Progress(transient=True) as progress:
-        task = progress.add_task("", total=len(FIGURES))
-        for name, (title, measure, _, caption) in FIGURES.items():
+        task = progress.add_task("", total=len(PICTURES))
+        for name, (title, measure, _, caption) in PICTURES.items():
             progress.update(task, description=title)
-            numbers[name] = rounded(measure(options.quick))
-            draw(name, numbers, options.output)
+            numbers[name] = measure(options.quick)
             progress.console.print(f"{title}. {caption(numbers[name])}\n", highlight=False)
             progress.advance(task)
-    (options.output / NUMBERS).write_text(json.dumps(numbers, indent=1) + "\n")
-    if options.output == OUTPUT and not options.quick:
-        PAGE.write_text(with_figures(PAGE.read_text(), numbers))
+    keep(source, numbers)
+    draw(source, folder)
 
 
 if __name__ == "__main__":

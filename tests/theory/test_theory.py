@@ -391,12 +391,11 @@ def test_pictures_are_drawn_by_one_command(pictures, tmp_path, capsys):
     Fails if: a picture has a date in it; the worst learners are right when they should be wrong.
     """
     pictures.main(["--quick", "--output", str(tmp_path)])
-    numbers = json.loads((tmp_path / "numbers.json").read_text())
-    for name in pictures.FIGURES:
-        drawn = (tmp_path / f"{name}.svg").read_bytes()
-        assert len(drawn) < 150_000
-        pictures.draw(name, numbers, tmp_path)
-        assert (tmp_path / f"{name}.svg").read_bytes() == drawn
+    numbers = json.loads((tmp_path / "theory.json").read_text())
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
+    assert len(drawn) == 4 and all(len(picture) < 150_000 for picture in drawn.values())
+    pictures.draw(tmp_path / "theory.json", tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")} == drawn
     T, worst = numbers["table1"]["T"], numbers["table1"]["worst"]
     for error, program, edge in zip(worst["error"], worst["program"], worst["edge"], strict=True):
         assert abs(error - program) <= 4.5 * math.sqrt(program * (1 - program) / T)

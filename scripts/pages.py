@@ -1,0 +1,63 @@
+"""Generated text in the pages, between ``<!-- NAME from SCRIPT -->`` and ``<!-- end -->``.
+
+SCRIPT, a path from the root, has a function ``blocks`` that returns the text of each NAME, from committed figures. A
+block is whole lines, or a part of one line that does not begin it.
+
+python scripts/pages.py
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+BLOCK = re.compile(
+    r"(?P<begin><!-- (?P<name>[\w ,-]+) from (?P<script>\S+\.py) -->)(?P<line>\n?)(?P<text>.*?)<!-- end -->", re.S
+)
+
+
+def rewritten(page: str) -> str:
+    """The page with every block made anew."""
+    return BLOCK.sub(_filled, page)
+
+
+def _filled(found: re.Match[str]) -> str:
+    begin, name, script, line, text = found.group("begin", "name", "script", "line", "text")
+    if "<!--" in text:
+        raise ValueError(f"{begin} has no <!-- end -->")
+    if name not in blocks(script):
+        raise ValueError(f"{script} has no block {name!r}. Its blocks: {', '.join(blocks(script))}")
+    return f"{begin}{line}{blocks(script)[name].strip()}{line}<!-- end -->"
+
+
+@functools.cache
+def blocks(script: str) -> dict[str, str]:
+    """The blocks of a script, which may import its neighbours."""
+    path = ROOT / script
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    made: dict[str, str] = module.blocks()
+    return made
+
+
+def main() -> None:
+    blocks.cache_clear()
+    for path in PAGES:
+        page = path.read_text()
+        if rewritten(page) != page:
+            path.write_text(rewritten(page))
+
+
+if __name__ == "__main__":
+    main()
