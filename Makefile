@@ -64,8 +64,8 @@ else
 	$(BIN)/python benchmarks/startup.py
 endif
 
-compare: $(READY)  ## accuracy beside adaptive random forests, random patches, Mondrian forests and LightGBM; some hours
-	$(BIN)/python benchmarks/accuracy.py
+compare: $(READY)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped
+	$(BIN)/python benchmarks/rivals.py
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

