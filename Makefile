@@ -3,12 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Folder of the data sets, for tests, experiments and benchmarks on real data.
+ifneq ($(wildcard ../shared/data),)
+export ONLINEBOOST_DATA ?= $(abspath ../shared/data)
+endif
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check lowest pythons format reproduce bench compare clean
+.PHONY: help demo setup test check lowest pythons format reproduce bench compare pages clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -49,11 +53,11 @@ format: $(READY)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: $(READY)  ## the paper's experiment on ../shared/data, half an hour on two cores; it goes on where it stopped
-	$(BIN)/onlineboost reproduce --data ../shared/data -o docs/reproduction
+reproduce: $(READY)  ## the paper's experiment on the sets in ONLINEBOOST_DATA, half an hour on two cores; it goes on where it stopped
+	$(BIN)/onlineboost reproduce --data "$(ONLINEBOOST_DATA)" -o docs/reproduction
 	$(BIN)/python experiments/publish.py
 
-bench: $(READY)  ## speed beside Vowpal Wabbit; with BASE=<commit>, speed against that commit
+bench: $(READY)  ## speed beside Vowpal Wabbit and other libraries, time per example; with BASE=<commit>, speed against that commit
 ifdef BASE
 	$(BIN)/python benchmarks/compare.py --base $(BASE)
 else
@@ -66,6 +70,9 @@ endif
 
 compare: $(READY)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped
 	$(BIN)/python benchmarks/rivals.py
+
+pages: $(READY)  ## the generated text of README.md and docs, from the committed figures
+	$(BIN)/python scripts/pages.py
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

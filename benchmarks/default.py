@@ -2,7 +2,7 @@
 
 Examples per second of one core, from array to fitted model; the models take turns, medians of five runs.
 
-    python benchmarks/default.py [--data ../shared/data] [--rows 200000]
+    python benchmarks/default.py [--data FOLDER] [--rows 200000]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -17,6 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from onlineboost import Linear, OnlineBoost, OnlineClassifier, SafeBoost, datasets
+
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import add_data
 
 MODELS: dict[str, OnlineClassifier] = {
     "SafeBoost(Linear)": SafeBoost(Linear(standardize=True), random_state=0),
@@ -29,7 +33,7 @@ RUNS = 5
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=200_000)
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):

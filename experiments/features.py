@@ -1,13 +1,14 @@
 """Gain of linear learners from bins and crosses, compared with the gain from boosting, on every available set.
 
-Progressive 0-1 error in one pass; writes docs/features.md. Crosses are left out where rows are long.
+Progressive 0-1 error in one pass. Crosses are left out where rows are long.
 
-    python experiments/features.py [--data ../shared/data] [--rows 50000]
+    python experiments/features.py [--data FOLDER] [--rows 50000]
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,10 @@ from standardize import load_all, shuffled
 from onlineboost import Linear, OnlineBBM, OnlineClassifier, Tree
 from onlineboost.evaluate import progressive_score
 
-PAGE = Path("docs/features.md")
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "features.json"
 MAPS = {
     "standardised": {"standardize": True},
     "bins": {"bins": 16},
@@ -34,33 +38,34 @@ def models() -> dict[str, tuple[OnlineClassifier, OnlineClassifier]]:
     return {name: (learner, OnlineBBM(learner, random_state=0)) for name, learner in learners.items()}
 
 
+def blocks() -> dict[str, str]:
+    found = kept(FIGURES)
+    names = list(models())
+    rows = []
+    for name, one in found.items():
+        pairs = (one["errors"].get(kind) for kind in names)
+        rows.append([name, f"{one['rows']:,}", *(f"{e:.4f}" if e else "" for pair in pairs for e in pair or ("", ""))])
+    head = ["set", "rows", *(head for name in names for head in (f"{name}: alone", "BBM"))]
+    gained = []
+    for name in ("poker", "letter", "nomao", "covtype"):
+        before, after = (found[name]["errors"][kind][0] for kind in ("standardised", "bins and crosses"))
+        gained.append(f"{name} {before:.3f} -> {after:.3f}")
+    return {"errors": table(head, rows), "gained": ", ".join(gained)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=50_000)
     options = parser.parse_args()
-    names = list(models())
-    lines = [
-        "# Bins and crosses",
-        "",
-        f"Made by `python experiments/features.py --rows {options.rows}`: progressive 0-1 error in one pass",
-        "over one shuffle, of `Linear` alone and of Online BBM with 21 of them, by the transform of the features;",
-        "trees for comparison. Squared loss, default parameters. Crosses are all pairs, hashed to 18 bits; they are",
-        f"left out where a row has more than {LONGEST:,} features.",
-        "",
-        "| set | rows | " + " | ".join(f"{name}: alone | BBM" for name in names) + " |",
-        "| --- | ---: | " + " | ".join(["---: | ---:"] * len(names)) + " |",
-    ]
+    found = {}
     for name, whole in track(load_all(options.data).items(), "measuring", transient=True):
         stream = shuffled(whole, options.rows, seed=0)
-        cells = []
-        for kind, pair in models().items():
-            left_out = "crosses" in kind and np.diff(stream.indptr).max() > LONGEST
-            cells += ["", ""] if left_out else [f"{progressive_score(model, stream):.4f}" for model in pair]
-        lines.append(f"| {name} | {stream.y.size:,} | {' | '.join(cells)} |")
-    text = "\n".join(lines) + "\n"
-    PAGE.write_text(text)
-    print(text)
+        long = np.diff(stream.indptr).max() > LONGEST
+        pairs = {kind: pair for kind, pair in models().items() if not (long and "crosses" in kind)}
+        errors = {kind: [progressive_score(model, stream) for model in pair] for kind, pair in pairs.items()}
+        found[name] = {"rows": stream.y.size, "errors": errors}
+    keep(FIGURES, found)
 
 
 if __name__ == "__main__":

@@ -307,7 +307,7 @@ def blocks() -> dict[str, str]:
     for name, (title, _, _, caption) in PICTURES.items():
         text = textwrap.fill(f"**{title}.** {caption(numbers[name])}", 130)
         parts.append(f"{text}\n\n![{title}](theory/{name}.svg)")
-    return {"plots": "\n\n".join(parts)}
+    return {"plots": "\n\n".join(parts), "best error": f"{numbers['adaptivity']['best']:.4f}"}
 
 
 def draw(source: Path, folder: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pages
 
 ROOT = Path(__file__).parent.parent
@@ -35,6 +36,7 @@ def keep(path: Path, figures: Any) -> Any:
 
 
 def rounded(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -43,13 +45,7 @@ def rounded(value: Any) -> Any:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], words: int = 1) -> str:
-    """A Markdown table; the columns after the first ``words`` are numbers.
-
-    >>> print(table(["set", "error"], [["letter", "0.25"]]))
-    | set | error |
-    | --- | ---: |
-    | letter | 0.25 |
-    """
+    """A Markdown table; the columns after the first ``words`` are numbers."""
     head = list(head)
     marks = ["---" if k < words else "---:" for k in range(len(head))]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, marks, *rows))

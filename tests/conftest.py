@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ settings.register_profile("onlineboost", deadline=None, max_examples=60, derando
 settings.load_profile("onlineboost")
 
 ROOT = Path(__file__).parent.parent
-SHARED = ROOT.parent / "shared" / "data"
+DATA = Path(os.environ.get("ONLINEBOOST_DATA") or "no-data")
+NO_DATA = "needs {} in the folder named by ONLINEBOOST_DATA"
 
 
 def pytest_collection_modifyitems(items):
@@ -28,12 +30,12 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def real_set():
-    """A function that loads one of the sets in ../shared/data, shuffled, or skips the test where it is absent."""
+    """A function that loads one of the sets in ONLINEBOOST_DATA, shuffled, or skips the test where it is absent."""
 
     def load(name: str, rows: int) -> tuple[sp.csr_matrix, np.ndarray]:
-        path = SHARED / f"{name}.libsvm.gz"
+        path = DATA / f"{name}.libsvm.gz"
         if not path.exists():
-            pytest.skip(f"needs {name}.libsvm.gz in ../shared/data, which a plain clone does not have")
+            pytest.skip(NO_DATA.format(path.name))
         labels, indptr, indices, values = [], [0], [], []
         with gzip.open(path, "rt") as lines:
             for line in lines:

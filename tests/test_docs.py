@@ -13,6 +13,10 @@ import pytest
 from onlineboost.__main__ import main
 
 ROOT = Path(__file__).parent.parent
+PROSE = re.compile(
+    r"(?<![\w.])\d*\.\d{3,}(?!\w)|\d times (as|faster|slower)|\d ?% (fewer|more|less|lower|higher)|"
+    r"\d ?(MB/s|microseconds|ns|ms)\b"
+)
 MEASURED = re.compile(r"[^A-Za-z]*(\.\d|\d ?%|\dx|\d ?(s|ms|/s|MB/s)\b)[^A-Za-z]*")
 TYPED = {
     "performance.md": "is a log of measurements, typed when they were made",
@@ -26,13 +30,15 @@ def test_blocks_come_from_the_committed_figures(path):
 
 
 @pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
-def test_no_table_of_measurements_is_typed(path):
-    """A measurement is a cell with a decimal fraction or a unit of speed, and no words. Code is left out: it runs."""
+def test_no_measurement_is_typed(path):
+    """In tables: a cell with a decimal fraction or a unit of speed, and no words. In prose: three decimals, a ratio."""
     if path.name in TYPED:
         pytest.skip(TYPED[path.name])
-    page = re.sub(r"^```.*?^```", "", pages.BLOCK.sub("", path.read_text()), flags=re.S | re.M)
+    page = pages.BLOCK.sub("", path.read_text())
+    page = re.sub(r"^```.*?^```|`[^`\n]*`|^    .*?$", "", page, flags=re.S | re.M)  # code runs, or is an example
     cells = [cell for line in page.splitlines() if line.startswith("|") for cell in line.split("|")]
     assert [cell for cell in cells if MEASURED.fullmatch(cell)] == []
+    assert [found[0] for found in PROSE.finditer(page)] == []
 
 
 @pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
@@ -49,6 +55,16 @@ def _within_a_line(found: re.Match) -> bool:
 def test_pictures_are_drawn_from_the_committed_figures(path):
     name, digest = re.search(r"<dc:source>(\S+) (\w+)</dc:source>", path.read_text()).groups()
     assert figures.stamp(figures.FOLDER / name) == f"{name} {digest}"
+
+
+def test_a_block_is_whole_lines_or_a_part_of_a_line(monkeypatch):
+    monkeypatch.setattr(pages, "blocks", lambda script: {"n": "7\n"})
+    assert pages.rewritten("so <!-- n from a.py --><!-- end --> or") == "so <!-- n from a.py -->7<!-- end --> or"
+    assert pages.rewritten("<!-- n from a.py -->\nold\n<!-- end -->") == "<!-- n from a.py -->\n7\n<!-- end -->"
+    with pytest.raises(ValueError, match="a.py has no block 'm'. Its blocks: n"):
+        pages.rewritten("<!-- m from a.py --><!-- end -->")
+    with pytest.raises(ValueError, match="has no <!-- end -->"):
+        pages.rewritten("<!-- n from a.py -->\nold <!-- n from a.py --><!-- end -->")
 
 
 def test_the_report_comes_from_the_committed_json(monkeypatch):

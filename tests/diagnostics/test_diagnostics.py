@@ -10,8 +10,7 @@ from numba import njit
 from scipy.stats import binom
 
 import onlineboost
-from conftest import ROOT
-from conftest import SHARED as DATA
+from conftest import DATA, NO_DATA, ROOT
 from onlineboost import (
     AdaBoostOL,
     Adaptive,
@@ -55,7 +54,7 @@ def assert_identity(model) -> None:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("name", SETS or [pytest.param("", marks=pytest.mark.skip("../shared/data is not here"))])
+@pytest.mark.parametrize("name", SETS or [pytest.param("", marks=pytest.mark.skip(NO_DATA.format("sets")))])
 def test_the_certificate_is_an_identity_on_real_data(name, learner):
     """T3, to 1e-6 T: weights or sampling, importance weights, even and odd N, every normaliser.
 

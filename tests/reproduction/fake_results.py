@@ -54,7 +54,7 @@ def fake_results(splits: int = 1) -> dict[str, Any]:
     rng = np.random.default_rng(5)
     sweep = {"set": "letter", "configurations": 448, "timed": 16, "vw_seconds": 2345.0, "our_seconds": 12.5}
     return {
-        "command": "onlineboost reproduce --data ../shared/data",
+        "command": "onlineboost reproduce --data FOLDER",
         "versions": {"python": "3.11.9", "onlineboost": "0.1.0", "numba": "0.61.2", "vowpalwabbit": "9.10.0"},
         "machine": "AMD EPYC 9B14, 2 cores",
         "seed": 0,

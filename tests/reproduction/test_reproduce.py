@@ -265,3 +265,13 @@ def test_mistakes_of_the_command(arguments, message, tmp_path, capsys, monkeypat
         main(["reproduce", *arguments])
     assert exit.value.code in (1, 2)
     assert message in capsys.readouterr().err
+
+
+def test_the_folder_of_data_is_that_of_the_environment(tmp_path, capsys, monkeypatch):
+    """Unless --data names another."""
+    (tmp_path / "covtype.libsvm").write_text("+1 1:1\n-1 2:1\n")
+    monkeypatch.setenv("ONLINEBOOST_DATA", str(tmp_path))
+    with pytest.raises(SystemExit) as exit:
+        main(["reproduce", "-o", str(tmp_path / "out")])
+    assert exit.value.code == 1
+    assert "covtype.libsvm: 2 examples" in capsys.readouterr().err

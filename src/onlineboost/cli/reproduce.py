@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 def reproduce(
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the data sets. (default: only the bundled set)")
+        Path | None,
+        typer.Option(
+            "--data", envvar="ONLINEBOOST_DATA", help="Folder of the data sets. (default: only the bundled set)"
+        ),
     ] = None,
     sets: Annotated[
         str | None,
@@ -122,7 +125,7 @@ def _load(name: str, data: Path | None) -> Batch:
 def _command(data: Path | None, sets: str | None, splits: int, quick: bool, seed: int) -> str:
     """The command that gives the same results; they do not depend on engine and workers."""
     words = ["onlineboost", "reproduce"]
-    words += ["--data", str(data)] if data is not None else []
+    words += ["--data", "FOLDER"] if data is not None else []
     words += ["--sets", sets] if sets is not None else []
     words += ["--splits", str(splits)] if splits != 1 else []
     words += ["--quick"] if quick else []
