@@ -36,8 +36,8 @@ RIVALS = {
     "River HT": "River's `HoeffdingTreeClassifier()`",
     "River AMF": "River's Mondrian forest, `AMFClassifier()`: 10 trees",
     "River ARF": "River's adaptive random forest, `ARFClassifier()`: 10 trees",
-    "CapyMOA ARF": "CapyMOA's `AdaptiveRandomForestClassifier`, 30 trees; its default of 100 takes three times as long",
-    "CapyMOA SRP": "CapyMOA's `StreamingRandomPatches`, 30 trees; its default of 100 takes three times as long",
+    "CapyMOA ARF": "CapyMOA's `AdaptiveRandomForestClassifier`, 30 trees (its default: 100)",
+    "CapyMOA SRP": "CapyMOA's `StreamingRandomPatches`, 30 trees (its default: 100)",
     "CapyMOA SGBT": "CapyMOA's `StreamingGradientBoostedTrees()`: 100 trees",
 }
 NO_CHANGE = "no change"
