@@ -24,7 +24,8 @@ PARTS = {
     "boosted shallow trees": '`OnlineBBM(Tree(5, bins=64), 21, head="stack")`',
     "Newton": "`Newton()`",
     "naive Bayes": "`NaiveBayes()`",
-    "Linear": "`Linear(standardize=True)`",
+    "linear": '`Linear("logistic", standardize=True)`',
+    "fast linear": "`Linear(standardize=True, learning_rate=32.0)`",
 }
 RIVALS = {
     "VW": "Vowpal Wabbit, `--loss_function logistic --link logistic`",

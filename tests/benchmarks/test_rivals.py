@@ -37,7 +37,7 @@ def stream(n=1_500, seed=0):
 
 def test_a_run_on_a_real_stream(rivals, tmp_path, monkeypatch):
     output = tmp_path / "rivals.json"
-    models = ["Linear", "VW", "River LR"]
+    models = ["linear", "VW", "River LR"]
     command = ["--rows=400", "--streams=letter", f"--models={','.join(models)}", f"--output={output}"]
     rivals.main(command)
     found = json.loads(output.read_text())["streams"]["letter"]
@@ -53,7 +53,7 @@ def test_a_run_on_a_real_stream(rivals, tmp_path, monkeypatch):
     assert again == ["VW"]
 
 
-@pytest.mark.parametrize("name", ["Linear", "boosted linear", "VW", "VW boosting", "SGD", "River LR", "River HT"])
+@pytest.mark.parametrize("name", ["linear", "boosted linear", "VW", "VW boosting", "SGD", "River LR", "River HT"])
 def test_rows_are_predicted_before_they_are_learnt(worker, name):
     X, y = stream()
     coins = np.random.default_rng(1).choice([-1, 1], len(y))
