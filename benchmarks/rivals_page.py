@@ -86,7 +86,7 @@ def duel(ours: list[Run], theirs: list[Run]) -> str:
 
 
 def shown(model: str) -> str:
-    return f"`{model}`" if model.startswith("OnlineBoost") else model
+    return f"`{model}`" if model.endswith(")") else model
 
 
 def measures(streams: Streams, names: list[str], model: str) -> list[str]:
@@ -140,7 +140,7 @@ def losses(streams: Streams, value: Callable[[Run], float | None], form: Callabl
         if better:
             names = ", ".join(f"{model} {form(number)}" for number, model in better)
             rows.append([name, form(known[DEFAULT]), names])
-    return table(["stream", f"`{DEFAULT}`", "better"], rows)
+    return table(["stream", f"`{DEFAULT}`", "better"], rows, words=3)
 
 
 def percent(number: float) -> str:
@@ -186,10 +186,10 @@ def summary(streams: Streams, names: list[str]) -> str:
     best = min(RIVALS, key=lambda model: mean(streams, names, model, error))
     ours, theirs = (100 * mean(streams, names, model, error) for model in (DEFAULT, best))
     ratio = speed(streams, names, DEFAULT) / speed(streams, names, best)
-    faster = f"{ratio:.0f} times as fast" if ratio >= 2 else f"at {ratio:.2f} times its speed"
+    faster = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
     return (
         f"Over {len(names)} public streams `{DEFAULT}` has a mean error of {ours:.1f} %; the most accurate of "
-        f"{len(RIVALS)} rivals, {best}, has {theirs:.1f} %, and `{DEFAULT}` is {faster}"
+        f"{len(RIVALS)} rivals, {best}, has {theirs:.1f} %, and learns one example in the time of {faster} of ours"
     )
 
 

@@ -62,6 +62,21 @@ def test_rows_are_predicted_before_they_are_learnt(worker, name):
     assert 0.45 * len(y) < guessed["mistakes"] < 0.55 * len(y)
 
 
+def test_warming_up_learns_more_than_once(worker):
+    """What compiles at the second call is not timed."""
+    calls = []
+
+    class Counted(worker.NoChange):
+        block = 1_000
+
+        def learn(self, rows):
+            calls.append(len(rows))
+            return super().learn(rows)
+
+    worker.measure(Counted, *stream())
+    assert calls == [150, 150, 2, 1_000, 500]
+
+
 def test_a_run_over_the_limit_is_stopped(worker):
     class Slow(worker.NoChange):
         warm_up = 0
