@@ -1,9 +1,9 @@
 """Boosted trees compared with a single tree, and with River's and CapyMOA's: progressive error, examples per second.
 
-One core. The other libraries get the same rows in the same order, fewer where they are slow; CapyMOA only if it is
-installed (``pip install '.[bench]'``, and Java). Writes docs/trees.md.
+One core, processor time. The other libraries get the same rows in the same order, fewer where they are slow; CapyMOA
+only if it is installed (``pip install '.[bench]'``, and Java).
 
-    python benchmarks/trees.py [--data ../shared/data] [--rows 50000] [--repeats 5] [--publish]
+    python benchmarks/trees.py [--data FOLDER] [--rows 50000] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -11,22 +11,33 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 
 from onlineboost import OnlineBBM, Stump, Tree
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import progressive_score
 
-PAGE = Path("docs/trees.md")
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "trees.json"
 SETS = ("letter", "activity", "nomao", "poker", "adult", "covtype")
 LEARNERS = {"Stump()": Stump(), "Tree(3)": Tree(3), "Tree(5)": Tree(5), "Tree(8)": Tree(8)}
+FEW = 20_000
+NAMED = {  # errors that docs/learners.md quotes
+    "hard votes": "`Tree(max_depth=8)`, hard votes",
+    "real votes": "`Tree(max_depth=8)`, real votes",
+    "majority leaves": "`Tree(max_depth=8, leaves='majority')`, hard votes",
+    "the Hoeffding bound": "`Tree(max_depth=8, grace=32, evidence=0)`, hard votes",
+    "random features": "`Tree(max_depth=8, features=0.7)`, hard votes",
+}
 
 
 def load(data: Path, name: str, rows: int) -> tuple[Any, np.ndarray] | None:
@@ -47,9 +58,9 @@ def speed(model: Any, X: Any, y: np.ndarray, repeats: int) -> float:
     model.clone().fit(X[:300], y[:300])
     times = []
     for _ in range(repeats):
-        began = time.perf_counter()
+        began = time.process_time()
         model.clone().progressive_fit(X, y)
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     return len(y) / statistics.median(times)
 
 
@@ -60,11 +71,11 @@ def river_boosting(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     model = AdaBoostClassifier(HoeffdingTreeClassifier(), n_models=10, seed=0)
     rows = [dict(enumerate(row)) for row in X.tolist()]
     wrong = 0
-    began = time.perf_counter()
+    began = time.process_time()
     for row, label in zip(rows, y.tolist(), strict=True):
         wrong += model.predict_one(row) != label
         model.learn_one(row, label)
-    return wrong / len(y), len(y) / (time.perf_counter() - began)
+    return wrong / len(y), len(y) / (time.process_time() - began)
 
 
 def capymoa(kind: str, X: np.ndarray, y: np.ndarray, **options: Any) -> tuple[float, float]:
@@ -74,9 +85,9 @@ def capymoa(kind: str, X: np.ndarray, y: np.ndarray, **options: Any) -> tuple[fl
 
     stream = NumpyStream(X.astype(np.float64), (y > 0).astype(int))
     model = getattr(classifier, kind)(schema=stream.get_schema(), **options)
-    began = time.perf_counter()
+    began = time.process_time()
     result = prequential_evaluation(stream=stream, learner=model, max_instances=len(y))
-    return 1 - result.cumulative.accuracy() / 100, len(y) / (time.perf_counter() - began)
+    return 1 - result.cumulative.accuracy() / 100, len(y) / (time.process_time() - began)
 
 
 PEERS: dict[str, tuple[int, Callable[..., tuple[float, float]]]] = {  # with the number of rows
@@ -89,87 +100,109 @@ PEERS: dict[str, tuple[int, Callable[..., tuple[float, float]]]] = {  # with the
 }
 
 
-def gains(data: Path, rows: int) -> list[str]:
-    """Reduction of the error by boosting, by set and learner."""
-    lines = [
-        "| set | " + " | ".join(f"{name}: alone | BBM | less" for name in LEARNERS) + " |",
-        "| --- | " + " | ".join(["---: | ---: | ---:"] * len(LEARNERS)) + " |",
-    ]
-    found: dict[str, list[float]] = {name: [] for name in LEARNERS}
+def gains(data: Path, rows: int) -> dict[str, dict[str, list[float]]]:
+    """Errors alone and boosted, by set and learner."""
+    found = {}
     for name in track(SETS, "measuring", transient=True):
         loaded = load(data, name, rows)
-        if loaded is None:
-            continue
-        cells = []
-        for kind, learner in LEARNERS.items():
-            booster = OnlineBBM(learner, 21, random_state=0)
-            alone, boosted = progressive_score(learner, *loaded), progressive_score(booster, *loaded)
-            if name != "covtype":
-                found[kind].append(1 - boosted / alone)
-            cells.append(f"{alone:.4f} | {boosted:.4f} | {1 - boosted / alone:.0%}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    means = " | ".join(f"| | **{np.mean(gain):.0%}**" for gain in found.values())
-    return [*lines, f"| **mean of all but covtype** | {means} |", ""]
+        if loaded is not None:
+            pairs = {kind: (learner, OnlineBBM(learner, 21, random_state=0)) for kind, learner in LEARNERS.items()}
+            found[name] = {kind: [progressive_score(model, *loaded) for model in pair] for kind, pair in pairs.items()}
+    return found
 
 
-def accuracies(X: Any, y: np.ndarray) -> list[str]:
-    """Error by kind of votes, and with parts of the tree switched off."""
-    few = slice(0, 20_000)
-    lines = [f"| 21 learners | error, first 20,000 rows | error, {len(y):,} rows |", "| --- | ---: | ---: |"]
+def accuracies(X: Any, y: np.ndarray) -> dict[str, list[float]]:
+    """Errors on the first rows and on all, by kind of votes, and with parts of the tree switched off."""
+    found = {}
     for learner in (Tree(5), Tree(8), Tree(8, leaves="majority"), Tree(8, evidence=0, grace=32), Tree(8, features=0.7)):
         for votes in ("hard", "real"):
             model = OnlineBBM(learner, 21, votes=votes, random_state=0)
-            figures = f"{progressive_score(model, X[few], y[few]):.4f} | {progressive_score(model, X, y):.4f}"
-            lines.append(f"| `{learner}`, {votes} votes | {figures} |")
-    return [*lines, ""]
+            errors = [progressive_score(model, X[:FEW], y[:FEW]), progressive_score(model, X, y)]
+            found[f"`{learner}`, {votes} votes"] = errors
+    return found
 
 
-def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[str]:
+def stumps(X: Any, y: np.ndarray) -> dict[str, Any]:
+    """Learners with hardly an edge: the edges of boosted stumps, and errors with a lower gamma and with real votes."""
+    model = OnlineBBM(Stump(), 21, random_state=0).fit(X, y)
+    lower = progressive_score(OnlineBBM(Stump(), 21, gamma=0.02, random_state=0), X, y)
+    real = progressive_score(OnlineBBM(Stump(), 21, votes="real", random_state=0), X, y)
+    return {"edges": model.edges_.tolist(), "lower gamma": lower, "real votes": real}
+
+
+def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[dict[str, Any]]:
     """The same rows in the same order, one core; ours is timed on all rows, before and after each of the others."""
     ours = OnlineBBM(Tree(8), 10, random_state=0)
-    lines = [f"| {X.shape[1]} dense features, one core | rows | error | ours | examples/s | ours | |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    found = []
     for name, (rows, peer) in PEERS.items():
         few = slice(0, rows)
         before = speed(ours, X, y, repeats)
         try:
             wrong, rate = peer(X[few], y[few])
         except ImportError as problem:
-            Console().print(f"{name}: left out, {problem}")
+            print(f"{name}: left out, {problem}")
             continue
         fast = statistics.mean([before, speed(ours, X, y, repeats)])
-        our_error = progressive_score(ours, X[few], y[few])
-        figures = f"{rows:,} | {wrong:.4f} | {our_error:.4f} | {rate:,.0f} | {fast:,.0f}"
-        lines.append(f"| {name} | {figures} | {fast / rate:,.0f}x |")
-    text = "Ours is Online BBM with 10 trees of depth 8 and hard votes: its speed over all rows, its error over the"
-    return [*lines, "", text, "rows of the other library."]
+        errors = {"error": wrong, "our error": progressive_score(ours, X[few], y[few])}
+        found.append({"name": name, "rows": rows, **errors, "speed": rate, "our speed": fast})
+    return found
+
+
+def blocks() -> dict[str, str]:
+    found = kept(FIGURES)
+    less: dict[str, list[float]] = {kind: [] for kind in LEARNERS}
+    rows = []
+    for name, pairs in found["gains"].items():
+        cells = []
+        for kind, (alone, boosted) in pairs.items():
+            cells += [f"{alone:.4f}", f"{boosted:.4f}", f"{1 - boosted / alone:.0%}"]
+            if name != "covtype":
+                less[kind].append(1 - boosted / alone)
+        rows.append([name, *cells])
+    means = {kind: f"{np.mean(each):.0%}" for kind, each in less.items()}
+    rows.append(["**mean of all but covtype**", *(cell for mean in means.values() for cell in ("", "", f"**{mean}**"))])
+    votes = {name: errors[1] for name, errors in found["votes"].items()}
+    poker = {"lower gamma": found["stumps"]["lower gamma"], "real votes": found["stumps"]["real votes"]}
+    for name, kind in {"stump": "Stump()", "tree": "Tree(5)"}.items():
+        poker[name], poker[f"boosted {name}s"] = found["gains"]["poker"][kind]
+    edges = found["stumps"]["edges"]
+    beside = []
+    for one in found["peers"]:
+        errors = [f"{one['rows']:,}", f"{one['error']:.4f}", f"{one['our error']:.4f}"]
+        speeds = [f"{one['speed']:,.0f}", f"{one['our speed']:,.0f}", f"{one['our speed'] / one['speed']:,.0f}x"]
+        beside.append([one["name"], *errors, *speeds])
+    return {
+        "gains": table(["set", *(cell for kind in LEARNERS for cell in (f"{kind}: alone", "BBM", "less"))], rows),
+        "less by stumps": means["Stump()"],
+        "less by trees": f"{min(list(means.values())[1:])} to {max(list(means.values())[1:])}",
+        "less by small trees": means["Tree(3)"],
+        "votes": table(
+            ["21 learners", f"error, first {FEW:,} rows", f"error, {found['rows']:,} rows"],
+            ([name, f"{few:.4f}", f"{all:.4f}"] for name, (few, all) in found["votes"].items()),
+        ),
+        **{f"error of {name}": f"{votes[key]:.4f}" for name, key in NAMED.items()},
+        **{f"poker, {kind}": f"{error:.4f}" for kind, error in poker.items()},
+        "first edge": f"{edges[0]:.3f}",
+        "other edges": f"{min(edges[1:]):.3f} to {max(edges[1:]):.3f}",
+        "peers": table(["54 dense features, one core", "rows", "error", "ours", "examples/s", "ours", ""], beside),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets, optional")
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--publish", action="store_true", help="write docs/trees.md")
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     loaded = load(options.data, "covtype", options.rows) or load(options.data, "letter", options.rows)
     assert loaded is not None
     X, y = (loaded[0].toarray() if hasattr(loaded[0], "toarray") else loaded[0]), loaded[1]
-    lines = [
-        "# Boosted trees",
-        "",
-        f"Made by `python benchmarks/trees.py --rows {options.rows} --publish`: progressive error of the learner",
-        "alone and of Online BBM with 21 of them (gamma .1, sampling, hard votes), and the reduction; one shuffle.",
-        "",
-        *gains(options.data, options.rows),
-        *accuracies(X, y),
-        *peers(X, y, options.repeats),
-    ]
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if options.publish:
-        PAGE.write_text(text)
+    found = {"rows": len(y), "gains": gains(options.data, options.rows), "votes": accuracies(X, y)}
+    poker = load(options.data, "poker", options.rows)
+    assert poker is not None
+    found["stumps"] = stumps(*poker)
+    keep(FIGURES, found | {"peers": peers(X, y, options.repeats)})
 
 
 if __name__ == "__main__":

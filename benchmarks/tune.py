@@ -1,28 +1,31 @@
-"""Speed of a race, compared with ``progressive_fit`` of each model, and with two threads.
+"""Speed of a race on one core, compared with ``progressive_fit`` of each model.
 
-    python benchmarks/tune.py --data ../shared/data
+    python benchmarks/tune.py [--data FOLDER] [--rows 15000] [--rounds 5]
 
-Times of one core are processor time, which other work on the machine does not affect; times of threads are the minimum
-over the rounds. All contenders take turns, five rounds each. Writes the table of docs/tune.md.
+Processor time, which other work on the machine hardly affects; all contenders take turns, medians of five rounds.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from rich.progress import track
 
 from onlineboost import AdaBoostOL, Linear, OnlineBBM, OnlineClassifier, OSBoost, Tree
 from onlineboost.data.batch import Batch, cut, joined
 from onlineboost.readers import open_stream
 from onlineboost.tuning import grid, runs, tune
 
-PAGE = Path(__file__).parent.parent / "docs" / "tune.md"
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "tune.json"
 SETS = ("letter", "covtype", "20news", "a9a")
 LEARNERS = [5, 11, 21, 51]
 RACES: dict[str, list[OnlineClassifier]] = {
@@ -49,16 +52,15 @@ def rows_of(path: Path, most: int) -> Batch:
     return cut(joined(batches), 0, most)
 
 
-def by_turns(contenders: list[Callable[[], object]], rounds: int) -> list[list[tuple[float, float]]]:
-    """Processor time and wall time of each contender in each round, after one round that compiles."""
-    found: list[list[tuple[float, float]]] = [[] for _ in contenders]
-    for number in range(rounds + 1):
-        for run, times in zip(contenders, found, strict=True):
-            cpu, wall = time.process_time(), time.perf_counter()
+def by_turns(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median of the processor time of each contender, after one round that compiles."""
+    found: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds + 1):
+        for name, run in contenders.items():
+            began = time.process_time()
             run()
-            if number:
-                times.append((time.process_time() - cpu, time.perf_counter() - wall))
-    return found
+            found[name].append(time.process_time() - began)
+    return {name: statistics.median(times[1:]) for name, times in found.items()}
 
 
 def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
@@ -70,36 +72,36 @@ def unshared(models: list[OnlineClassifier], rows: Batch) -> None:
         runs.nesting_key = key
 
 
-def line(name: str, title: str, models: list[OnlineClassifier], rows: Batch, rounds: int) -> str:
-    contenders: list[Callable[[], object]] = [
-        lambda: [model.clone().progressive_fit(rows) for model in models],
-        lambda: unshared(models, rows),
-        lambda: tune(models, [rows], workers=1),
-        lambda: tune(models, [rows], workers=2),
-    ]
-    alone, transforms, one, two = by_turns(contenders, rounds)
-    cpu = [statistics.median(t[0] for t in times) for times in (alone, transforms, one)]
-    wall = [min(t[1] for t in times) for times in (one, two)]
-    speed = len(models) * rows.y.size / wall[1] / 1e6
-    ratios = f"{cpu[0] / cpu[1]:.2f} | {cpu[0] / cpu[2]:.2f} | {wall[0] / wall[1]:.2f}"
-    return f"| {name} | {title} | {cpu[0]:.2f} | {ratios} | {speed:.2f} |"
+def measured(models: list[OnlineClassifier], rows: Batch, rounds: int) -> dict[str, float]:
+    contenders: dict[str, Callable[[], object]] = {
+        "alone": lambda: [model.clone().progressive_fit(rows) for model in models],
+        "shared": lambda: unshared(models, rows),
+        "nested": lambda: tune(models, [rows], workers=1),
+    }
+    return {"examples": len(models) * rows.y.size, **by_turns(contenders, rounds)}
+
+
+def blocks() -> dict[str, str]:
+    rows = []
+    for name, races in kept(FIGURES)["sets"].items():
+        for title, one in races.items():
+            ratios = [f"{one['alone'] / one[kind]:.2f}" for kind in ("shared", "nested")]
+            speed = f"{one['examples'] / one['nested'] / 1e6:.2f}"
+            rows.append([name, title, f"{one['alone']:.2f}", *ratios, speed])
+    return {"speeds": table(["set", "models", "alone, s", "shared transforms", "and nested", "M/s"], rows, words=2)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=15_000)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    lines = []
-    for name in SETS:
-        rows = rows_of(given.data / f"{name}.libsvm.gz", given.rows)
-        for title, models in RACES.items():
-            lines.append(line(name, title, models, rows, given.rounds))
-            print(lines[-1], flush=True)
-    text = PAGE.read_text()
-    table = "\n".join(lines)
-    PAGE.write_text(re.sub(r"(<!-- speeds -->\n.*?---: \|\n).*?(\n\n)", rf"\g<1>{table}\g<2>", text, flags=re.S))
+    sets = {name: rows_of(given.data / f"{name}.libsvm.gz", given.rows) for name in SETS}
+    found = {}
+    for name, rows in track(sets.items(), "measuring", transient=True):
+        found[name] = {title: measured(models, rows, given.rounds) for title, models in RACES.items()}
+    keep(FIGURES, {"sets": found})
 
 
 if __name__ == "__main__":

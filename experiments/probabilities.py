@@ -1,8 +1,8 @@
 """Probabilities on held-out data: the stack of Online BBM compared with ``vw``'s logistic regression.
 
-80 % of a shuffle are learnt in one pass, 20 % are tested; writes docs/probabilities.md.
+80 % of a shuffle are learnt in one pass, 20 % are tested.
 
-    python experiments/probabilities.py [--data ../shared/data] [--rows 200000]
+    python experiments/probabilities.py [--data FOLDER] [--rows 200000]
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from onlineboost import Linear, OnlineBBM, OnlineClassifier, SafeBoost, Tree
 from onlineboost.data.batch import Batch, cut
 from onlineboost.evaluate.metrics import Calibration
 
-PAGE = Path("docs/probabilities.md")
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "probabilities.json"
 VW = [sys.executable, "-m", "vowpalwabbit", "--quiet"]
 MODELS: dict[str, OnlineClassifier] = {
     "BBM, linear, stack": OnlineBBM(Linear(standardize=True), head="stack"),
@@ -59,34 +62,32 @@ def measured(chances: np.ndarray, test: Batch) -> Calibration:
     return calibration
 
 
+def blocks() -> dict[str, str]:
+    rows = []
+    for name, one in kept(FIGURES)["sets"].items():
+        rows.append(
+            [name, f"{one['rows']:,}", *(f"{loss:.4f} ({error:.3f})" for loss, error in one["models"].values())]
+        )
+    return {"probabilities": table(["set", "rows", "`vw`", *MODELS], rows)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=200_000)
     options = parser.parse_args()
-    lines = [
-        "# Probabilities",
-        "",
-        f"Made by `python experiments/probabilities.py --rows {options.rows}`: log loss, and in parentheses the",
-        "expected calibration error (15 bins), on a held-out fifth of the rows. `vw` is `vw --loss_function logistic",
-        "--link logistic` with its defaults, in one pass over the same rows.",
-        "",
-        "| set | rows | `vw` | " + " | ".join(MODELS) + " |",
-        "| --- | ---: | ---: |" + " ---: |" * len(MODELS),
-    ]
+    found = {}
     for name, whole in track(load_all(options.data).items(), "measuring", transient=True):
         stream = shuffled(whole, options.rows, seed=0)
         at = int(0.8 * stream.y.size)
         train, test = cut(stream, 0, at), cut(stream, at, stream.y.size)
-        found = [vw(train, test)]
-        for kind in MODELS.values():
-            model = kind.clone()
-            model.fit(train)
-            found.append(measured(model.probabilities(model.decision_function(test)), test))
-        cells = " | ".join(f"{figure.log_loss:.4f} ({figure.error:.3f})" for figure in found)
-        lines.append(f"| {name} | {stream.y.size:,} | {cells} |")
-        print(lines[-1], flush=True)
-    PAGE.write_text("\n".join(lines) + "\n")
+        figures = {"vw": vw(train, test)}
+        for kind, blank in MODELS.items():
+            model = blank.clone().fit(train)
+            figures[kind] = measured(model.probabilities(model.decision_function(test)), test)
+        pairs = {kind: [figure.log_loss, figure.error] for kind, figure in figures.items()}
+        found[name] = {"rows": stream.y.size, "models": pairs}
+    keep(FIGURES, {"sets": found})
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.progress import Progress
@@ -63,6 +63,13 @@ def defaults() -> dict[str, OnlineClassifier]:
     }
 
 
+def beside_normal(found: dict[str, dict[str, float]], effort: str) -> str:
+    """Errors of an effort over those of the normal one: the geometric mean over the sets."""
+    pairs = ((one[f"OnlineBoost, {effort}"], one["OnlineBoost, normal"]) for one in found.values())
+    change = 100 * statistics.geometric_mean(other / normal for other, normal in pairs) - 100
+    return f"{abs(change):.0f} % {'more' if change > 0 else 'less'}"
+
+
 def default_table(found: dict[str, dict[str, float]]) -> str:
     names = list(next(iter(found.values())))
     rows, to_linear, to_better = [], [], []
@@ -101,6 +108,7 @@ def blocks() -> dict[str, str]:
     safe = sorted(100 - 100 * np.mean(ratio(found, "SafeBoost")) for found in (linear, trees))
     worst = max(errors["SafeBoost"] / errors["base"] for found in (linear, trees) for errors in found.values())
     return {
+        **{effort: beside_normal(figures["default"], effort) for effort in ("low", "high")},
         "default": default_table(figures["default"]),
         "linear": table(linear),
         "trees": table(trees),
@@ -118,18 +126,19 @@ def main() -> None:
     parser.add_argument("--learners", type=int, default=63)
     options = parser.parse_args()
     streams = {name: shuffled(whole, options.rows, seed=0) for name, whole in load_all(options.data).items()}
-    rounds = {
-        "default": defaults,
-        **{kind: partial(models, learner, options.learners) for kind, learner in LEARNERS.items()},
-    }
+    found: dict[str, Any] = {kind: {} for kind in LEARNERS}
+    default: dict[str, Any] = {}
     with Progress(transient=True) as progress:
-        task = progress.add_task("measuring", total=len(streams) * len(rounds))
-        found: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in rounds}
-        for kind, make in rounds.items():
+        task = progress.add_task("measuring", total=len(streams) * (1 + len(LEARNERS)))
+        for name, stream in streams.items():
+            default[name] = {key: progressive_score(model, stream) for key, model in defaults().items()}
+            progress.advance(task)
+        for kind, learner in LEARNERS.items():
             for name, stream in streams.items():
-                found[kind][name] = {key: progressive_score(model, stream) for key, model in make().items()}
+                made = models(learner, options.learners)
+                found[kind][name] = {key: progressive_score(model, stream) for key, model in made.items()}
                 progress.advance(task)
-    keep(FIGURES, {"default": found.pop("default"), "boosters": found})
+    keep(FIGURES, {"default": default, "boosters": found})
 
 
 if __name__ == "__main__":

@@ -1,31 +1,32 @@
 """Does sharing the scale of each feature among the learners of Online BBM change the error?
 
 ``OnlineBBM(Linear())`` keeps one scale of a feature for all learners; Vowpal Wabbit keeps one for each learner, as
-``OnlineBBM(Copies(Linear()))`` does. Both learn the same stream of every set; writes docs/shared-scale.md.
+``OnlineBBM(Copies(Linear()))`` does. Both learn the same stream of every set.
 
-    python experiments/shared_scale.py [--data ../shared/data] [--rows 10000] [--shuffles 4]
+    python experiments/shared_scale.py [--data FOLDER] [--rows 10000] [--shuffles 4]
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-import shlex
 import statistics
+import sys
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
 from rich.progress import Progress
 from sklearn.datasets import load_svmlight_file
 
 from onlineboost import Copies, Linear, OnlineBBM, OnlineClassifier
 from onlineboost.evaluate import progressive_score
 
-PAGE = Path("docs/shared-scale.md")
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "shared-scale.json"
 LEARNERS, GAMMA = 21, 0.1
 VOTES = ("hard", "real")
 CLEAR = 2  # a mean this many standard errors from 0 is called a difference
@@ -44,12 +45,6 @@ def models() -> dict[str, OnlineClassifier]:
     }
 
 
-class Result(NamedTuple):
-    name: str
-    rows: int
-    errors: dict[str, float]  # means over the shuffles
-
-
 class Difference(NamedTuple):
     """Fused - separate: positive where sharing costs."""
 
@@ -58,8 +53,9 @@ class Difference(NamedTuple):
     error: float  # standard error over sets; NaN for a single set
 
 
-def measure(paths: list[Path], rows: int, shuffles: int) -> list[Result]:
-    results = []
+def measure(paths: list[Path], rows: int, shuffles: int) -> dict[str, Any]:
+    """Rows, and mean errors over the shuffles, by set."""
+    results = {}
     with Progress(transient=True) as progress:
         task = progress.add_task("", total=len(paths) * (1 + shuffles * len(models())))
         for path in paths:
@@ -74,12 +70,13 @@ def measure(paths: list[Path], rows: int, shuffles: int) -> list[Result]:
                     progress.update(task, description=f"{name}: {column}")
                     errors[column] += progressive_score(model, X[order], y[order]) / shuffles
                     progress.advance(task)
-            results.append(Result(name, min(rows, len(y)), errors))
+            results[name] = {"rows": min(rows, len(y)), "errors": errors}
     return results
 
 
-def difference(results: list[Result], votes: str) -> Difference:
-    each = [result.errors[f"fused {votes}"] - result.errors[f"separate {votes}"] for result in results]
+def difference(results: dict[str, Any], votes: str) -> Difference:
+    errors = [result["errors"] for result in results.values()]
+    each = [one[f"fused {votes}"] - one[f"separate {votes}"] for one in errors]
     spread = statistics.stdev(each) if len(each) > 1 else math.nan
     return Difference(votes, statistics.mean(each), spread / math.sqrt(len(each)))
 
@@ -101,65 +98,33 @@ def _effect(d: Difference) -> str:
     return f"{change} the error by {abs(d.mean):.5f} (more than {CLEAR} standard errors)"
 
 
-def page(results: list[Result], shuffles: int, command: str) -> str:
-    columns = list(models())
-    table = [
-        f"| set | rows | {' | '.join(columns)} |",
-        f"| --- |{' ---: |' * (1 + len(columns))}",
-        *(
-            f"| {r.name} | {r.rows:,} | {' | '.join(f'{r.errors[column]:.4f}' for column in columns)} |"
-            for r in results
-        ),
+def blocks() -> dict[str, str]:
+    figures = kept(FIGURES)
+    results = figures["sets"]
+    rows = [
+        [name, f"{r['rows']:,}", *(f"{error:.4f}" for error in r["errors"].values())] for name, r in results.items()
     ]
     differences = [difference(results, votes) for votes in VOTES]
-    summary = [
-        "| votes | mean of fused - separate | standard error over sets |",
-        "| --- | ---: | ---: |",
-        *(f"| {d.votes} | {d.mean:+.5f} | {d.error:.5f} |" for d in differences),
-    ]
-    boosted = f"Online BBM (weights, gamma {GAMMA:g})"
-    return "\n".join(
-        [
-            "# Shared feature scales",
-            "",
-            f"Progressive 0-1 error of `Linear()`, and of {LEARNERS} of them in {boosted}. They",
-            "share each feature's scale (fused) or keep their own, as in Vowpal Wabbit (separate: `Copies(Linear())`).",
-            "",
-            f"    {command}",
-            "",
-            f"Every set is shuffled and cut to the rows shown, {shuffles} times; errors are means over these.",
-            '"Real" is `votes="real", normalizer="none"`.',
-            "",
-            *table,
-            "",
-            *summary,
-            "",
-            verdict(differences, len(results)),
-            "",
-        ]
-    )
+    means = [[d.votes, f"{d.mean:+.5f}", f"{d.error:.5f}"] for d in differences]
+    return {
+        "shuffles": str(figures["shuffles"]),
+        "errors": table(["set", "rows", *models()], rows),
+        "differences": table(["votes", "mean of fused - separate", "standard error over sets"], means),
+        "verdict": verdict(differences, len(results)),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of <name>.libsvm.gz files")
+    add_data(parser)
     parser.add_argument("--rows", type=int, default=10_000, help="largest number of rows of each set")
     parser.add_argument("--shuffles", type=int, default=4, help="number of shuffles of each set")
     options = parser.parse_args()
     paths = sorted(options.data.glob("*.libsvm.gz"))
     if not paths:
         parser.error(f"no data in {options.data}: expected <name>.libsvm.gz files. Name their folder with --data")
-    if min(options.rows, options.shuffles) < 1:
-        parser.error("--rows and --shuffles: expected at least 1")
-
-    data = os.path.relpath(options.data)  # the page names no machine's folders
-    size = ["--rows", str(options.rows), "--shuffles", str(options.shuffles)]
-    command = shlex.join(["python", "experiments/shared_scale.py", "--data", data, *size])
-    text = page(measure(paths, options.rows, options.shuffles), options.shuffles, command)
-    PAGE.write_text(text)
-    console = Console()
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"written: {PAGE}")
+    found = measure(paths, options.rows, options.shuffles)
+    keep(FIGURES, {"shuffles": options.shuffles, "sets": found})
 
 
 if __name__ == "__main__":
