@@ -193,12 +193,19 @@ def summary(streams: Streams, names: list[str]) -> str:
     )
 
 
+def unseen(streams: Streams, names: list[str]) -> str:
+    """The default beside the most accurate rival on streams that were not used in development."""
+    others = [name for name in names if name not in SEEN]
+    best = min(RIVALS, key=lambda model: mean(streams, others, model, error))
+    return ", ".join(f"{shown(model)} {mean(streams, others, model, error):.4f}" for model in (DEFAULT, best))
+
+
 def cheaper(streams: Streams, names: list[str]) -> str:
     """A sentence: the rivals that are faster than the default, and those that need less memory."""
     quick = [m for m in RIVALS if speed(streams, names, m) > speed(streams, names, DEFAULT)]
     size = {m: mean(streams, names, m, lambda run: run["memory"]) for m in (DEFAULT, *RIVALS)}
     small = [m for m in RIVALS if size[m] < size[DEFAULT]]
-    return f"Faster than `{DEFAULT}`: {', '.join(quick) or 'none'}. Less memory: {', '.join(small) or 'none'}"
+    return f"faster than `{DEFAULT}`: {', '.join(quick) or 'none'}; less memory: {', '.join(small) or 'none'}"
 
 
 def lowest(streams: Streams) -> str:
@@ -211,13 +218,13 @@ def lowest(streams: Streams) -> str:
             rivals = [known[m] for m in (*RIVALS, NO_CHANGE) if m in known]
             best += min(known[m] for m in ours) < min(rivals)
         counts.append(best)
-    first = f"On {counts[0]} of {len(streams)} streams `{DEFAULT}` errs less than every rival"
+    first = f"on {counts[0]} of {len(streams)} streams `{DEFAULT}` errs less than every rival that was run"
     return f"{first}, on {counts[1]} at least one of the three efforts does"
 
 
 def setting(run: Run) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    limits = f"up to {run['rows']:,} rows of each stream, at most {run['limit']:g} s of CPU time a run"
+    limits = f"{run['rows']:,} rows of each stream, at most {run['limit']:g} s of CPU time a run"
     return f"{limits}; {versions}; {run['machine']}"
 
 
@@ -252,6 +259,7 @@ def blocks() -> dict[str, str]:
     return validation() | {
         "rivals": short_table(streams, names),
         "rivals summary": summary(streams, names),
+        "rivals unseen": unseen(streams, names),
         "rivals count": str(len(streams)),
         "rivals finished": str(len(names)),
         "rivals setting": setting(found["run"]),
