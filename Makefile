@@ -86,8 +86,8 @@ else
 	$(BIN)/python benchmarks/startup.py
 endif
 
-compare: $(DEVELOP)  ## accuracy beside adaptive random forests, random patches, Mondrian forests and LightGBM; some hours
-	$(BIN)/python benchmarks/accuracy.py
+compare: $(DEVELOP)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped
+	$(BIN)/python benchmarks/rivals.py
 
 pages: $(DEVELOP)  ## the generated text of README.md and docs, from the committed figures
 	$(BIN)/python scripts/pages.py

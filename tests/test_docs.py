@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 from pathlib import Path
 
@@ -20,7 +19,6 @@ PROSE = re.compile(
 )
 MEASURED = re.compile(r"[^A-Za-z]*(\.\d|\d ?%|\dx|\d ?(s|ms|/s|MB/s)\b)[^A-Za-z]*")
 TYPED = {
-    "accuracy.md": "is made as a whole, and compared below",
     "performance.md": "is a log of measurements, typed when they were made",
 }
 
@@ -73,12 +71,6 @@ def test_the_report_comes_from_the_committed_json(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "experiments")
     publish = importlib.import_module("publish")
     assert publish.PAGE.read_text() == publish.report.html(publish.found())
-
-
-def test_the_page_of_rivals_comes_from_the_committed_json(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    accuracy = importlib.import_module("accuracy_page")
-    assert accuracy.page(json.loads(accuracy.VALIDATION.read_text())) == accuracy.PAGE.read_text()
 
 
 def test_the_tests_that_the_documents_name_exist():

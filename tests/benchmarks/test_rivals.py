@@ -1,0 +1,155 @@
+"""The comparison with other libraries: what is measured, and what becomes of it. Speeds are not judged here."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import time
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module
+
+
+@pytest.fixture
+def worker(modules):
+    return modules("rivals_worker")
+
+
+@pytest.fixture
+def rivals(modules):
+    return modules("rivals")
+
+
+def stream(n=1_500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    return X, np.where(X[:, 0] - X[:, 1] > 0, 1, -1)
+
+
+def test_a_run_on_a_real_stream(rivals, tmp_path, monkeypatch):
+    output = tmp_path / "rivals.json"
+    models = ["linear", "VW", "River LR"]
+    command = ["--rows=400", "--streams=letter", f"--models={','.join(models)}", f"--output={output}"]
+    rivals.main(command)
+    found = json.loads(output.read_text())["streams"]["letter"]
+    assert (found["rows"], found["features"], list(found["models"])) == (400, 16, models)
+    assert all(100 < run["mistakes"] < 200 and run["seconds"] > 0 for run in found["models"].values())
+    assert {name for name, run in found["models"].items() if "log_loss" in run} == {"VW", "River LR"}
+
+    again = []
+    monkeypatch.setattr(rivals, "run_model", lambda name, *_: again.append(name) or {"skipped": "a test"})
+    rivals.main(command)
+    assert again == []
+    rivals.main([*command, "--again=VW"])
+    assert again == ["VW"]
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted linear", "VW", "VW boosting", "SGD", "River LR", "River HT"])
+def test_rows_are_predicted_before_they_are_learnt(worker, name):
+    X, y = stream()
+    coins = np.random.default_rng(1).choice([-1, 1], len(y))
+    learnt, guessed = (worker.measure(worker.MODELS[name], X, labels) for labels in (y, coins))
+    assert learnt["mistakes"] < 0.2 * len(y)
+    assert 0.45 * len(y) < guessed["mistakes"] < 0.55 * len(y)
+
+
+def test_warming_up_learns_more_than_once(worker):
+    """What compiles at the second call is not timed."""
+    calls = []
+
+    class Counted(worker.NoChange):
+        block = 1_000
+
+        def learn(self, rows):
+            calls.append(len(rows))
+            return super().learn(rows)
+
+    worker.measure(Counted, *stream())
+    assert calls == [150, 150, 2, 1_000, 500]
+
+
+def test_a_run_over_the_limit_is_stopped(worker):
+    class Slow(worker.NoChange):
+        warm_up = 0
+
+        def learn(self, rows):
+            began = time.process_time()
+            while time.process_time() < began + 0.02:
+                pass
+            return super().learn(rows)
+
+    X, y = stream()
+    assert worker.measure(Slow, X, y, limit=0.05) == {"stopped": "over 0.05 s at row 300"}
+    assert worker.measure(Slow, X, y, limit=9)["rows"] == len(y)
+
+
+def test_figures_by_hand(worker):
+    y = np.array([1, 1, -1, 1, -1])
+    found = np.array([0.0, 0.0, 0.0, np.nan, 0.25])
+    # Rows 0 to 2, before both labels were seen, and row 3, without a prediction: (positive + 1) / (rows + 2).
+    p = np.array([1 / 2, 2 / 3, 3 / 4, 3 / 5, 0.25])
+    loss = -np.log(np.where(y > 0, p, 1 - p)).mean()
+    expected = {"rows": 5, "mistakes": 1, "first": 1, "log_loss": round(float(loss), 5)}
+    assert worker.figures(found, y, True) == expected
+
+
+def test_probabilities_of_0_and_1_are_held(worker):
+    y = np.array([1, -1, 1, 1])
+    sure = worker.figures(np.array([1.0, 0.0, 0.0, 1.0]), y, True)["log_loss"]
+    assert sure == pytest.approx((np.log(2) + np.log(3) - np.log(1e-6)) / 4, abs=1e-4)
+
+
+def test_wide_streams_are_skipped_with_the_reason(worker):
+    wide = np.zeros((2, worker.MAX_FEATURES + 1))
+    reasons = {name: worker.reason_to_skip(kind, wide) for name, kind in worker.MODELS.items()}
+    skipped = {name for name, reason in reasons.items() if reason == "more than 500 features"}
+    assert skipped == {name for name in worker.MODELS if name.startswith(("River", "CapyMOA"))}
+
+
+def test_memory_is_that_of_the_model(worker):
+    class Large(worker.NoChange):
+        def learn(self, rows):
+            self.kept = getattr(self, "kept", None) or [np.ones(12_500_000)]
+            return super().learn(rows)
+
+    assert 90 < worker.measure(Large, *stream())["memory"] < 120
+
+
+def test_capymoa_is_left_out_without_java(rivals, monkeypatch, capsys):
+    monkeypatch.setattr(rivals.shutil, "which", lambda name: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert rivals.without_java(["VW", "CapyMOA ARF"]) == ["VW"]
+    assert "needs Java" in capsys.readouterr().out
+
+
+def test_the_page_describes_what_is_run(modules, rivals):
+    page = modules("rivals_page")
+    assert (page.NO_CHANGE, *page.EFFORTS, *page.PARTS, *page.RIVALS) == rivals.MODELS
+    assert set(page.SEEN) == {*rivals.SHUFFLED, *rivals.IN_ORDER}
+    assert page.FIGURES == rivals.FIGURES
+
+
+def test_losses_are_shown(modules):
+    page = modules("rivals_page")
+    runs = {page.DEFAULT: 10, "VW": 9, "River LR": 8, "LightGBM": 11}
+    models = {name: {"rows": 100, "mistakes": mistakes} for name, mistakes in runs.items()}
+    table = page.losses({"sky": {"models": models}}, page.error, page.percent)
+    assert table.splitlines()[2:] == ["| sky | 10.00 % | River LR 8.00 %, VW 9.00 % |"]
+
+
+@pytest.mark.parametrize("name", ["rivals_page", "rivals_worker"])
+def test_examples(modules, name):
+    assert doctest.testmod(modules(name)).failed == 0
+
+
+def test_the_picture_is_small(modules):
+    assert modules("rivals_picture").PICTURE.stat().st_size < 60_000
