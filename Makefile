@@ -64,6 +64,7 @@ wheel:  ## wheel and sdist in dist/; the wheel has compiled code for every Pytho
 		$(VENV)-wheel-$$python/bin/python scripts/compile_ahead.py && \
 		built=$(VENV)-wheel-$$python/bin/python || exit 1; \
 	done; \
+	[ "$$built" ] || { echo "none of $(PYTHONS) is on this machine: make wheel PYTHONS=..."; exit 1; }; \
 	$$built -m build --no-isolation --sdist --wheel && $$built -m twine check --strict dist/*
 	rm -rf src/onlineboost/compiled/ahead
 

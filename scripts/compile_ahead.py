@@ -40,10 +40,10 @@ def main() -> None:
         print(f"Python {platform.python_version()}, {level}: compiling", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             own = {"NUMBA_CACHE_DIR": folder, "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
-            own |= {"PYTHONPATH": str(ROOT / "src")}
+            own |= {"PYTHONPATH": str(ROOT / "src"), "NUMBA_DISABLE_INTEL_SVML": "1"}
             subprocess.run([sys.executable, "-m", "onlineboost", "warm"], env=os.environ | own, check=True)
             shutil.copytree(Path(folder) / folder_name(), target, dirs_exist_ok=True)
-    (target / "levels").write_text("\n".join(levels()))
+    (target / "levels").write_text("\n".join([llvm.get_process_triple(), *levels()]))
     size = sum(file.stat().st_size for file in target.iterdir())
     print(f"{len(list(target.iterdir()))} files, {size / 1e6:.1f} MB: {target.relative_to(ROOT)}")
 

@@ -65,7 +65,7 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file")}
     program = "import onlineboost; assert onlineboost.compiled.draws.uniform(1, 2, 3) < 1"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    assert "compiled code cannot be cached in" in run.stderr
+    assert "compiled code cannot be kept in" in run.stderr
     assert "set NUMBA_CACHE_DIR to a writable folder" in run.stderr
 
 

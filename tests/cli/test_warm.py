@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from commands import run
 from sklearn.linear_model import SGDClassifier
 
@@ -25,24 +29,46 @@ COMPILED = (
 COMPILED += "finally: print('compiled:', compile_seconds())"
 
 
-def command(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+def command(folder: Path, arguments: list[str], code: int = 0) -> subprocess.CompletedProcess[str]:
     own = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
     script = [sys.executable, "-c", COMPILED.format(arguments)]
-    return subprocess.run(script, env=os.environ | own, cwd=folder, capture_output=True, text=True, check=True)
+    found = subprocess.run(script, env=os.environ | own, cwd=folder, capture_output=True, text=True)
+    assert found.returncode == code, found.stderr
+    return found
 
 
+SEVERAL = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one core nothing is compiled side by side")
+
+
+@SEVERAL
 def test_a_command_compiles_side_by_side_once(tmp_path):
     (tmp_path / "rows.csv").write_text(CSV)
     train = ["train", "rows.csv", "--label", "y", "-a", "none", "--learner", "perceptron", "-o", "model"]
-    first = command(tmp_path, train)
-    several = len(os.sched_getaffinity(0)) > 1  # cores; on one, train compiles what it needs itself
-    if several:
-        assert "onlineboost: compiling for this machine, once: CSV, Perceptron ..." in first.stderr.splitlines()
-    assert "onlineboost: compiled in " in first.stderr
-    for again in [train, ["predict", "model", "rows.csv"]][: 1 + several]:
+    first = command(tmp_path, train).stderr
+    assert first.startswith("onlineboost: compiling for this machine, once: Perceptron ...\nonlineboost: compiled in ")
+    assert first.count("compil") == 2
+    for again in (train, ["predict", "model", "rows.csv"]):
         second = command(tmp_path, again)
         assert second.stdout.endswith("compiled: 0.0\n"), second.stderr
         assert "compiling" not in second.stderr
+    other = [*train[:3], "name", *train[4:7], "stump"]
+    wrong = command(tmp_path, other, code=1).stderr
+    assert "no column 'name'" in wrong and "compiled in" not in wrong  # a typo does not wait for the compiler
+    other[3] = "y"
+    _interrupted(tmp_path, other)
+
+
+def _interrupted(folder: Path, arguments: list[str]) -> None:
+    """Ctrl-C while code is compiled ends the command and its processes."""
+    own = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
+    script = [sys.executable, "-m", "onlineboost", *arguments]
+    with subprocess.Popen(script, env=os.environ | own, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr.readline() == "onlineboost: compiling for this machine, once: Stump ...\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+    assert (process.returncode, err.strip()) == (130, "onlineboost: interrupted")
+    assert not [path for path in folder.iterdir() if path.name.startswith("tmp")]
 
 
 def test_tasks_of_models_that_share_learners():
@@ -50,11 +76,11 @@ def test_tasks_of_models_that_share_learners():
     assert sorted(map(str, tasks)) == ["CSV", "Linear", "NaiveBayes", "Newton", "Tree", "VW text"]
     assert str(tasks[0]) == "Linear"
     assert any(isinstance(model, StackedEnsemble) for model in tasks[0].models)
-    assert tasks_of([AdaBoostOL(Copies(SGDClassifier()))]) == []
 
 
 def test_what_was_compiled_is_known_by_the_model_without_its_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
+    monkeypatch.setattr(cache, "_own_folder", lambda: str(tmp_path))
     (task,) = missing(tasks_of([OnlineBBM(Linear(learning_rate=0.5), 21), Linear()]))
     assert len(task.models) == 2
     cache.note_done("OnlineBBM(estimator=Linear())")
@@ -65,46 +91,85 @@ def test_what_was_compiled_is_known_by_the_model_without_its_numbers(tmp_path, m
     assert missing([Files("csv")]) == [Files("csv")]
 
 
-def test_a_task_that_fails_is_returned(monkeypatch):
-    monkeypatch.setattr(side_by_side, "_WORKER", "import sys; sys.exit(1)")
+@dataclass(frozen=True)
+class Act:
+    """A task for the tests below."""
+
+    action: str
+    unpicklable: Any = None
+
+    @property
+    def names(self) -> list[str]:
+        return [self.action]
+
+    def run(self) -> None:
+        print("a library that prints")
+        exec(self.action)
+
+
+def test_only_tasks_that_fail_are_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
+    monkeypatch.setattr(cache, "_own_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(side_by_side, "n_cores", lambda: 2)
+    actions = "1 / 0", "import os; os._exit(3)", "2", "import sys; sys.exit(1)", "3", "4", "5"
+    tasks = [*map(Act, actions), Act("6", lambda: 0)]
     seen: list[int] = []
-    tasks = [Files("csv"), Files("vw"), Files("libsvm")]
-    assert side_by_side.compile_all(tasks, lambda done, running: seen.append(done)) == tasks
-    assert set(seen) == {0}
+    with side_by_side.SideBySide(tasks) as work:
+        failed = work.wait(lambda done, running: seen.append(done))
+    assert failed == [tasks[k] for k in (0, 1, 3, 7)]
+    assert seen == sorted(seen) and seen[-1] <= 4
+    assert [cache.is_done(action) for action in actions] == [False, False, True, False, True, True, True]
+
+
+def test_plug_ins_are_compiled_where_they_are_used():
+    assert tasks_of([AdaBoostOL(Copies(SGDClassifier()))]) == []
+    (task,) = tasks_of([OnlineBBM(Linear(bins=16), 1000), OnlineBBM(Linear(), 1000)])
+    assert task.names == ["OnlineBBM(estimator=Linear(bins=16))", "OnlineBBM(estimator=Linear())"]
+    assert [model.n_estimators for model in task.models] == [63, 63]
 
 
 def test_all_formats_have_a_task():
     assert [task.format for task in tasks_of([], FORMATS.names())] == FORMATS.names()
 
 
-def test_warm_compiles_the_default_and_all_formats(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """The tasks that were asked for, instead of compiling them; those named in ``fail`` fail."""
+    asked: list[list[Any]] = []
     monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
-    asked: list[Any] = []
+    monkeypatch.setattr(cache, "_own_folder", lambda: str(tmp_path))
 
-    def compiled(tasks, on_done):
-        asked.append(tasks)
-        for name in (name for task in tasks for name in task.names):
-            cache.note_done(name)
-        return []
+    def feed(work) -> None:
+        asked.append(work.tasks)
+        for task in work.tasks:
+            if str(task) != "Stump":
+                work._done.append(task)
+                for name in task.names:
+                    cache.note_done(name)
 
-    monkeypatch.setattr(side_by_side, "compile_all", compiled)
+    monkeypatch.setattr(side_by_side.SideBySide, "_feed", feed)
+    return asked
+
+
+def test_warm_compiles_the_default_and_all_formats(asked, capsys):
     run(capsys, "warm")
     (tasks,) = asked
     assert {"Linear", "Tree", "Newton", "NaiveBayes"} < set(map(str, tasks))
     assert {task.format for task in tasks if isinstance(task, Files)} == set(FORMATS.names())
     assert missing(tasks_of([OnlineBoost(), OnlineBoost("high")], FORMATS.names())) == []
-    assert run(capsys, "warm")[0] == "nothing to compile: it was done before\n"
-    run(capsys, "warm", "--all")
+    assert run(capsys, "warm") == ("nothing to compile: it was done before\n", "")
+    _, err = run(capsys, "warm", "--all", code=1)
     assert {str(task) for task in asked[-1]} >= {"Perceptron", "Stump"} and len(asked) == 2
+    assert err.splitlines()[-1] == "onlineboost: could not compile ahead: Stump. It will be compiled when it is used."
 
 
-def test_warm_says_what_it_could_not_compile(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
-    monkeypatch.setattr(side_by_side, "compile_all", lambda tasks, on_done: tasks[:1])
-    _, err = run(capsys, "warm", code=1)
-    assert err.splitlines()[-1] == (
-        "onlineboost: could not compile ahead: Linear. It will be compiled when it is used."
-    )
+def test_warm_needs_a_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    script = [sys.executable, "-m", "onlineboost", "warm"]
+    found = subprocess.run(script, env=os.environ | own, capture_output=True, text=True)
+    assert found.returncode == 1 and found.stderr.count("\n") == 1
+    assert "so every process compiles again: set NUMBA_CACHE_DIR to a writable folder" in found.stderr
 
 
 def test_the_version_says_what_code_is_used(monkeypatch, capsys):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from onlineboost.compiled import cache
+from onlineboost.compiled import cache, draws
 from onlineboost.compiled.jit import hot, lean, njit
 
 SCRIPT = """
@@ -75,19 +77,86 @@ def test_a_full_disk_is_no_error(tmp_path, monkeypatch, capsys):
     assert "No space left on device" in capsys.readouterr().err
 
 
+def test_others_may_read_what_one_user_compiled(tmp_path):
+    """As in a container image: the folder was filled by root and belongs to nobody else."""
+    run(tmp_path)
+    (file,) = files(tmp_path)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert file.stat().st_mode & 0o777 == 0o666 & ~mask
+    reading = f"import os; os.access = lambda *_: False\nimport tempfile\ntempfile.TemporaryFile = None\n{SCRIPT}"
+    own = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", reading], env=os.environ | own, capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("setting", ["NUMBA_OPT=1", "NUMBA_SLP_VECTORIZE=1", "NUMBA_LOOP_VECTORIZE=0"])
+def test_settings_of_the_compiler_are_part_of_the_name(tmp_path, setting):
+    run(tmp_path)
+    run(tmp_path, **dict([setting.split("=")]))
+    assert len(files(tmp_path)) == 2
+
+
+def test_functions_without_a_name_of_their_own_are_not_kept():
+    def made(number):
+        def inner(x):
+            return x + number
+
+        inner.__module__ = "onlineboost.somewhere"
+        return njit(inner)
+
+    assert isinstance(made(1)._cache, cache.NullCache) and not isinstance(made(1)._cache, cache.Cache)
+    assert made(1)(1) == 2 and made(100)(1) == 101
+    assert isinstance(draws.uniform._cache, cache.Cache)
+
+
+def test_compiled_functions_raise_nothing():
+    """Arguments of an exception, such as a number, would be lost once the code comes from disk."""
+    package = Path(cache.__file__).parents[1]
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and {"hot", "lean", "njit"} & {
+                ast.unparse(d) for d in node.decorator_list
+            }:
+                assert not [each for each in ast.walk(node) if isinstance(each, ast.Raise)], f"{path.name}: {node.name}"
+
+
+def test_without_sources_nothing_is_kept(tmp_path):
+    """Code is known by the sources: those of another version must not be taken for these."""
+    package = Path(cache.__file__).parents[1]
+    with zipfile.ZipFile(tmp_path / "package.zip", "w") as archive:
+        for path in package.rglob("*.py"):
+            archive.write(path, path.relative_to(package.parent))
+    own = {
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": str(tmp_path / "package.zip"),
+        "PYTHONSAFEPATH": "1",
+    }
+    script = [sys.executable, "-c", "from onlineboost.compiled.draws import uniform; print(uniform(1, 2, 3))"]
+    found = subprocess.run(script, env=os.environ | own, capture_output=True, text=True)
+    assert found.stdout == "0.05816240739533696\n", found.stderr
+    assert not (tmp_path / "cache").exists()
+
+
 def test_classes_of_the_same_name_are_told_apart():
     state = namedtuple("State", "x")
     other = namedtuple("State", "x")
     other.__module__ = "elsewhere"
     spelt = [cache._spelt(typeof(made(np.ones(2)))) for made in (state, other)]
+    turned = namedtuple("State", "a b"), namedtuple("State", "b a")
+    spelt_turned = [cache._spelt(typeof(made(1, 2))) for made in turned]
+    assert spelt_turned[0] != spelt_turned[1]
     assert spelt[0] != spelt[1] and str(typeof(state(np.ones(2)))) == str(typeof(other(np.ones(2))))
-    assert cache._spelt(typeof((1.0, state(2)))) == f"builtins.tuple(float64, {__name__}.State(int64))"
+    assert cache._spelt(typeof((1.0, state(2)))) == f"builtins.tuple(0: float64, 1: {__name__}.State(x: int64))"
 
 
-def level_of(features: set[str], shipped: str, tmp_path: Path, monkeypatch) -> tuple[str, ...]:
+TRIPLE = cache.llvm.get_process_triple()
+
+
+def level_of(features: set[str], shipped: str, tmp_path: Path, monkeypatch, triple: str = TRIPLE) -> tuple[str, ...]:
     folder = tmp_path / cache.folder_name()
     folder.mkdir(exist_ok=True)
-    (folder / "levels").write_text(shipped)
+    (folder / "levels").write_text(f"{triple} {shipped}")
     monkeypatch.setattr(cache, "SHIPPED", tmp_path)
     monkeypatch.setattr(cache.llvm, "get_host_cpu_features", lambda: dict.fromkeys(features, True))
     return cache.shipped_levels.__wrapped__()
@@ -101,6 +170,7 @@ def test_the_package_has_code_for_levels_of_processors(tmp_path, monkeypatch):
     assert level_of(v4, "x86-64-v3", tmp_path, monkeypatch) == ("x86-64-v3",)
     assert level_of(v3 - {"fma"}, both, tmp_path, monkeypatch) == ()
     assert level_of(set(), "generic", tmp_path, monkeypatch) == ("generic",)
+    assert level_of(v4, both, tmp_path, monkeypatch, triple="aarch64-apple-darwin") == ()
     monkeypatch.setattr(cache, "SHIPPED", tmp_path / "absent")
     assert cache.shipped_levels.__wrapped__() == ()
 
@@ -111,7 +181,7 @@ def test_code_compiled_elsewhere_for_a_level_is_used(tmp_path, monkeypatch):
     script = f"{SCRIPT}from onlineboost.compiled.cache import shipped_levels\nprint(shipped_levels())"
     run(tmp_path / "made", NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
     (made,) = (tmp_path / "made").iterdir()
-    (made / "levels").write_text(level)
+    (made / "levels").write_text(f"{TRIPLE} {level}")
     package = Path(cache.__file__).parents[1]
     copy = tmp_path / "installed" / "onlineboost"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__", "ahead/onlineboost*"))

@@ -1,4 +1,4 @@
-"""Tasks of compiling, in processes on all cores."""
+"""Tasks of compiling, in processes on all cores, while this one goes on."""
 
 from __future__ import annotations
 
@@ -6,72 +6,124 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from contextlib import suppress
+from typing import Self
 
-from onlineboost import __file__ as package
 from onlineboost.ahead.tasks import Task
 from onlineboost.compiled import cache
 
-# What a process has compiled for one task is there for its next.
+# What a process has compiled for one task is there for its next. It ends when this one does: at the end of its input.
 _WORKER = """
-import pickle, sys
+import os, pickle, queue, sys, threading
+sys.path[:] = pickle.load(sys.stdin.buffer)
+tasks = queue.SimpleQueue()
+
+def read():
+    try:
+        while True:
+            tasks.put(pickle.load(sys.stdin.buffer))
+    except EOFError:
+        os._exit(1)
+
+import onlineboost
+threading.Thread(target=read, daemon=True).start()
 while True:
-    pickle.load(sys.stdin.buffer).run()
-    print(flush=True)
+    task = tasks.get()
+    try:
+        task.run()
+        answer = "onlineboost: done"
+    except Exception:
+        answer = "onlineboost: failed"
+    print(answer, flush=True)
 """
-OnDone = Callable[[int, Sequence[Task]], None]  # number of tasks done, and those that run
+_DONE, _FAILED = b"onlineboost: done", b"onlineboost: failed"
+OnChange = Callable[[int, Sequence[Task]], None]  # number of tasks done, and those that run
 
 
 def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def compile_all(tasks: Sequence[Task], on_done: OnDone = lambda done, running: None) -> list[Task]:
-    """Run the tasks in processes. Returns those that failed: their code is compiled when it is used."""
-    waiting, running, done = deque(tasks), list[Task](), list[Task]()
-    processes = [_start() for _ in range(min(n_cores(), len(tasks)))]
+class SideBySide:
+    """Tasks that are compiled from ``with`` on, until they are done or it ends."""
 
-    def feed(process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None and process.stdout is not None
-        while waiting:
-            task = waiting.popleft()
-            running.append(task)
-            on_done(len(done), running)
-            try:
-                pickle.dump(task, process.stdin)
-                process.stdin.flush()
-                if process.stdout.readline():
-                    done.append(task)
-                    for name in task.names:
-                        cache.note_done(name)
-            except OSError:  # the process is gone
-                pass
-            running.remove(task)
-            on_done(len(done), running)
-            if process.poll() is not None:
-                return
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.tasks = tasks
+        self._waiting, self._running, self._done = deque(tasks), list[Task](), list[Task]()
+        self._stopped = threading.Event()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        workers = range(min(n_cores(), len(tasks)))
+        self._threads = [threading.Thread(target=self._feed, daemon=True) for _ in workers]
 
-    threads = [threading.Thread(target=feed, args=(process,), daemon=True) for process in processes]
-    try:
-        for thread in threads:
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory()  # of all temporary files: processes may be killed
+        for thread in self._threads:
             thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        for process in processes:
+        return self
+
+    def wait(self, on_change: OnChange = lambda done, running: None) -> list[Task]:
+        """Wait for all. Returns the tasks that failed: their code is compiled when it is used."""
+        for thread in self._threads:
+            while thread.is_alive():
+                on_change(len(self._done), self._running)
+                thread.join(0.2)
+        return [task for task in self.tasks if task not in self._done]
+
+    def __exit__(self, *problem: object) -> None:
+        self._stopped.set()
+        for process in self._processes:
             process.kill()
-            process.communicate()
-    return [task for task in tasks if task not in done]
+        for thread in self._threads:
+            thread.join()
+        for process in self._processes:
+            with suppress(OSError), process:  # closes its pipes, which may have unread content
+                pass
+        self._folder.cleanup()
+
+    def _feed(self) -> None:
+        """Give tasks to a process, and to another one if it dies."""
+        process = None
+        while not self._stopped.is_set():
+            try:
+                task = self._waiting.popleft()
+            except IndexError:
+                return
+            if process is None:
+                process = self._start()
+                self._processes.append(process)
+            self._running.append(task)
+            said = _ask(process, task)
+            self._running.remove(task)
+            if said == _DONE:
+                self._done.append(task)
+                for name in task.names:
+                    cache.note_done(name)
+            if not said:
+                process = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        own = {"PYTHONSAFEPATH": "1", "ONLINEBOOST_QUIET": "1", "TMPDIR": self._folder.name}
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WORKER], env=os.environ | own, stdin=pipe, stdout=pipe, stderr=nothing
+        )
+        assert process.stdin is not None
+        process.stdin.write(pickle.dumps(sys.path))
+        return process
 
 
-def _start() -> subprocess.Popen[bytes]:
-    """A process with this package first on its path."""
-    path = [str(Path(package).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    own = {"PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1", "ONLINEBOOST_QUIET": "1"}
-    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    return subprocess.Popen(
-        [sys.executable, "-c", _WORKER], env=os.environ | own, stdin=pipe, stdout=pipe, stderr=nothing
-    )
+def _ask(process: subprocess.Popen[bytes], task: Task) -> bytes:
+    """The answer of a process to a task; nothing if it dies."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        process.stdin.write(pickle.dumps(task))
+        process.stdin.flush()
+        return next((line.strip() for line in process.stdout if line.strip() in (_DONE, _FAILED)), b"")
+    except OSError:
+        return b""
+    except (pickle.PicklingError, AttributeError, TypeError):  # such as a model with a function of a user's
+        return _FAILED

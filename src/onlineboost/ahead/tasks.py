@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ from onlineboost.readers import open_stream
 from onlineboost.registry import FORMATS
 
 _ROWS = 6_000  # enough that trees grow and change their bins
+_LEARNERS = 63  # at most, of a booster
 
 
 class Task(Protocol):
@@ -116,10 +118,13 @@ def tasks_of(models: Iterable[OnlineClassifier], formats: Iterable[str] = ()) ->
     """Tasks for these models and formats: models of the same learners are one task, since they share code."""
     by_learner: dict[str, dict[str, OnlineClassifier]] = {}
     for part in (part for model in models for part in _parts(model)):
-        learner = _learner(part)
-        if _is_ours(part) and _is_ours(learner):
-            by_learner.setdefault(type(learner).__name__, {}).setdefault(_name(part), part.clone())
-    known = [format for format in dict.fromkeys(formats) if format in (*_LINES, *_TABLES)]
+        *_, learner = inside = _inside(part)
+        if all(
+            type(each).__module__.startswith("onlineboost.") for each in inside
+        ):  # others are compiled in each process
+            by_learner.setdefault(type(learner).__name__, {}).setdefault(_name(part), _small(part))
+    ours = [*_LINES, *(_TABLES if find_spec("pyarrow") is not None else ())]
+    known = [format for format in dict.fromkeys(formats) if format in ours]
     tasks: list[Task] = [*(Models(name, tuple(some.values())) for name, some in by_learner.items()), *map(Files, known)]
     return sorted(tasks, key=lambda task: -len(task.models) if isinstance(task, Models) else -2)  # longest first
 
@@ -132,25 +137,27 @@ def _parts(model: OnlineClassifier) -> list[OnlineClassifier]:
     return [*(inner for part in model.parts() for inner in _parts(part)), *small]
 
 
-def _learner(model: OnlineClassifier) -> object:
-    """The weak learner inside."""
-    while hasattr(model, "estimator"):
-        model = model.estimator
-    return model if not isinstance(model, StackedEnsemble) else model.models[0]
+def _inside(model: OnlineClassifier) -> list[OnlineClassifier]:
+    """The model, what it is around, and so on to the weak learner."""
+    inner = model.models[0] if isinstance(model, StackedEnsemble) else getattr(model, "estimator", None)
+    return [model, *(_inside(inner) if inner is not None else [])]
 
 
-def _is_ours(part: object) -> bool:
-    """Code of classes from outside this package is compiled in each process."""
-    return type(part).__module__.startswith("onlineboost.")
+def _small(model: OnlineClassifier) -> OnlineClassifier:
+    """The same code, with less to do."""
+    small = model.clone()
+    if getattr(small, "n_estimators", 0) > _LEARNERS:
+        small.n_estimators = _LEARNERS  # type: ignore[attr-defined]
+    return small
 
 
 def _name(model: OnlineClassifier) -> str:
-    """The model without its numbers, which do not change what is compiled.
+    """The model without its numbers, which do not change what is compiled, but for ``bins``.
 
-    >>> _name(StackedEnsemble([Linear("logistic", learning_rate=0.1), Linear(bits=20)]))
-    "StackedEnsemble(models=[Linear(loss='logistic'), Linear()])"
+    >>> _name(StackedEnsemble([Linear("logistic", learning_rate=0.1), Linear(bits=20, bins=16)]))
+    "StackedEnsemble(models=[Linear(loss='logistic'), Linear(bins=16)])"
     """
-    return re.sub(r", (?=\))", "", re.sub(r"\w+=-?[0-9][0-9.e+-]*(, )?", "", repr(model)))
+    return re.sub(r", (?=\))", "", re.sub(r"\b(?!bins=)\w+=-?[0-9][0-9.e+-]*(, )?", "", repr(model)))
 
 
 def missing(tasks: Iterable[Task]) -> list[Task]:

@@ -20,7 +20,7 @@ from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
 from onlineboost.cli.registered import flag_of, load_named, registered_options, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
-from onlineboost.cli.terminal import flush, say, say_lines, tell
+from onlineboost.cli.terminal import Interrupted, flush, say, say_lines, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 from onlineboost.cli.warm import warm
@@ -122,7 +122,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = _report(problem, arguments, WRONG_DATA)
     except MemoryError:
         code = _report("out of memory: use --effort low, fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupted):
         code = _report("interrupted", arguments, INTERRUPTED)
     try:
         sys.stdout.flush()

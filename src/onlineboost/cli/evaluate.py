@@ -35,14 +35,17 @@ def evaluate(
     """
     from onlineboost.cli.load import load
     from onlineboost.cli.show import print_json
-    from onlineboost.cli.warm import formats_of, prepare
+    from onlineboost.cli.warm import compiling
     from onlineboost.evaluate.plots import check_plot, draw, picture
+    from onlineboost.readers.files import expand
 
     if plot is not None:
         check_plot(plot)
     loaded = load(model)
     options = o.stream_options(given, on_error) | {"label": label, "weight": weight}
-    prepare([loaded.model, loaded.base], formats_of(files, options), quiet or json_output)
+    expand(files)
+    with compiling([loaded.model, loaded.base], quiet or json_output) as code:
+        code.wait()
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from onlineboost.cli.terminal import tell
+from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import brief
@@ -19,6 +19,8 @@ from onlineboost.storage.atomic import check_target
 if TYPE_CHECKING:
     from onlineboost.cli.inputs import Inputs
     from onlineboost.cli.notes import Notes
+    from onlineboost.cli.show import Progress
+    from onlineboost.cli.warm import Compiling
     from onlineboost.evaluate.training import Training
 
 
@@ -31,12 +33,13 @@ class Job:
 
     inputs: Inputs
     notes: Notes  # of the model that is resumed
+    code: Compiling
 
     def __init__(self, output: Path | None, resumed: Path | None, passes: int, every: int | None, quiet: bool) -> None:
         self.output = output or resumed
         self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
         self.interrupted = self.waiting = self.learning = self.failed = False
-        self.seconds = 0.0
+        self.seconds = self.waited = 0.0  # of the work; for the compiler
         self.skipped = 0
         self.first_error: float | None = None
         self.lines = self.alarms = self.learnt = 0
@@ -74,6 +77,7 @@ class Job:
     ) -> None:
         """Learn what the model has not learnt of the files, and save it."""
         from onlineboost.cli.inputs import Inputs
+        from onlineboost.cli.warm import compiling
         from onlineboost.readers.files import expand
 
         names = expand(files)
@@ -83,7 +87,7 @@ class Job:
         self.passes = self.inputs.passes
         changes = bool(self.inputs.round()[1]) or self.output != self.resumed
         began = time.perf_counter() - compile_seconds()
-        with self._signals():
+        with self._signals(), compiling([training.model, training.base], self.quiet) as self.code:
             try:
                 while not self.interrupted:
                     number, places = self.inputs.round()
@@ -100,13 +104,22 @@ class Job:
                 self._keep(training, problem)
                 raise
             self.waiting = False
-            self.seconds = time.perf_counter() - compile_seconds() - began
+            self.seconds = time.perf_counter() - compile_seconds() - began - self.waited
             if training.model.fitted is None:
                 if self.interrupted:
-                    raise KeyboardInterrupt
+                    raise Interrupted
                 raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
             if self.output is not None and changes:
                 self._save(training)
+
+    def _await_code(self, progress: Progress) -> None:
+        """Wait until all that the models need is compiled. An interrupt ends it, since nothing was learnt yet."""
+        began = time.perf_counter()
+        self.waiting = True
+        with progress.hidden():
+            self.code.wait()
+        self.waiting = False
+        self.waited += time.perf_counter() - began
 
     def _round(self, training: Training, number: int, places: list[int], options: dict[str, Any]) -> None:
         """Learn some of the inputs, all of them for this time."""
@@ -131,6 +144,7 @@ class Job:
                 if page is None:
                     self._end(places, rows)
                     break
+                self._await_code(progress)
                 size, place = page.n_rows, places[page.source]
                 if place not in rows:
                     rows[place], skip = 0, self.inputs.meet(place, page.batch)

@@ -45,8 +45,9 @@ def predict(
     """
     from onlineboost.cli.load import check_known, load
     from onlineboost.cli.show import Progress
-    from onlineboost.cli.warm import formats_of, prepare
+    from onlineboost.cli.warm import compiling
     from onlineboost.readers import open_stream
+    from onlineboost.readers.files import expand
 
     if output != "-":
         check_target("--output", output, [*files, str(model)])
@@ -54,7 +55,9 @@ def predict(
         raise ConflictError("--escape-formulas is for CSV: other formats keep text and formulas apart.")
     loaded = load(model)
     options = o.stream_options(given) | {"label": label}
-    prepare([loaded.model], formats_of(files, options), quiet)
+    expand(files)
+    with compiling([loaded.model], quiet) as code:
+        code.wait()
     target = loaded.fitted.target
     examples = 0
     with (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from onlineboost.cli.terminal import printable, say, tell
@@ -47,6 +48,18 @@ class Progress:
         if self.bar is not None:
             with suppress(OSError):
                 self.bar.stop()
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """No bar for a while: another one has its place."""
+        if self.bar is None:
+            yield
+            return
+        self.bar.stop()
+        try:
+            yield
+        finally:
+            self.bar.start()
 
     def update(self, stream: Stream, examples: int, facts: str = "") -> None:
         self.examples += examples

@@ -13,6 +13,10 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 
+class Interrupted(BaseException):
+    """Ctrl-C, on its way to ``main``: Typer would end the command without a word at a ``KeyboardInterrupt``."""
+
+
 def printable(text: object) -> str:
     """The text, with characters that are not printable spelled out.
 

@@ -14,7 +14,7 @@ from onlineboost.cli.registered import BOOSTING, registered_options
 from onlineboost.cli.show import print_json
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import printable, tell
-from onlineboost.cli.warm import formats_of, prepare
+from onlineboost.compiled.jit import without_notice
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def train(
         from onlineboost.cli.notes import Notes
         from onlineboost.evaluate.training import Training
 
-        model, base = choose(given, chosen_options(context), effort, adaptive, seed)
+        with without_notice():
+            model, base = choose(given, chosen_options(context), effort, adaptive, seed)
         training = Training(model, base if baseline else None)
         notes = Notes()
         schema = o.schema_options(label, weight, drop, categorical, positive)
-    prepare([training.model, training.base], formats_of(files, reading), quiet)
     job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
     if len(result["labels"]) < 2:

@@ -1,4 +1,4 @@
-"""``onlineboost warm``, and what commands compile side by side before they begin."""
+"""``onlineboost warm``, and what commands compile side by side while reading begins."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.terminal import Interrupted, say, tell
+from onlineboost.compiled.jit import without_notice
 
 if TYPE_CHECKING:
     from onlineboost.ahead.tasks import Task
@@ -24,7 +26,7 @@ def warm(
     ] = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Compile the default models and all file formats ahead, so that no command waits for the compiler.
+    """Compile the default models and all file formats ahead, so that they start at once.
 
     For container images and installers. The code is kept in the folder that `onlineboost --version` prints.
 
@@ -36,35 +38,80 @@ def warm(
     """
     from onlineboost.ahead.catalogue import all_models, usual_models
     from onlineboost.ahead.tasks import missing, tasks_of
+    from onlineboost.compiled.cache import cache_directory
     from onlineboost.registry import FORMATS
 
+    if not cache_directory():
+        raise typer.Exit(1)
     tasks = missing(tasks_of(all_models() if all else usual_models(), FORMATS.names()))
-    failed = _compile(tasks, quiet) if tasks else []
     if not tasks and not quiet:
         say("nothing to compile: it was done before")
+    with Compiling(tasks, quiet) as compiling:
+        failed = compiling.wait()
     for task in failed:
         tell(f"onlineboost: could not compile ahead: {task}. It will be compiled when it is used.")
     if failed:
         raise typer.Exit(1)
 
 
-def prepare(models: Iterable[OnlineClassifier | None], formats: Iterable[str], quiet: bool) -> None:
-    """Compile what these models and files need side by side, if it was not before; nothing on a single core."""
+def compiling(models: Iterable[OnlineClassifier | None], quiet: bool) -> Compiling:
+    """Compile side by side what these models need and was not compiled before; nothing on a single core."""
     from onlineboost.ahead.side_by_side import n_cores
     from onlineboost.ahead.tasks import missing, tasks_of
+    from onlineboost.compiled.cache import cache_directory
 
-    absent = missing(tasks_of([model for model in models if model is not None], formats))
-    if len(absent) > 1 and n_cores() > 1:
-        _compile(absent, quiet)
+    tasks = missing(tasks_of(model for model in models if model is not None))
+    return Compiling(tasks if n_cores() > 1 and tasks and cache_directory() else [], quiet)
 
 
-def formats_of(files: Iterable[str], reading: dict[str, Any]) -> list[str]:
-    """The formats that the options or the files' names tell."""
-    from onlineboost.readers.detect import by_name
+class Compiling:
+    """Tasks that are compiled from ``with`` on; ``wait`` shows which, on a terminal as a bar."""
 
-    if reading.get("format") is not None:
-        return [reading["format"]]
-    return [known.name for known in map(by_name, files) if known is not None]
+    def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
+        from onlineboost.ahead.side_by_side import SideBySide
+
+        self.work, self.open = SideBySide(tasks), ExitStack()
+        self.quiet = not tasks or quiet or bool(os.environ.get("ONLINEBOOST_QUIET")) or sys.stderr is None
+
+    def __enter__(self) -> Self:
+        self.began = time.perf_counter()
+        self.open.enter_context(self.work)
+        if self.work.tasks:
+            self.open.enter_context(without_notice())
+        if not self.quiet:
+            tell(f"onlineboost: compiling for this machine, once: {', '.join(map(str, self.work.tasks))} ...")
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.open.close()
+
+    def wait(self) -> list[Task]:
+        """Wait for all. Returns the tasks that failed."""
+        try:
+            return self._wait()
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+    def _wait(self) -> list[Task]:
+        if self.quiet:
+            return self.work.wait()
+        if not sys.stderr.isatty():
+            failed = self.work.wait()
+        else:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn()
+            with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+                shown = bar.add_task("", total=len(self.work.tasks))
+
+                def show(done: int, running: Sequence[Task]) -> None:
+                    bar.update(shown, completed=done, description=", ".join(map(str, running)))
+
+                failed = self.work.wait(show)
+        tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
+        self.quiet = True
+        return failed
 
 
 def about_code() -> list[str]:
@@ -79,48 +126,5 @@ def about_code() -> list[str]:
     lines = [f"onlineboost {__version__}", f"Python {platform.python_version()}, Numba {numba.__version__}"]
     if shipped_levels():
         lines.append(f"compiled code of this package: for {shipped_levels()[0]}")
-    return [*lines, f"compiled on this machine: for {processor()}, in {cache_directory() or 'memory'}"]
-
-
-def _compile(tasks: Sequence[Task], quiet: bool) -> list[Task]:
-    from onlineboost.ahead.side_by_side import compile_all
-
-    quiet = quiet or bool(os.environ.get("ONLINEBOOST_QUIET"))
-    began = time.perf_counter()
-    with _Bar(tasks, quiet) as bar:
-        failed = compile_all(tasks, bar.show)
-    if not quiet:
-        tell(f"onlineboost: compiled in {time.perf_counter() - began:.0f} s")
-    return failed
-
-
-class _Bar:
-    """What is being compiled, and for how long: a bar on a terminal, else one line."""
-
-    def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
-        self.bar: Any = None
-        if quiet:
-            return
-        what = "compiling for this machine, once"
-        if not sys.stderr.isatty():
-            tell(f"onlineboost: {what}: {', '.join(map(str, tasks))} ...")
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = TextColumn(what), BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn()
-        self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self.task = self.bar.add_task("", total=len(tasks))
-
-    def __enter__(self) -> _Bar:
-        if self.bar is not None:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def show(self, done: int, running: Sequence[Task]) -> None:
-        if self.bar is not None:
-            self.bar.update(self.task, completed=done, description=", ".join(map(str, running)))
+    place = f"in {cache_directory()}" if cache_directory() else "not kept"
+    return [*lines, f"compiled on this machine: for {processor()}, {place}"]

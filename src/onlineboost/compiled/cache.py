@@ -9,12 +9,14 @@ compiled again.
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import os
 import pickle
 import sys
 import tempfile
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,10 +31,14 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/wheel.py
+_PACKAGE = Path(__file__).parent.parent
+SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/compile_ahead.py
 Machine = tuple[str, str, str]  # triple, processor, features: what Numba compiles for
 _V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
 LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"), "x86-64-v3": _V3}
+
+
+_SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")  # of Numba
 
 
 def _digest(package: Path) -> str:
@@ -46,47 +52,67 @@ def _digest(package: Path) -> str:
 @functools.cache
 def source_digest() -> str:
     """A digest of all sources of this package."""
-    return _digest(Path(__file__).parent.parent)
+    return _digest(_PACKAGE)
 
 
 @functools.cache
 def folder_name() -> str:
-    """The folder of code that these sources, this Numba and this Python can use."""
+    """The folder of code that these sources, this Numba and this Python can use; "" where there are no sources."""
+    if not any(_PACKAGE.glob("*.py")):  # a zip file, or an installation of bytecode alone
+        return ""
     return f"onlineboost-{source_digest()}-{numba.__version__}-{sys.implementation.cache_tag}"
 
 
 @functools.cache
-def cache_directory() -> str:
-    """The folder of code compiled on this machine, or "" if it is not writable: then every process compiles again."""
+def _own_folder() -> str:
+    """The folder of code compiled on this machine, "" if there cannot be one."""
     root = os.environ.get("NUMBA_CACHE_DIR")
-    if root is None:
+    if not root:
         from platformdirs import user_cache_path
 
-        root = str(user_cache_path("onlineboost", appauthor=False))
-    directory = Path(root) / folder_name()
+        try:
+            root = str(user_cache_path("onlineboost", appauthor=False))
+        except RuntimeError:  # a user without a home
+            return ""
+    return str(Path(root) / folder_name()) if folder_name() else ""
+
+
+@functools.cache
+def cache_directory() -> str:
+    """The folder for code compiled on this machine, or "" if it is not writable: then every process compiles again."""
+    folder = _own_folder()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
+        if not folder:
+            raise OSError(errno.ENOENT, "no home, or no sources")
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
-        say(f"compiled code cannot be cached in {root} ({problem.strerror}): set NUMBA_CACHE_DIR to a writable folder")
+        place = Path(folder).parent
+        say(
+            f"compiled code cannot be kept in {place} ({problem.strerror}), so every process compiles again: "
+            "set NUMBA_CACHE_DIR to a writable folder"
+        )
         return ""
-    return str(directory)
+    return folder
 
 
 @functools.cache
 def shipped_levels() -> tuple[str, ...]:
     """The levels of processors that the package has code for and that this processor has, best first."""
     try:
-        shipped = (SHIPPED / folder_name() / "levels").read_text().split()
+        triple, *shipped = (SHIPPED / folder_name() / "levels").read_text().split()
     except OSError:
         return ()
     features = llvm.get_host_cpu_features()
-    return tuple(level for level in shipped if all(features.get(name) for name in LEVELS.get(level, ())))
+    usable = (level for level in shipped if all(features.get(name) for name in LEVELS.get(level, ())))
+    return tuple(usable) if triple == llvm.get_process_triple() else ()
 
 
 def say(message: str) -> None:
     """Print a message of the library itself."""
+    if sys.stderr is None:  # closed by the parent process
+        return
     print(f"onlineboost: {message}", file=sys.stderr, flush=True)
 
 
@@ -99,13 +125,13 @@ def _places(machine: Machine) -> Iterator[tuple[str, Machine]]:
     """Folders that may have code for this machine, and what the code in them was compiled for."""
     for level in shipped_levels():
         yield str(SHIPPED / folder_name()), (machine[0], level, "")
-    if cache_directory():
-        yield cache_directory(), machine
+    if _own_folder():
+        yield _own_folder(), machine
 
 
 def _path(folder: str, machine: Machine, name: str, *parts: str) -> Path:
-    settings = numba.config.BOUNDSCHECK, numba.config.DEBUGINFO_DEFAULT, int(numba.config.OPT)
-    digest = hashlib.sha256("\n".join([name, *machine, str(settings), *parts]).encode()).hexdigest()
+    settings = [str(getattr(numba.config, setting)) for setting in _SETTINGS]
+    digest = hashlib.sha256("\n".join([name, *machine, *settings, *parts]).encode()).hexdigest()
     return Path(folder) / f"{name}-{digest[:24]}"
 
 
@@ -113,7 +139,9 @@ def _spelt(type: Any) -> str:
     """A type in words that are the same in every process, and differ for classes of the same name."""
     if isinstance(type, types.BaseTuple):
         made = getattr(type, "instance_class", tuple)
-        return f"{made.__module__}.{made.__qualname__}({', '.join(_spelt(each) for each in type.types)})"
+        names = getattr(made, "_fields", range(len(type.types)))
+        items = (f"{name}: {_spelt(each)}" for name, each in zip(names, type.types, strict=True))
+        return f"{made.__module__}.{made.__qualname__}({', '.join(items)})"
     return str(type)
 
 
@@ -138,16 +166,14 @@ def processor() -> str:
 
 
 class Cache(NullCache):  # type: ignore[misc]
-    """The code of one function, by signature; takes the place of Numba's ``FunctionCache``."""
+    """The code of one function of a module, by signature; takes the place of Numba's ``FunctionCache``."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        code = function.__code__
-        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
-        self._parts = str(code.co_firstlineno), hashlib.sha256(code.co_code).hexdigest()
+        self._name = f"{function.__module__}.{function.__qualname__}"
 
     @property
     def cache_path(self) -> str:
-        return cache_directory()
+        return _own_folder()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
@@ -165,7 +191,7 @@ class Cache(NullCache):  # type: ignore[misc]
             write(self._path(cache_directory(), machine, sig), dumps((*content, used)))
 
     def _path(self, folder: str, machine: Machine, sig: Any) -> Path:
-        return _path(folder, machine, self._name, *self._parts, *(_spelt(type) for type in sig))
+        return _path(folder, machine, self._name, *(_spelt(type) for type in sig))
 
 
 def read(path: Path) -> bytes | None:
@@ -181,19 +207,17 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file at once; a full disk is no error."""
+    """Write a file at once, readable for whom the folder is; a full disk is no error."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            try:
-                file.write(_checksum(content))
-                file.write(content)
-                file.close()
-                os.replace(file.name, path)
-            except OSError:
-                os.unlink(file.name)
-                raise
+        try:
+            temporary.write_bytes(_checksum(content) + content)
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
     except OSError as problem:
-        _say_once(f"compiled code cannot be cached in {path.parent} ({problem.strerror})")
+        _say_once(f"compiled code cannot be kept in {path.parent} ({problem.strerror})")
 
 
 def _checksum(content: bytes) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 import numba
@@ -42,7 +43,8 @@ def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
     # Compiled code takes in the part: machine code is made of functions that Python calls, and of no others.
     compiled.get_call_template = lambda *types: part().get_call_template(*types)
     compiled.get_overload = lambda signature: part().get_overload(signature)
-    if cache and function.__module__.startswith(_PACKAGE):
+    named = function.__closure__ is None and "<" not in function.__qualname__  # a module has no other of this name
+    if cache and named and function.__module__.startswith(_PACKAGE):
         compiled._cache = Cache(function)  # noqa: SLF001  Numba has no public way to choose it
     return compiled  # type: ignore[no-any-return]
 
@@ -76,7 +78,12 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth = 0
         self.began = 0.0
         self.notified = False
+        self.hidden = 0
         self.total = 0.0
+
+    def say(self, message: str) -> None:
+        if not self.hidden and not os.environ.get("ONLINEBOOST_QUIET"):
+            say(message)
 
     def on_start(self, event: Any) -> None:
         if self.depth == 0 and not _is_ours(event):
@@ -84,9 +91,11 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth += 1
         if self.depth == 1:
             self.began = time.perf_counter()
-            if not self.notified and not os.environ.get("ONLINEBOOST_QUIET"):
-                say("compiling for this machine, once for each kind of model and file (ahead: onlineboost warm) ...")
-            self.notified = True
+            if not self.notified:
+                self.say(
+                    "compiling for this machine, once for each kind of model and file (ahead: onlineboost warm) ..."
+                )
+            self.notified |= not self.hidden
 
     def on_end(self, event: Any) -> None:
         if self.depth == 0:
@@ -94,8 +103,8 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
         self.depth -= 1
         seconds = time.perf_counter() - self.began
         self.total += seconds if self.depth == 0 else 0
-        if self.depth == 0 and seconds > 1 and not os.environ.get("ONLINEBOOST_QUIET"):
-            say(f"compiled in {seconds:.1f} s")
+        if self.depth == 0 and seconds > 1:
+            self.say(f"compiled in {seconds:.1f} s")
 
 
 def _is_ours(event: Any) -> bool:
@@ -105,6 +114,16 @@ def _is_ours(event: Any) -> bool:
 
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
+
+
+@contextmanager
+def without_notice() -> Iterator[None]:
+    """No notice that something is compiled: another one says it."""
+    _notice.hidden += 1
+    try:
+        yield
+    finally:
+        _notice.hidden -= 1
 
 
 def compile_seconds() -> float:
