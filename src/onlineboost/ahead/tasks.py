@@ -118,11 +118,10 @@ def tasks_of(models: Iterable[OnlineClassifier], formats: Iterable[str] = ()) ->
     """Tasks for these models and formats: models of the same learners are one task, since they share code."""
     by_learner: dict[str, dict[str, OnlineClassifier]] = {}
     for part in (part for model in models for part in _parts(model)):
-        *_, learner = inside = _inside(part)
-        if all(
-            type(each).__module__.startswith("onlineboost.") for each in inside
-        ):  # others are compiled in each process
-            by_learner.setdefault(type(learner).__name__, {}).setdefault(_name(part), _small(part))
+        inside = _inside(part)
+        # Classes from outside this package are compiled in each process.
+        if all(type(each).__module__.startswith("onlineboost.") for each in inside):
+            by_learner.setdefault(type(inside[-1]).__name__, {}).setdefault(_name(part), _small(part))
     ours = [*_LINES, *(_TABLES if find_spec("pyarrow") is not None else ())]
     known = [format for format in dict.fromkeys(formats) if format in ours]
     tasks: list[Task] = [*(Models(name, tuple(some.values())) for name, some in by_learner.items()), *map(Files, known)]
