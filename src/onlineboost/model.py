@@ -373,9 +373,11 @@ def _kind(name: str) -> type[OnlineClassifier]:
 
 def _is_read(fitted: Fitted, X: Any) -> bool:
     """Whether X is read as the streams that the model has learnt were: data frames, dicts, names of files."""
+    if fitted.columns.schema is None:  # and nothing of the readers is needed
+        return False
     from onlineboost.readers.memory import kind_of
 
-    return fitted.columns.schema is not None and kind_of(X) != "arrays"
+    return kind_of(X) != "arrays"
 
 
 def _check_classes(target: Binary, classes: Any) -> None:

@@ -185,10 +185,12 @@ class Cache(NullCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if cache_directory() and not data.library.has_dynamic_globals:
-            machine = data.codegen.magic_tuple()
-            *content, constants = data._replace(type_annotation="")._reduce()  # noqa: SLF001  Numba has no public way
+            library, *content, constants = data._replace(type_annotation="")._reduce()  # noqa: SLF001  no public way
+            name, kind, (code, _) = library  # and intermediate code, which no other function takes in
+            entry = llvm.parse_assembly(f'define void @"{data.fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}')
             used = tuple(some for some in constants if some.consts)  # the others only load their modules
-            write(self._path(cache_directory(), machine, sig), dumps((*content, used)))
+            slim = (name, kind, (code, entry.as_bitcode())), *content, used
+            write(self._path(cache_directory(), data.codegen.magic_tuple(), sig), dumps(slim))
 
     def _path(self, folder: str, machine: Machine, sig: Any) -> Path:
         return _path(folder, machine, self._name, *(_spelt(type) for type in sig))

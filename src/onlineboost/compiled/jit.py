@@ -51,7 +51,7 @@ def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
 
 def _compiled(function: Any, part: bool = False, counting: bool = True, inline: bool = False) -> Any:
     options = {"error_model": "numpy", "nogil": True, "_nrt": counting, "forceinline": inline}
-    return numba.njit(pipeline_class=Compiler, no_cpython_wrapper=part, no_cfunc_wrapper=part, **options)(function)
+    return numba.njit(pipeline_class=Compiler, no_cpython_wrapper=part, no_cfunc_wrapper=True, **options)(function)
 
 
 def hot(function: Callable[P, R]) -> Callable[P, R]:
