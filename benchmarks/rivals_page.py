@@ -189,7 +189,7 @@ def summary(streams: Streams, names: list[str]) -> str:
     faster = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
     return (
         f"Over {len(names)} public streams `{DEFAULT}` has a mean error of {ours:.1f} %; the most accurate of "
-        f"{len(RIVALS)} rivals, {best}, has {theirs:.1f} %, and learns one example in the time of {faster} of ours"
+        f"{len(RIVALS)} rivals, {best}, has {theirs:.1f} % and takes {faster} times as long"
     )
 
 
@@ -260,6 +260,7 @@ def blocks() -> dict[str, str]:
         "rivals": short_table(streams, names),
         "rivals summary": summary(streams, names),
         "rivals unseen": unseen(streams, names),
+        "rivals rows": f"{found['run']['rows']:,}",
         "rivals count": str(len(streams)),
         "rivals finished": str(len(names)),
         "rivals setting": setting(found["run"]),
