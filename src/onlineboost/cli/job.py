@@ -114,6 +114,8 @@ class Job:
 
     def _await_code(self, progress: Progress) -> None:
         """Wait until all that the models need is compiled. An interrupt ends it, since nothing was learnt yet."""
+        if not self.code.pending:
+            return
         began = time.perf_counter()
         self.waiting = True
         with progress.hidden():

@@ -55,10 +55,10 @@ class Progress:
         if self.bar is None:
             yield
             return
-        self.bar.stop()
-        try:
-            yield
-        finally:
+        with suppress(OSError):  # the terminal is gone
+            self.bar.stop()
+        yield
+        with suppress(OSError):
             self.bar.start()
 
     def update(self, stream: Stream, examples: int, facts: str = "") -> None:

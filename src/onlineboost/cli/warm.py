@@ -71,6 +71,7 @@ class Compiling:
         from onlineboost.ahead.side_by_side import SideBySide
 
         self.work, self.open = SideBySide(tasks), ExitStack()
+        self.pending = bool(tasks)  # until ``wait``
         self.quiet = not tasks or quiet or bool(os.environ.get("ONLINEBOOST_QUIET")) or sys.stderr is None
 
     def __enter__(self) -> Self:
@@ -87,6 +88,7 @@ class Compiling:
 
     def wait(self) -> list[Task]:
         """Wait for all. Returns the tasks that failed."""
+        self.pending = False
         try:
             return self._wait()
         except KeyboardInterrupt:
@@ -110,7 +112,6 @@ class Compiling:
 
                 failed = self.work.wait(show)
         tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
-        self.quiet = True
         return failed
 
 
