@@ -84,7 +84,6 @@ else
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/cost.py
-	$(BIN)/python benchmarks/startup.py
 endif
 
 compare: $(DEVELOP)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped

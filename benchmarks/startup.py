@@ -3,7 +3,7 @@
 Each case is a whole process. "First" has an empty cache of compiled code; the wheel, made by ``make wheel``, is
 unpacked into a folder of its own. The base commit, this tree and the wheel take turns.
 
-    python benchmarks/startup.py [--base COMMIT] [--wheel dist/*.whl] [--repeats 5]
+    python benchmarks/startup.py --base COMMIT --wheel dist/onlineboost-*.whl [--repeats 5]
 """
 
 from __future__ import annotations
@@ -98,14 +98,13 @@ def weights() -> dict[str, float]:
     return found
 
 
-def measure(base: str, wheel: Path | None, repeats: int) -> dict[str, Any]:
+def measure(base: str, wheel: Path, repeats: int) -> dict[str, Any]:
     runs: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         checked_out = check_out(base, Path(folder))
         packages = {"before": checked_out["base"] / "src", "source": checked_out["head"] / "src"}
-        if wheel is not None:
-            packages["wheel"] = Path(folder) / "wheel"
-            zipfile.ZipFile(wheel).extractall(packages["wheel"])
+        packages["wheel"] = Path(folder) / "wheel"
+        zipfile.ZipFile(wheel).extractall(packages["wheel"])
         for k in range(repeats):
             for name, package in packages.items():
                 own = Path(folder) / f"{name}-{k}"
@@ -143,8 +142,8 @@ def blocks() -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--base", default="HEAD", help="commit to compare with")
-    parser.add_argument("--wheel", type=Path)
+    parser.add_argument("--base", required=True, help="commit to compare with")
+    parser.add_argument("--wheel", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     commit = ["git", "rev-parse", options.base]

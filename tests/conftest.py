@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
 def one_process():
     """Commands called in this process compile here, not in processes beside those of the tests."""
     patch = pytest.MonkeyPatch()
-    patch.setattr("onlineboost.ahead.side_by_side.n_cores", lambda: 1)
+    patch.setattr("onlineboost.compiled.cores.n_cores", lambda: 1)
     yield
     patch.undo()
 

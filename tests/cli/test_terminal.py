@@ -130,3 +130,20 @@ def test_escaping_is_for_csv(tmp_path, capsys):
     arguments = ["predict", tmp_path / "m", tmp_path / "d.vw", "--escape-formulas"]
     for more in (["-o", tmp_path / "p.jsonl"], ["-o", tmp_path / "p.parquet"], ["--json"]):
         assert "--escape-formulas is for CSV" in run(capsys, *arguments, *more, code=2)[1]
+
+
+def test_columns_that_a_file_lacks_are_named(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("size,age,label\n" + "1,2,0\n3,4,1\n" * 40)
+    (tmp_path / "b.csv").write_text("size\n1\n3\n")
+    run(capsys, "train", tmp_path / "a.csv", "--learner", "linear", "-n", 3, "-o", tmp_path / "m", "-q")
+    _, whole = run(capsys, "predict", tmp_path / "m", tmp_path / "a.csv")
+    _, lacking = run(capsys, "predict", tmp_path / "m", tmp_path / "b.csv")
+    assert "no value of" not in whole
+    assert "no value of 'age' in the first 2 rows" in lacking
+
+
+def test_a_positive_label_that_no_example_has_is_named(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("size,label\n" + "1,yes\n3,no\n" * 40)
+    options = ("--learner", "linear", "-n", 3, "-o", tmp_path / "m", "-q")
+    _, err = run(capsys, "train", tmp_path / "a.csv", "--positive", "yess", *options)
+    assert "no example has the label 'yess' of --positive" in err

@@ -19,14 +19,18 @@ from sklearn.linear_model import SGDClassifier
 from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM, OnlineBoost, StackedEnsemble, Tree
 from onlineboost.ahead import side_by_side
 from onlineboost.ahead.tasks import Files, missing, tasks_of
-from onlineboost.compiled import cache
+from onlineboost.compiled import cache, cores
 from onlineboost.registry import FORMATS
 
 CSV = "x,colour,y\n" + "".join(f"{k % 7},{'red' if k % 3 else 'blue'},{k % 2}\n" for k in range(400))
-COMPILED = (
-    "from onlineboost.compiled.jit import compile_seconds; import onlineboost.__main__ as m, sys\ntry: m.main({})\n"
-)
-COMPILED += "finally: print('compiled:', compile_seconds())"
+COMPILED = """
+from onlineboost.__main__ import main
+from onlineboost.compiled.jit import compile_seconds
+try:
+    main({})
+finally:
+    print("compiled:", compile_seconds())
+"""
 
 
 def command(folder: Path, arguments: list[str], code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -110,7 +114,7 @@ class Act:
 def test_only_tasks_that_fail_are_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
     monkeypatch.setattr(cache, "_own_folder", lambda: str(tmp_path))
-    monkeypatch.setattr(side_by_side, "n_cores", lambda: 2)
+    monkeypatch.setattr(cores, "n_cores", lambda: 2)
     actions = "1 / 0", "import os; os._exit(3)", "2", "import sys; sys.exit(1)", "3", "4", "5"
     tasks = [*map(Act, actions), Act("6", lambda: 0)]
     seen: list[int] = []
@@ -134,7 +138,7 @@ def test_all_formats_have_a_task():
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """The tasks that were asked for, instead of compiling them; those named in ``fail`` fail."""
+    """The tasks that were asked for, instead of compiling them; that of stumps fails."""
     asked: list[list[Any]] = []
     monkeypatch.setattr(cache, "cache_directory", lambda: str(tmp_path))
     monkeypatch.setattr(cache, "_own_folder", lambda: str(tmp_path))

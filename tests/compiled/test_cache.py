@@ -24,7 +24,6 @@ import numpy as np
 from onlineboost.storage.validity import check_values
 check_values("numbers", np.arange(3.0), {})
 """
-MACHINE = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
 
 
 def run(folder: Path, **environment: str) -> str:
@@ -84,7 +83,8 @@ def test_others_may_read_what_one_user_compiled(tmp_path):
     mask = os.umask(0)
     os.umask(mask)
     assert file.stat().st_mode & 0o777 == 0o666 & ~mask
-    reading = f"import os; os.access = lambda *_: False\nimport tempfile\ntempfile.TemporaryFile = None\n{SCRIPT}"
+    # No folder is writable now.
+    reading = f"import tempfile\ntempfile.TemporaryFile = None\n{SCRIPT}"
     own = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     found = subprocess.run([sys.executable, "-c", reading], env=os.environ | own, capture_output=True, text=True)
     assert (found.returncode, found.stderr) == (0, "")
@@ -112,13 +112,12 @@ def test_functions_without_a_name_of_their_own_are_not_kept():
 
 def test_compiled_functions_raise_nothing():
     """Arguments of an exception, such as a number, would be lost once the code comes from disk."""
-    package = Path(cache.__file__).parents[1]
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and {"hot", "lean", "njit"} & {
-                ast.unparse(d) for d in node.decorator_list
-            }:
-                assert not [each for each in ast.walk(node) if isinstance(each, ast.Raise)], f"{path.name}: {node.name}"
+    found = []
+    for path in Path(cache.__file__).parents[1].rglob("*.py"):
+        functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+        found += [f for f in functions if {"hot", "lean", "njit"} & {ast.unparse(each) for each in f.decorator_list}]
+    assert len(found) > 200
+    assert [f.name for f in found if any(isinstance(node, ast.Raise) for node in ast.walk(f))] == []
 
 
 def test_without_sources_nothing_is_kept(tmp_path):

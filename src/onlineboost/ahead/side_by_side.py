@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Self
 
 from onlineboost.ahead.tasks import Task
-from onlineboost.compiled import cache
+from onlineboost.compiled import cache, cores
 
 # What a process has compiled for one task is there for its next. It ends when this one does: at the end of its input.
 _WORKER = """
@@ -44,10 +44,6 @@ _DONE, _FAILED = b"onlineboost: done", b"onlineboost: failed"
 OnChange = Callable[[int, Sequence[Task]], None]  # number of tasks done, and those that run
 
 
-def n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class SideBySide:
     """Tasks that are compiled from ``with`` on, until they are done or it ends."""
 
@@ -56,7 +52,7 @@ class SideBySide:
         self._waiting, self._running, self._done = deque(tasks), list[Task](), list[Task]()
         self._stopped = threading.Event()
         self._processes: list[subprocess.Popen[bytes]] = []
-        workers = range(min(n_cores(), len(tasks)))
+        workers = range(min(cores.n_cores(), len(tasks)))
         self._threads = [threading.Thread(target=self._feed, daemon=True) for _ in workers]
 
     def __enter__(self) -> Self:

@@ -20,7 +20,7 @@ from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
 from onlineboost.cli.registered import flag_of, load_named, registered_options, with_formats, with_registered
 from onlineboost.cli.reproduce import reproduce
-from onlineboost.cli.terminal import Interrupted, flush, say, say_lines, tell
+from onlineboost.cli.terminal import Interrupted, flush, say, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 from onlineboost.cli.warm import warm
@@ -40,9 +40,19 @@ WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 def _version(asked: bool) -> None:
     if asked:
-        from onlineboost.cli.warm import about_code
+        import platform
 
-        say_lines("\n".join(about_code()))
+        import numba
+
+        from onlineboost import __version__
+        from onlineboost.compiled.cache import cache_directory, processor, shipped_levels
+
+        say(f"onlineboost {__version__}")
+        say(f"Python {platform.python_version()}, Numba {numba.__version__}")
+        if shipped_levels():
+            say(f"compiled code of this package: for {shipped_levels()[0]}")
+        place = f"in {cache_directory()}" if cache_directory() else "not kept"
+        say(f"compiled on this machine: for {processor()}, {place}")
         raise typer.Exit
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.cli.chart import chart
+from onlineboost.cli.compiling import compile_first
 from onlineboost.cli.terminal import flush, say, say_lines
-from onlineboost.cli.warm import compiling
 from onlineboost.data.target import Binary
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import Difference, difference, gain
@@ -59,8 +59,7 @@ In Python:
 def run() -> None:
     """Train all models, and print what was seen."""
     every = [*ALONE.values(), *BOOSTERS, DEFAULT]
-    with compiling([entry.model for entry in every], quiet=False) as code:
-        code.wait()
+    compile_first([entry.model for entry in every], quiet=False)
     X, y = load_letter()
     say(f"letter: {len(y):,} images of letters, {X.shape[1]} features, A-M against N-Z; one pass, 21 learners.")
     say("The error is progressive: each example is predicted before it is learnt. Change: against one learner alone.")

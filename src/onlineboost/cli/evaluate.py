@@ -33,9 +33,9 @@ def evaluate(
 
       onlineboost evaluate model 'test-*.csv' --json --plot test.html
     """
+    from onlineboost.cli.compiling import compile_first
     from onlineboost.cli.load import load
     from onlineboost.cli.show import print_json
-    from onlineboost.cli.warm import compiling
     from onlineboost.evaluate.plots import check_plot, draw, picture
     from onlineboost.readers.files import expand
 
@@ -44,8 +44,7 @@ def evaluate(
     loaded = load(model)
     options = o.stream_options(given, on_error) | {"label": label, "weight": weight}
     expand(files)
-    with compiling([loaded.model, loaded.base], quiet or json_output) as code:
-        code.wait()
+    compile_first([loaded.model, loaded.base], quiet or json_output)
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
@@ -17,15 +17,12 @@ from onlineboost.parameters import brief
 from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
+    from onlineboost.cli.compiling import Compiling
     from onlineboost.cli.inputs import Inputs
+    from onlineboost.cli.lines import Lines
     from onlineboost.cli.notes import Notes
     from onlineboost.cli.show import Progress
-    from onlineboost.cli.warm import Compiling
     from onlineboost.evaluate.training import Training
-
-
-class _Stopped(BaseException):
-    """Raised by a signal while the job waits for data."""
 
 
 class Job:
@@ -34,6 +31,7 @@ class Job:
     inputs: Inputs
     notes: Notes  # of the model that is resumed
     code: Compiling
+    lines: Lines
 
     def __init__(self, output: Path | None, resumed: Path | None, passes: int, every: int | None, quiet: bool) -> None:
         self.output = output or resumed
@@ -42,7 +40,7 @@ class Job:
         self.seconds = self.waited = 0.0  # of the work; for the compiler
         self.skipped = 0
         self.first_error: float | None = None
-        self.lines = self.alarms = self.learnt = 0
+        self.learnt = 0
         self.finished = False
         self.read: set[int] = set()  # places among the inputs
 
@@ -76,12 +74,13 @@ class Job:
         again: bool,
     ) -> None:
         """Learn what the model has not learnt of the files, and save it."""
+        from onlineboost.cli.compiling import compiling
         from onlineboost.cli.inputs import Inputs
-        from onlineboost.cli.warm import compiling
+        from onlineboost.cli.lines import Lines
         from onlineboost.readers.files import expand
 
         names = expand(files)
-        self.lines, self.alarms, self.notes = len(training.curve.marks), _n_alarms(training), notes
+        self.lines, self.notes = Lines(training, self.quiet), notes
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.tell()
         self.passes = self.inputs.passes
@@ -97,7 +96,7 @@ class Job:
                         schema = {"like": training.model}
                     self._round(training, number + 1, places, reading | schema)
                 self.finished = not self.interrupted
-            except _Stopped:
+            except Interrupted:
                 self.interrupted = True
             except Exception as problem:
                 self.waiting = False
@@ -161,8 +160,7 @@ class Job:
                     self.learning = False
                     if self.every is not None and self.learnt % self.every == 0:
                         self._checkpoint(training, progress)
-                    self._print_progress(training, progress)
-                    self._print_alarms(training, progress)
+                    self.lines.print(progress)
                 rows[place] += size
                 progress.update(stream, size, f", error {training.curve.error:.4f}")
         if self.read.isdisjoint(places):  # not the same records twice
@@ -202,9 +200,9 @@ class Job:
         self.interrupted = True
         if self.waiting:
             self.waiting = False
-            raise _Stopped
+            raise Interrupted
 
-    def _checkpoint(self, training: Training, progress: Any) -> None:
+    def _checkpoint(self, training: Training, progress: Progress) -> None:
         """Save, or say that it was not possible: the next checkpoint may be."""
         try:
             self._save(training)
@@ -238,35 +236,6 @@ class Job:
         notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, training.paired)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
-    def _print_alarms(self, training: Training, progress: Any) -> None:
-        """Print a line for each new alarm."""
-        new, model = _n_alarms(training) - self.alarms, cast(Any, training.model)
-        if new and not self.quiet:
-            from onlineboost import Adaptive, Restarting
-
-            whole = f"{'the model' if isinstance(model, Adaptive | Restarting) else 'a part'} starts over"
-            for example, learner in model.alarms_[-new:]:
-                action = whole if learner is None else f"learner {learner + 1} is reset"
-                progress.line(f"{example:>12,} drift, more mistakes than before: {action}")
-        self.alarms += new
-
-    def _print_progress(self, training: Training, progress: Any) -> None:
-        """Print a line whenever the number of examples has doubled."""
-        marks, base = training.curve.marks, training.base_curve.marks
-        if self.quiet or len(marks) <= self.lines:
-            return
-        for k in range(self.lines, len(marks)):
-            if marks[k][0] < 1024:
-                continue
-            if marks[k][0] == 1024:
-                head = f"{'examples':>12} {'error':>9} {'since last':>11}"
-                progress.line(head + (f" {'base alone':>11}" if base else ""))
-            (n, weight, mistakes), (_, last_weight, last_mistakes) = marks[k], marks[k - 1]
-            recent = (mistakes - last_mistakes) / max(weight - last_weight, 1e-300)
-            text = f"{n:>12,} {mistakes / max(weight, 1e-300):>9.4f} {recent:>11.4f}"
-            progress.line(text + (f" {base[k][2] / max(base[k][1], 1e-300):>11.4f}" if base else ""))
-        self.lines = len(marks)
-
     def summary(self, training: Training) -> dict[str, Any]:
         from onlineboost.cli.show import peak_memory
 
@@ -283,7 +252,7 @@ class Job:
             "verdict": training.verdict(),
             "features": training.n_features,
             "features_per_example": training.entries / max(curve.examples, 1),
-            "alarms": self.alarms,
+            "alarms": self.lines.alarms,
             "resting": getattr(training.model, "n_resting_", 0),
             "seconds": self.seconds,
             "memory": peak_memory(),
@@ -295,7 +264,3 @@ class Job:
         if self.passes > 1 and self.first_error is not None:
             result["first_pass_error"] = self.first_error
         return result
-
-
-def _n_alarms(training: Training) -> int:
-    return training.model.n_alarms_ if training.model.fitted is not None else 0

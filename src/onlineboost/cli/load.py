@@ -13,6 +13,8 @@ from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import DataError
 from onlineboost.model import OnlineClassifier
 
+_COLUMNS = 64  # numeric columns of a table; more are words of a text
+
 
 class Loaded(NamedTuple):
     model: OnlineClassifier
@@ -32,7 +34,7 @@ def load(path: Path) -> Loaded:
 
 
 def check_known(model: OnlineClassifier, batch: Batch) -> None:
-    """Raise an error if the model knows no feature of the data; warn if it knows less than half of them."""
+    """Raise an error if the model knows no feature of the data; warn if it knows few, or misses some of its own."""
     met = np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
     if model.fitted is None or not met.size or not any(model.fitted.machine.sizes):
         return
@@ -41,3 +43,11 @@ def check_known(model: OnlineClassifier, batch: Batch) -> None:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
         tell(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
+    # Of tables, whose columns have few names: not of words, nor of "colour=red".
+    numbers = {id: name for id, name in model.fitted.columns.names.items() if "=" not in name}
+    absent = [repr(name) for id, name in numbers.items() if id not in met]
+    if absent and len(numbers) <= _COLUMNS:
+        tell(
+            f"onlineboost: no value of {', '.join(absent)} in the first {batch.y.size:,} rows: "
+            "does the file have all columns of the training data?"
+        )

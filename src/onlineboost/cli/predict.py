@@ -43,9 +43,9 @@ def predict(
 
       cat today.jsonl | onlineboost predict clicks.model - -f jsonl > answers.csv
     """
+    from onlineboost.cli.compiling import compile_first
     from onlineboost.cli.load import check_known, load
     from onlineboost.cli.show import Progress
-    from onlineboost.cli.warm import compiling
     from onlineboost.readers import open_stream
     from onlineboost.readers.files import expand
 
@@ -56,8 +56,7 @@ def predict(
     loaded = load(model)
     options = o.stream_options(given) | {"label": label}
     expand(files)
-    with compiling([loaded.model], quiet) as code:
-        code.wait()
+    compile_first([loaded.model], quiet)
     target = loaded.fitted.target
     examples = 0
     with (

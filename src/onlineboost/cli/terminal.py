@@ -14,7 +14,7 @@ from typing import TextIO
 
 
 class Interrupted(BaseException):
-    """Ctrl-C, on its way to ``main``: Typer would end the command without a word at a ``KeyboardInterrupt``."""
+    """A signal to stop, on its way to ``main``: Typer ends commands without a word at a ``KeyboardInterrupt``."""
 
 
 def printable(text: object) -> str:

@@ -107,7 +107,8 @@ def train(
     result = job.summary(training)
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
-        tell(f"onlineboost: all examples have the label {known}: expected two labels")
+        wrong = f": no example has the label {positive!r} of --positive" if positive is not None else ""
+        tell(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
     for name in training.model.columns_not_met():
         tell(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
     if holdout and not job.interrupted:

@@ -1,23 +1,14 @@
-"""``onlineboost warm``, and what commands compile side by side while reading begins."""
+"""``onlineboost warm``: what commands need, compiled ahead."""
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated
 
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import Interrupted, say, tell
-from onlineboost.compiled.jit import without_notice
-
-if TYPE_CHECKING:
-    from onlineboost.ahead.tasks import Task
-    from onlineboost.model import OnlineClassifier
+from onlineboost.cli.compiling import Compiling
+from onlineboost.cli.terminal import say, tell
 
 
 def warm(
@@ -46,86 +37,9 @@ def warm(
     tasks = missing(tasks_of(all_models() if all else usual_models(), FORMATS.names()))
     if not tasks and not quiet:
         say("nothing to compile: it was done before")
-    with Compiling(tasks, quiet) as compiling:
-        failed = compiling.wait()
+    with Compiling(tasks, quiet) as code:
+        failed = code.wait()
     for task in failed:
         tell(f"onlineboost: could not compile ahead: {task}. It will be compiled when it is used.")
     if failed:
         raise typer.Exit(1)
-
-
-def compiling(models: Iterable[OnlineClassifier | None], quiet: bool) -> Compiling:
-    """Compile side by side what these models need and was not compiled before; nothing on a single core."""
-    from onlineboost.ahead.side_by_side import n_cores
-    from onlineboost.ahead.tasks import missing, tasks_of
-    from onlineboost.compiled.cache import cache_directory
-
-    tasks = missing(tasks_of(model for model in models if model is not None))
-    return Compiling(tasks if n_cores() > 1 and tasks and cache_directory() else [], quiet)
-
-
-class Compiling:
-    """Tasks that are compiled from ``with`` on; ``wait`` shows which, on a terminal as a bar."""
-
-    def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
-        from onlineboost.ahead.side_by_side import SideBySide
-
-        self.work, self.open = SideBySide(tasks), ExitStack()
-        self.pending = bool(tasks)  # until ``wait``
-        self.quiet = not tasks or quiet or bool(os.environ.get("ONLINEBOOST_QUIET")) or sys.stderr is None
-
-    def __enter__(self) -> Self:
-        self.began = time.perf_counter()
-        self.open.enter_context(self.work)
-        if self.work.tasks:
-            self.open.enter_context(without_notice())
-        if not self.quiet:
-            tell(f"onlineboost: compiling for this machine, once: {', '.join(map(str, self.work.tasks))} ...")
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.open.close()
-
-    def wait(self) -> list[Task]:
-        """Wait for all. Returns the tasks that failed."""
-        self.pending = False
-        try:
-            return self._wait()
-        except KeyboardInterrupt:
-            raise Interrupted from None
-
-    def _wait(self) -> list[Task]:
-        if self.quiet:
-            return self.work.wait()
-        if not sys.stderr.isatty():
-            failed = self.work.wait()
-        else:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-            columns = BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn()
-            with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-                shown = bar.add_task("", total=len(self.work.tasks))
-
-                def show(done: int, running: Sequence[Task]) -> None:
-                    bar.update(shown, completed=done, description=", ".join(map(str, running)))
-
-                failed = self.work.wait(show)
-        tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
-        return failed
-
-
-def about_code() -> list[str]:
-    """The lines of ``onlineboost --version``."""
-    import platform
-
-    import numba
-
-    from onlineboost import __version__
-    from onlineboost.compiled.cache import cache_directory, processor, shipped_levels
-
-    lines = [f"onlineboost {__version__}", f"Python {platform.python_version()}, Numba {numba.__version__}"]
-    if shipped_levels():
-        lines.append(f"compiled code of this package: for {shipped_levels()[0]}")
-    place = f"in {cache_directory()}" if cache_directory() else "not kept"
-    return [*lines, f"compiled on this machine: for {processor()}, {place}"]

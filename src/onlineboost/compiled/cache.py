@@ -41,18 +41,14 @@ LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "av
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")  # of Numba
 
 
-def _digest(package: Path) -> str:
-    sha = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        sha.update(file.relative_to(package).as_posix().encode())
-        sha.update(file.read_bytes())
-    return sha.hexdigest()[:16]
-
-
 @functools.cache
 def source_digest() -> str:
     """A digest of all sources of this package."""
-    return _digest(_PACKAGE)
+    sha = hashlib.sha256()
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        sha.update(file.relative_to(_PACKAGE).as_posix().encode())
+        sha.update(file.read_bytes())
+    return sha.hexdigest()[:16]
 
 
 @functools.cache

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
+from onlineboost.compiled.cores import n_cores
 from onlineboost.errors import ConflictError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.tuning.data import Data
@@ -24,11 +24,6 @@ class Engine(Protocol):
         """
 
     def close(self) -> None: ...
-
-
-def cores() -> int:
-    """Number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def open_engine(name: str, data: Data, workers: int | None, address: str | None) -> Engine:
@@ -48,7 +43,7 @@ class Threads:
     """Threads: compiled code releases Python's lock, so that each uses a core. A ticket is the run itself."""
 
     def __init__(self, data: Data, workers: int | None) -> None:
-        self.data, self.workers = data, workers or cores()
+        self.data, self.workers = data, workers or n_cores()
         self.pool = ThreadPoolExecutor(self.workers, "onlineboost-tune")
         self.stopped = threading.Event()
 
