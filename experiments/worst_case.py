@@ -36,7 +36,7 @@ def predict(state, work, batch, r, h):
         before += right
 
 
-def learn(state, work, batch, r, h, y, p):
+def learn(state, work, batch, r, h, t, p):
     pass
 
 

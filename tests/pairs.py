@@ -101,7 +101,7 @@ def everything(model) -> bytes:
         for name, value in vars(machines.pop()).items():
             if name == "parts":
                 machines += value
-            elif name not in ("settings", "learner", "spec", "notify", "kernels"):
+            elif name not in ("settings", "learner", "spec", "notify", "passes"):
                 states.append(value)
     while states:
         state = states.pop()

@@ -253,7 +253,7 @@ class Linear:
         p = [f32(score) for score in self.predict(x)]
         y = f32(y)
         active = [i for i in range(self.N) if importance[i] > 0 and self.square(p[i], y) > 0]
-        if not active:
+        if not active and self.N == 1:
             return
         for j, value in self.with_constant(x):
             if abs(value) > self.n.get(j, f32(0)):

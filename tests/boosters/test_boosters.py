@@ -7,6 +7,7 @@ import pytest
 import reference
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from rounds import voted
 from stubs import Scripted, make_votes, numbered
 
 from onlineboost import (
@@ -207,8 +208,7 @@ def test_hedge_survives_any_number_of_mistakes():
     state = AdaBoostOL(n_estimators=3).initial_state(3, False, 0)
     state.mistakes[:] = 0, 5_000, 10**9
     state.alpha[:] = 1.0, -2.0, 0.5
-    vote = AdaBoostOL._kernels[0]
-    assert vote(state, np.ones(3)) == 1.0
+    assert voted(AdaBoostOL, state, np.ones(3)) == 1.0
 
 
 def test_first_learner_sees_every_example():

@@ -220,8 +220,9 @@ def test_memory_is_bounded_and_leaves_take_turns():
     committee = tight.fitted.machine.committee
     assert committee.histograms.nbytes <= 1 << 20
     assert committee.most_rows == (1 << 20) // (committee.gains.size * 16 * 8) == committee.free.size
+    assert committee.start.tolist() == [0, committee.free.size]
     assert committee.used[0, 0] > 8 * committee.most_rows
-    free = committee.free[: committee.free.size - committee.held[0]].tolist()
+    free = committee.free[: committee.free.size - committee.used[0, 1]].tolist()
     assert sorted(free + held(committee)) == [*range(committee.free.size)]
 
 
@@ -242,7 +243,7 @@ def test_memory_stays_bounded_when_features_come_late():
 def held(committee) -> list[int]:
     """The rows of histograms that leaves have."""
     rows = committee.nodes[0, : committee.used[0, 0], 3]
-    return rows[rows >= 0].tolist()
+    return (rows[rows > 0] - 1).tolist()
 
 
 def test_nodes_are_bounded_whatever_the_length():
@@ -279,7 +280,7 @@ def test_a_tree_of_some_features_splits_by_them_alone():
     assert len({row.tobytes() for row in committee.allowed}) > 10
     for tree in range(15):
         slots = committee.nodes[tree, : committee.used[tree, 0], 0]
-        assert committee.allowed[tree, slots[slots >= 0]].all()
+        assert committee.allowed[tree, slots[slots > 0] - 1].all()
 
 
 def test_the_features_that_gain_are_named():
@@ -330,7 +331,7 @@ def test_leaves_that_wait_for_histograms_answer_by_their_majority():
     X = np.tile(X, (1, 100))[:, :520]
     tree = Tree(12, max_mb=1).fit(X, y)
     committee = tree.fitted.machine.committee
-    leaves = [n for n in range(committee.used[0, 0]) if committee.nodes[0, n, 0] < 0 and committee.nodes[0, n, 3] < 0]
+    leaves = [n for n in range(committee.used[0, 0]) if committee.nodes[0, n, 0] == 0 == committee.nodes[0, n, 3]]
     assert leaves
     committee.wrong[0, leaves] = [5.0, 1.0]  # Bayes was better, while there were histograms
     expected = committee.weight[0, leaves]

@@ -49,7 +49,7 @@ def predict(state, work, batch, r, h):
             h[i] += state.sums[batch.indices[j], i] * batch.values[j]
 
 
-def learn(state, work, batch, r, h, y, p):
+def learn(state, work, batch, r, h, t, p):
     for i in range(state.sums.shape[1]):
         for j in range(batch.indptr[r], batch.indptr[r + 1]):
             state.sums[batch.indices[j], i] += p[i] * y * batch.values[j]

@@ -80,7 +80,7 @@ def put(at, value):
 
 
 def first_split(nodes):
-    return next((i, k) for i in range(len(nodes)) for k in range(nodes.shape[1]) if nodes[i, k, 0] >= 0)
+    return next((i, k) for i in range(len(nodes)) for k in range(nodes.shape[1]) if nodes[i, k, 0] > 0)
 
 
 def change_split(field, value):
@@ -92,7 +92,7 @@ def change_split(field, value):
 
 
 def same_child_twice(nodes):
-    splits = [(i, k) for i in range(len(nodes)) for k in range(nodes.shape[1]) if nodes[i, k, 0] >= 0]
+    splits = [(i, k) for i in range(len(nodes)) for k in range(nodes.shape[1]) if nodes[i, k, 0] > 0]
     (i, k), (_, other) = next(
         (a, b) for a in splits for b in splits if a[0] == b[0] and a[1] < b[1] < nodes[b[0], b[1], 2]
     )
@@ -100,7 +100,7 @@ def same_child_twice(nodes):
 
 
 def same_row_twice(nodes):
-    leaves = [k for k in range(nodes.shape[1]) if nodes[0, k, 3] >= 0]
+    leaves = [k for k in range(nodes.shape[1]) if nodes[0, k, 3] > 0]
     nodes[0, leaves[0], 3] = nodes[0, leaves[1], 3]
 
 
@@ -139,18 +139,19 @@ HOSTILE = [
     ("binned", "transform0.bins.clock", put(1, 4097), "no more slots than there is room for"),
     ("binned", "transform0.due", put(0, 2), "numbers from 0 to 1"),
     ("binned", "transform1.column", put(0, 3), "numbers from 0 to 2"),
-    ("tree", "committee.nodes", change_split(0, 11), "trees"),
+    ("tree", "committee.nodes", change_split(0, 12), "trees"),
     ("tree", "committee.nodes", change_split(2, lambda node, k: k), "trees"),  # a cycle
     ("tree", "committee.nodes", change_split(2, lambda node, k: node[2] + 1), "trees"),
     ("tree", "committee.nodes", same_child_twice, "trees"),
-    ("tree", "committee.nodes", change_split(3, 0), "trees"),
+    ("tree", "committee.nodes", change_split(3, 1), "trees"),
     ("tree", "committee.nodes", change_split(4, 2), "trees"),
-    ("tree", "committee.nodes", put((0, -1, 0), 0), "trees"),  # a node that is not in use
+    ("tree", "committee.nodes", put((0, -1, 0), 1), "trees"),  # a leaf
     ("tree", "committee.nodes", put((0, 0, 2), 1 << 30), "numbers from"),
     ("tree", "committee.used", put((0, 0), 0), "trees"),
     ("tree", "committee.used", put((0, 1), 0), "trees"),
-    ("tree", "committee.held", put(0, 1 << 20), "numbers from"),
-    ("tree", "committee.held", put(0, 0), "trees"),
+    ("tree", "committee.start", put(-1, 1 << 20), "numbers from"),
+    ("tree", "committee.start", put(0, 1), "trees"),
+    ("tree", "committee.start", put(1, 0), "trees"),
     ("tree", "committee.nodes", same_row_twice, "trees"),  # one row of histograms for two leaves
     ("tree", "committee.threshold", put((0, 0), np.nan), "numbers from"),
     ("tree", "committee.short", put(0, 2), "numbers from 0 to 1"),

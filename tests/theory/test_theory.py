@@ -12,13 +12,14 @@ import math
 
 import numpy as np
 import pytest
+from rounds import rounded, voted
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 from conftest import ROOT
 from onlineboost import AdaBoostOL, ParameterError, theory
 from onlineboost.boosters.online_bbm import weight_table
-from onlineboost.boosters.osboost import OSBoost, smooth_constants, smooth_weights
+from onlineboost.boosters.osboost import OSBoost, OSBoostState, smooth_constants
 from onlineboost.theory.bounds import DESCENT, HEDGE
 from onlineboost.theory.complexity import ALGORITHMS
 
@@ -227,12 +228,11 @@ def test_range_of_alpha_is_wide_enough():
 
     Fails if: the booster keeps alpha within -1/2 and 1/2.
     """
-    _, update = AdaBoostOL._kernels
     limits = []
     for label in (-1.0, 1.0):
         state = AdaBoostOL().initial_state(1, False, 0)
         for _ in range(3):
-            update(state, np.ones(1), label, np.empty(1))
+            rounded(AdaBoostOL, state, np.ones(1), label, np.empty(1))
         limits.append(state.alpha[0])
     alpha = np.linspace(*limits, 4001)
     for share in np.linspace(0, 1, 201):
@@ -241,7 +241,6 @@ def test_range_of_alpha_is_wide_enough():
 
 def duel(rounds, choose):
     """Two experts of AdaBoost.OL who never agree; ``choose(state)`` says who errs. Votes that erred, chances to err."""
-    vote, update = AdaBoostOL._kernels
     state = AdaBoostOL().initial_state(2, False, 0)
     wrong = expected = 0.0
     for _ in range(rounds):
@@ -249,9 +248,9 @@ def duel(rounds, choose):
         v = np.exp(-(state.mistakes - state.mistakes.min()).astype(float))
         loser = choose(state)
         y = -1.0 if loser == 0 else 1.0
-        wrong += (1.0 if vote(state, np.ones(2)) >= 0 else -1.0) != y
+        wrong += (1.0 if voted(AdaBoostOL, state, np.ones(2)) >= 0 else -1.0) != y
         expected += v[loser] / v.sum()
-        update(state, np.ones(2), y, np.empty(2))
+        rounded(AdaBoostOL, state, np.ones(2), y, np.empty(2))
     return wrong, expected, state.mistakes.min() + math.log(2)
 
 
@@ -274,7 +273,6 @@ def test_logistic_loss_falls_by_the_edges(N):
     sum_i gamma_i^2 M_{i-1} + sum_t l(s^N) <= T ln 2 + sum_i regret_i. Fails if: the booster descends the wrong way;
     its weights grow with the margin; the paper's gamma_i, half of the edges, are taken to be the edges.
     """
-    vote, update = AdaBoostOL._kernels
     for z in streams(N):
         T = len(z)
         state = AdaBoostOL().initial_state(N, False, 0)
@@ -282,8 +280,8 @@ def test_logistic_loss_falls_by_the_edges(N):
         y = np.where(np.arange(T) % 2 == 0, 1.0, -1.0)
         for t in range(T):
             alpha[t] = state.alpha
-            wrong += (1.0 if vote(state, y[t] * z[t]) >= 0 else -1.0) != y[t]
-            update(state, y[t] * z[t], y[t], w[t])
+            wrong += (1.0 if voted(AdaBoostOL, state, y[t] * z[t]) >= 0 else -1.0) != y[t]
+            rounded(AdaBoostOL, state, y[t] * z[t], y[t], w[t])
         s = np.cumsum(alpha * z, axis=1)
         before = np.column_stack([np.zeros(T), s[:, :-1]])
         mistakes = [T, *state.mistakes]
@@ -340,7 +338,7 @@ def test_every_sequence_of_votes_obeys_the_inequality_behind_osboost(gamma):
     p = np.empty(10)
     for votes in itertools.product((-1.0, 1.0), repeat=10):
         d = np.array(votes) - theta
-        smooth_weights(theta, log_base, 1.0, np.array(votes), 1.0, p)
+        rounded(OSBoost, OSBoostState(theta, log_base), np.array(votes), 1.0, p)
         z = d.sum()
         integral = z if z <= 0 else -math.expm1(-a * z) / a
         assert (p * (d - e)).sum() <= integral + 1e-12
@@ -357,7 +355,7 @@ def test_osboost_keeps_its_bound(N):
     for z in streams(N):
         w = np.empty_like(z)
         for t in range(len(z)):
-            OSBoost._kernels[1](OSBoost(gamma=gamma).initial_state(N, False, 0), z[t], 1.0, w[t])
+            rounded(OSBoost, OSBoost(gamma=gamma).initial_state(N, False, 0), z[t], 1.0, w[t])
         excess = (2 * gamma * w.sum(axis=0) - (w * z).sum(axis=0)).max() / 2
         bound = theory.osboost_bound(len(z), N, gamma, max(excess, 0), coin="weight")
         assert (z.sum(axis=1) <= 0).sum() <= bound.mistakes

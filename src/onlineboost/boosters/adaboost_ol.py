@@ -24,7 +24,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
@@ -40,7 +40,7 @@ _EXP = np.exp(-np.arange(_MAX_EXPONENT + 1.0))
 class AdaBoostOLState(NamedTuple):
     alpha: Floats
     mistakes: Ints
-    t: Ints  # [1] rounds so far
+    t: Ints  # [1] examples so far
     expert: int  # which of _EXPERTS
     seed: int
 
@@ -48,14 +48,20 @@ class AdaBoostOLState(NamedTuple):
         return {"alpha": (-2, 2), "mistakes": COUNT, "t": COUNT}
 
 
+@hot
+def lead(state: AdaBoostOLState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    s, alpha = carry[2], state.alpha[first:]
+    for i in range(h.size):
+        s += alpha[i] * h[i]
+        e[i] = s  # whose sign is expert i's answer
+    carry[2] = s
+
+
 @njit
-def vote(state: AdaBoostOLState, h: Floats) -> float:
-    N = h.size
-    s = 0.0
+def vote(state: AdaBoostOLState, e: Floats) -> float:
+    N = e.size
     if state.expert == 2:
-        for i in range(N):
-            s += state.alpha[i] * h[i]
-        return s
+        return float(e[N - 1])
     best = state.mistakes.min()
     total = 0.0
     for i in range(N):
@@ -64,8 +70,7 @@ def vote(state: AdaBoostOLState, h: Floats) -> float:
     pick = total * uniform(state.seed, state.t[0], N) if state.expert == 1 else math.inf
     passed = score = 0.0
     for i in range(N):
-        s += state.alpha[i] * h[i]
-        advice = 1.0 if s >= 0 else -1.0  # line 5
+        advice = 1.0 if e[i] >= 0 else -1.0  # line 5
         v = _EXP[min(state.mistakes[i] - best, _MAX_EXPONENT)]
         passed += v
         score += v * advice
@@ -75,20 +80,24 @@ def vote(state: AdaBoostOLState, h: Floats) -> float:
 
 
 @njit
-def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats) -> None:
-    N = h.size
-    state.t[0] += 1
-    eta = 4 / math.sqrt(state.t[0])
-    s = 0.0  # line 9
-    w = 0.5  # 1 / (1 + exp(s))
-    for i in range(N):  # line 10
+def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    eta, alpha = 4 / math.sqrt(carry[0] + 1), state.alpha[first:]
+    s = carry[1]  # 0 before the first learner: line 9
+    w = logistic(-s)  # 1 / (1 + exp(s))
+    for i in range(h.size):  # line 10
         p[i] = w  # line 14
         z = y * h[i]  # line 11
-        s += state.alpha[i] * z  # line 12
+        s += alpha[i] * z  # line 12
         w = logistic(-s)
-        state.alpha[i] = min(2.0, max(-2.0, state.alpha[i] + eta * z * w))  # line 13
-        advice = y * s  # the first i learners' vote, whose sign is expert i's answer
-        state.mistakes[i] += mistaken(advice, y)  # line 15
+        alpha[i] = min(2.0, max(-2.0, alpha[i] + eta * z * w))  # line 13
+    carry[1] = s
+
+
+@hot
+def settle(state: AdaBoostOLState, e: Floats, y: float) -> None:
+    state.t[0] += 1
+    for i in range(e.size):
+        state.mistakes[i] += mistaken(e[i], y)  # line 15
 
 
 @hot
@@ -111,6 +120,8 @@ class AdaBoostOL(
     state=AdaBoostOLState,
     vote=vote,
     round=round,
+    lead=lead,
+    settle=settle,
 ):
     """AdaBoost.OL (Algorithm 2 of the paper): adapts to the learners' edges. AdaBoost.OL.S is the variant that samples.
 
@@ -136,6 +147,8 @@ class AdaBoostOL(
     >>> print(f"{progressive_score(AdaBoostOL(), X, y):.3f}")
     0.312
     """
+
+    of_learners = ("alpha",)
 
     estimator: Any = None
     n_estimators: int = 21

@@ -18,7 +18,8 @@ from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Vo
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Floats
+from onlineboost.data.batch import Floats, Floats32
+from onlineboost.data.target import mistaken
 from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.storage.validity import SUM, Limits
 
@@ -33,32 +34,45 @@ class AdaBoostOLPlusState(NamedTuple):
         return {"alpha": (-2, 2), "squares": SUM, "size": SUM}
 
 
+@hot
+def lead(state: AdaBoostOLPlusState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    s, alpha = carry[2], state.alpha[first:]
+    for i in range(h.size):
+        s += alpha[i] * h[i]
+        e[i] = s
+    carry[2] = s
+
+
 @njit
-def vote(state: AdaBoostOLPlusState, h: Floats) -> float:
+def vote(state: AdaBoostOLPlusState, e: Floats) -> float:
     """The experts' vote, weighted by AdaNormalHedge; expert i is the sign of the first i learners' weighted sum."""
     top = hedge.largest(state.regret, state.size)
-    s = total = score = 0.0
-    for i in range(h.size):
-        s += state.alpha[i] * h[i]
+    total = score = 0.0
+    for i in range(e.size):
         w = hedge.weight(state.regret[i], state.size[i], top)
         total += w
-        score += w if s >= 0 else -w
+        score += w if e[i] >= 0 else -w
     return score / total
 
 
 @njit
-def round(state: AdaBoostOLPlusState, h: Floats, y: float, p: Floats) -> None:
-    expected = (1 - y * vote(state, h)) / 2  # of the weighted experts' losses
-    s = 0.0
-    w = 0.5
+def round(state: AdaBoostOLPlusState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    s, alpha, squares = carry[1], state.alpha[first:], state.squares[first:]
+    w = logistic(-s)
     for i in range(h.size):
         p[i] = w
         z = y * h[i]
-        s += state.alpha[i] * z
+        s += alpha[i] * z
         w = logistic(-s)
-        move(state.alpha, state.squares, i, z * w)
-        advice = 1.0 if y * s >= 0 else -1.0
-        hedge.learn(state.regret, state.size, i, expected, 0.0 if advice == y else 1.0)
+        move(alpha, squares, i, z * w)
+    carry[1] = s
+
+
+@njit
+def settle(state: AdaBoostOLPlusState, e: Floats, y: float) -> None:
+    expected = (1 - y * vote(state, e)) / 2  # of the weighted experts' losses
+    for i in range(e.size):
+        hedge.learn(state.regret, state.size, i, expected, 1.0 if mistaken(e[i], y) else 0.0)
 
 
 @hot
@@ -78,6 +92,8 @@ class AdaBoostOLPlus(
     state=AdaBoostOLPlusState,
     vote=vote,
     round=round,
+    lead=lead,
+    settle=settle,
 ):
     """AdaBoost.OL with step sizes that follow the gradients, and AdaNormalHedge over its experts; nothing to tune.
 
@@ -95,6 +111,8 @@ class AdaBoostOLPlus(
     >>> print(f"{progressive_score(AdaBoostOLPlus(Tree(3), random_state=0), X, y):.3f}")
     0.123
     """
+
+    of_learners = ("alpha", "squares")
 
     estimator: Any = None
     n_estimators: int = 21

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled import dispatch
-from onlineboost.data.batch import Ints
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
@@ -53,6 +56,25 @@ COMMON = (LEARNERS_OPTION, DELIVERY)
 """Options that every booster has."""
 
 
+@hot
+def lead_by_votes(state: Any, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    """Not called: the vote is made of the learners' votes."""
+
+
+@hot
+def settle_nothing(state: Any, e: Floats, y: float) -> None:
+    """The vote does not learn."""
+
+
+class Kernels(NamedTuple):
+    """The compiled functions of a booster, as ``compiled/dispatch.py`` describes them."""
+
+    lead: Callable[..., None]
+    round: Callable[..., None]
+    vote: Callable[..., float]
+    settle: Callable[..., None]
+
+
 class Booster(OnlineClassifier):
     """An online boosting algorithm. A subclass names its state class and its two compiled functions:
 
@@ -60,6 +82,11 @@ class Booster(OnlineClassifier):
 
     and returns its initial state (``initial_state``). With ``name="mine"`` and ``options=(...)`` it is available on the
     command line: ``onlineboost train --algorithm mine``.
+
+    ``round(state, h, y, p)`` sees all votes. One that goes from learner to learner may be written as a scan,
+    ``round(state, h, y, p, t, first, carry)``, for the learners from number ``first`` on: then learners can be divided
+    among cores. Such a booster may have a ``lead(state, h, e, first, carry)``, which says what its vote is made of, and a
+    ``settle(state, e, y)``, for what only its vote depends on.
     """
 
     estimator: Any
@@ -75,7 +102,13 @@ class Booster(OnlineClassifier):
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
 
-    _kernels: ClassVar[tuple[Callable[..., float], Callable[..., None]]]
+    of_learners: ClassVar[tuple[str, ...]] = ()
+    """Arrays of the state that have a number for each learner, which ``round`` changes; it changes no others."""
+
+    traits: ClassVar[dict[str, bool]]
+    """Of ``Settings``: how the algorithm is written."""
+
+    kernels: ClassVar[Kernels]
 
     def __init_subclass__(
         cls,
@@ -83,13 +116,22 @@ class Booster(OnlineClassifier):
         state: type,
         vote: Callable[..., float],
         round: Callable[..., None],
+        lead: Callable[..., None] = lead_by_votes,
+        settle: Callable[..., None] = settle_nothing,
         name: str = "",
         title: str = "",
         options: tuple[Option, ...] = (),
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
-        cls._kernels = (dispatch.register(dispatch.vote, state, vote), dispatch.register(dispatch.round, state, round))
+        scan = {"first", "carry"} <= inspect.signature(getattr(round, "py_func", round)).parameters.keys()
+        cls.traits = {"leading": lead is not lead_by_votes, "scan": scan}
+        cls.kernels = Kernels(
+            dispatch.register(dispatch.lead, state, lead),
+            dispatch.register(dispatch.round, state, round if scan else _as_scan(round)),
+            dispatch.register(dispatch.vote, state, vote),
+            dispatch.register(dispatch.settle, state, settle),
+        )
         if name:
             BOOSTERS.add(Entry(name, cls, title or cls.__name__, options))
 
@@ -147,14 +189,25 @@ class Booster(OnlineClassifier):
         learner, n = self.base_learner(), int(self.n_estimators)
         sampled = (learner.prefers if self.delivery == "auto" else self.delivery) == "sample"
         seed = seed_of(self.random_state) if seed is None else seed
-        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=seed)
+        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=seed, **self.traits)
         booster, head, record = self.initial_state(n, sampled, seed), self.new_head(n), new_record(n)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
-            return ObjectMachine(settings, committee, booster, self._kernels, head, record)
+            return ObjectMachine(settings, committee, booster, head, record)
         states = learner.committee(n, n_features), booster, head, record
         slots = new_slots(learner.max_features())
         return CompiledMachine(settings, learner, *states, learner.transforms(n_features), slots)
+
+
+@functools.cache
+def _as_scan(round: Callable[..., None]) -> Callable[..., None]:
+    """A round that sees all votes, with the arguments of one that sees some; all learners are one group then."""
+    kernel = round if hasattr(round, "py_func") else njit(round)
+
+    def whole(state: Any, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+        kernel(state, h, y, p)
+
+    return njit(whole)
 
 
 def seed_of(random_state: Any) -> int:

@@ -23,7 +23,7 @@ from onlineboost.boosters.shared.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, weight_norms
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
@@ -51,21 +51,15 @@ def vote(state: OnlineBBMState, h: Floats) -> float:
 
 
 @njit
-def round(state: OnlineBBMState, h: Floats, y: float, p: Floats) -> None:
-    round_of_group(state, h, y, p, 0, p.size)
-
-
-@hot
-def round_of_group(state: Any, h: Floats, y: float, p: Floats, first: int, last: int) -> None:
-    """A round for the learners from ``first`` to ``last`` alone."""
-    N = last - first
-    s = 0.0  # line 4
-    for i in range(1, N + 1):  # line 5
-        at = first + i - 1
+def round(state: OnlineBBMState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    N, (start, low, high) = state.start.size, (state.start[first:], state.low[first:], state.high[first:])
+    s = carry[1]  # 0 before the first learner: line 4
+    for j in range(h.size):  # line 5
+        i = first + j + 1
         k = int(math.floor((N - i - s + 1) / 2))  # line 7
-        inside = state.low[at] <= k <= state.high[at]
-        p[at] = state.table[state.start[at] + k] if inside else 0.0  # lines 8 and 9
-        s += y * h[at]  # line 6, for the next learner
+        p[j] = state.table[start[j] + k] if low[j] <= k <= high[j] else 0.0  # lines 8 and 9
+        s += y * h[j]  # line 6, for the next learner
+    carry[1] = s
 
 
 def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> OnlineBBMState:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
-from onlineboost.data.batch import Floats
+from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.heads import HeadName
 from onlineboost.parameters import check_between
 
@@ -33,19 +33,20 @@ def vote(state: OSBoostState, h: Floats) -> float:
     return float(h.sum())
 
 
-@njit
-def smooth_weights(theta: float, log_base: float, carry: float, h: Floats, y: float, p: Floats) -> None:
-    z = 0.0
-    w = 1.0
+@hot
+def smooth_weights(
+    theta: float, log_base: float, factor: float, h: Floats, y: float, p: Floats, carry: Floats
+) -> None:
+    z = carry[1]
     for i in range(h.size):
-        p[i] = w
-        z = carry * z + (y * h[i] - theta)
-        w = min(math.exp(log_base * z), 1.0)
+        p[i] = min(math.exp(log_base * z), 1.0)
+        z = factor * z + (y * h[i] - theta)
+    carry[1] = z
 
 
 @njit
-def round(state: OSBoostState, h: Floats, y: float, p: Floats) -> None:
-    smooth_weights(state.theta, state.log_base, 1.0, h, y, p)
+def round(state: OSBoostState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    smooth_weights(state.theta, state.log_base, 1.0, h, y, p, carry)
 
 
 @hot

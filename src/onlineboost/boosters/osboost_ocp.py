@@ -22,7 +22,7 @@ from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTE
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
 from onlineboost.compiled.jit import njit
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import COUNT, Limits
@@ -35,7 +35,7 @@ class OSBoostOCPState(NamedTuple):
     t: Ints  # [1] rounds so far
     theta: float
     log_base: float
-    carry: float  # factor of z from learner to learner: 1, or 2 as in the authors' code
+    factor: float  # of z from learner to learner: 1, or 2 as in the authors' code
     rate: float  # factor of the step size: sqrt(2), or 1 as in the authors' code
 
     def limits(self) -> Limits:
@@ -51,8 +51,12 @@ def vote(state: OSBoostOCPState, h: Floats) -> float:
 
 
 @njit
-def round(state: OSBoostOCPState, h: Floats, y: float, p: Floats) -> None:
-    smooth_weights(state.theta, state.log_base, state.carry, h, y, p)
+def round(state: OSBoostOCPState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    smooth_weights(state.theta, state.log_base, state.factor, h, y, p, carry)
+
+
+@njit
+def settle(state: OSBoostOCPState, h: Floats, y: float) -> None:
     state.t[0] += 1
     if y * vote(state, h) < state.theta:
         eta = state.rate / math.sqrt(h.size * state.t[0])
@@ -85,6 +89,7 @@ class OSBoostOCP(
     state=OSBoostOCPState,
     vote=vote,
     round=round,
+    settle=settle,
 ):
     """OSBoost with learnt weights of the learners in the vote, by online convex programming (Chen, Lin and Lu, 2012).
 

@@ -24,6 +24,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.boosters.adaboost_ol_plus import move
 from onlineboost.boosters.base import COMMON, Booster, Delivery
@@ -57,10 +58,11 @@ _BLOCK, _ALONE = (0,) * 8, (0,)
 
 class SafeState(NamedTuple):
     table: Floats  # weights of Online BBM for each learner, by the number of right votes before it in its group
-    bounds: Ints  # [groups + 1] the first learner of each group
+    start: Ints  # [learners] where the weights of a learner begin
+    begins: NDArray[np.bool_]  # [learners] whether it is the first of its group
 
     def derived(self) -> tuple[str, ...]:
-        return ("table", "bounds")
+        return ("table", "start", "begins")
 
 
 @njit
@@ -69,21 +71,13 @@ def vote(state: SafeState, h: Floats) -> float:
 
 
 @njit
-def round(state: SafeState, h: Floats, y: float, p: Floats) -> None:
-    _round(state, h, y, p)
-
-
-@hot
-def _round(state: SafeState, h: Floats, y: float, p: Floats) -> None:
-    at = u64(0)
-    for g in range(state.bounds.size - 1):
-        first, last = state.bounds[g], state.bounds[g + 1]
-        votes, weights = h[first:last], p[first:last]
-        right = u64(0)
-        for i in range(last - first):
-            weights[i] = state.table[at + right]
-            right += u64(1) if y * votes[i] > 0 else u64(0)
-            at += u64(i + 1)
+def round(state: SafeState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    right, start, begins = u64(carry[1]), state.start[first:], state.begins[first:]
+    for i in range(h.size):
+        right = u64(0) if begins[i] else right
+        p[i] = state.table[u64(start[i]) + right]
+        right += u64(1) if y * h[i] > 0 else u64(0)
+    carry[1] = right
 
 
 class SafeHead(NamedTuple):
@@ -250,7 +244,8 @@ class SafeBoost(
             for row in _rows(weight_table(size, bias("auto", gamma, sampled), "reachable", hard=True)):
                 table[at : at + row.size] = row
                 at += row.size
-        return SafeState(table, bounds)
+        before = np.concatenate([np.arange(size) for size in sizes])  # learners of its group, for each learner
+        return SafeState(table, np.cumsum(before + 1) - (before + 1), before == 0)
 
     def _bounds(self, n_learners: int) -> Ints:
         if not isinstance(self.gammas, tuple | list) or not 1 <= len(self.gammas) <= 50:

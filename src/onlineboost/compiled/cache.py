@@ -138,6 +138,8 @@ def _spelt(type: Any) -> str:
         names = getattr(made, "_fields", range(len(type.types)))
         items = (f"{name}: {_spelt(each)}" for name, each in zip(names, type.types, strict=True))
         return f"{made.__module__}.{made.__qualname__}({', '.join(items)})"
+    if hasattr(type, "inner"):  # a block
+        return f"block({_spelt(type.inner)})"
     return str(type)
 
 

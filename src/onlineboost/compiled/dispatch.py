@@ -53,18 +53,13 @@ def register(function: Callable[..., Any], state: type, kernel: Callable[..., An
 
 
 @generic
-def workspace(committee: Any, *arguments: Any) -> Any:
-    """``workspace(committee, longest_row)``: scratch memory for one run, separate from the committee."""
-
-
-@generic
 def predict(committee: Any, *arguments: Any) -> None:
     """``predict(committee, work, batch, r, h)``: phase 1. Write every learner's real-valued vote on row r into h."""
 
 
 @generic
 def learn(committee: Any, *arguments: Any) -> None:
-    """``learn(committee, work, batch, r, h, y, p)``: phase 3. Learner i learns row r with label y and weight p[i].
+    """``learn(committee, work, batch, r, h, t, p)``: phase 3. Learner i learns row r with target t[i] and weight p[i].
 
     ``work`` and ``h`` are as ``predict`` left them for the same row. Of the rows that follow, only the indices may be
     read, to prefetch their weights.
@@ -97,13 +92,28 @@ def watch(watch: Any, *arguments: Any) -> None:
 
 
 @generic
-def vote(booster: Any, *arguments: Any) -> Any:
-    """``vote(booster, h)``: the score of the whole committee; the answer is its sign."""
+def lead(booster: Any, *arguments: Any) -> None:
+    """``lead(booster, h, e, first, carry)``: write what the vote is made of into e: mostly the votes h themselves."""
 
 
 @generic
 def round(booster: Any, *arguments: Any) -> None:
-    """``round(booster, h, y, p)``: phase 2. Write the weight for each learner into p, and learn from (h, y)."""
+    """``round(booster, h, y, p, t, first, carry)``: phase 2. Write the weight for each learner into p.
+
+    ``h``, ``p`` and ``t`` are those of some learners, of which ``first`` is the number of the first. ``t`` holds their
+    targets, all y before. ``carry`` holds numbers that are handed from learner to learner: the number of the round, and
+    others that are 0 before the first learner.
+    """
+
+
+@generic
+def vote(booster: Any, *arguments: Any) -> Any:
+    """``vote(booster, e)``: the score of the whole committee; the answer is its sign."""
+
+
+@generic
+def settle(booster: Any, *arguments: Any) -> None:
+    """``settle(booster, e, y)``: what the vote depends on learns from the label; after the last learner."""
 
 
 @generic

@@ -19,7 +19,7 @@ import numpy as np
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
@@ -209,12 +209,12 @@ NO_WATCH = NoWatch(0)
 
 
 @hot
-def watch_nothing(watch: NoWatch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
+def watch_nothing(watch: NoWatch, committee: Any, votes: Floats32, answer: float, y: float, example: int) -> None:
     pass
 
 
 @hot
-def watch_learners(watch: Watch, committee: Any, votes: Floats, answer: float, y: float, example: int) -> None:
+def watch_learners(watch: Watch, committee: Any, votes: Floats32, answer: float, y: float, example: int) -> None:
     n = votes.size
     for i in range(n):
         watch.block[i] += 1.0 if mistaken(votes[i], y) else 0.0

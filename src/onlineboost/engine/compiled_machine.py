@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
-from onlineboost.engine import adwin, loop, replay
+from onlineboost.engine import adwin, replay
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, VoteHead, probabilities
+from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.passes import Pass, longest_of, rows_on_the_way
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
 from onlineboost.parameters import check_whole
@@ -39,6 +42,7 @@ class CompiledMachine(BatchMachine):
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
     kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
     names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
+    passes: Any = field(default_factory=threading.local, repr=False, compare=False)  # of each thread, by mode
 
     def run(self, examples: Batch, learning: bool) -> Floats:
         return self.run_slotted(self.slotted(examples, learning), learning)
@@ -91,8 +95,7 @@ class CompiledMachine(BatchMachine):
                 self.committee, part = self.learner.with_room_for(self.committee, part)
             else:
                 part = self.learner.known(self.committee, part)
-            states = self.committee, self.booster, self.head, self.watch
-            answers, n = loop.run_compiled(*states, self.settings, part, self.record, learning, replaying)
+            answers, n = self._pass(part, Mode(learning, replaying, False)).run(part)
             scores.append(answers[:n])
             done += n
             if learning and self.learner.is_full(self.committee):
@@ -100,13 +103,31 @@ class CompiledMachine(BatchMachine):
             if done == size:
                 return _joined(scores[1:])
 
+    def _pass(self, rows: Batch, mode: Mode) -> Pass:
+        """A pass for these rows, which the thread keeps for the next ones."""
+        n, longest = self.settings.n_learners, longest_of(rows)
+        passes = vars(self.passes)
+        found: Pass | None = passes.get(mode)
+        if found is None or not found.fits(self, longest):
+            found = passes[mode] = Pass(self, rows, mode, rows_on_the_way(n), longest, [0, n])
+        return found
+
     def trimmed(self) -> Self:
         twin = copy.copy(self)
         twin.committee = self.learner.trimmed(self.committee)
         return twin
 
     def snapshot(self) -> Self:
-        return super(CompiledMachine, self.trimmed()).snapshot()
+        twin = super(CompiledMachine, self.trimmed()).snapshot()
+        twin.passes = threading.local()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"passes": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.passes = threading.local()
 
     def slotted(self, batch: Batch, learning: bool) -> Batch:
         """The batch with slots for ids; with ``learning``, new features get slots, and room in all states."""

@@ -1,34 +1,212 @@
-"""The one loop: every example goes through the three phases of a round of boosting.
+"""The loop: every example goes through the three phases of a round of boosting, and then to the head.
 
 1. predict: every weak learner votes, before any of them learns
 2. round:   the paper's algorithm turns votes and label into a weight for each learner; it never sees x
-3. learn:   learner i sees (x, y) with its weight, or with that probability
+3. learn:   learner i sees x and its target with its weight, or with that probability
 
-Rows that are replayed pass the same three phases, but only learners and booster learn from them: the record, the head
-and the watch see every row once.
+The weight of a learner depends on the learners before it only, by a few numbers that are carried from one to the next.
+So ``advance`` takes some learners through many rows, the next ones follow with the numbers carried, and the result is
+the same for any division into groups. Nothing flows back from the answers: ``finish`` comes after the last learner.
+
+Rows that are replayed pass the three phases only: head, record and experts see every row once.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled import dispatch, draws
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.engine.record import Record, Settings
 
-_predict, _learn, _workspace = dispatch.predict, dispatch.learn, dispatch.workspace
-_vote, _round = dispatch.vote, dispatch.round
+_predict, _learn = dispatch.predict, dispatch.learn
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _answer, _correct = dispatch.answer, dispatch.correct
 _watch = dispatch.watch
 _meet, _full = dispatch.meet, dispatch.full
 _count = draws.count
 
-_REPLAYED = 1 << 48  # numbers of replayed examples, for random draws, begin here
-VECTOR = 8  # the memory of h and p has room for the learners padded to a multiple of this
+REPLAYED = 1 << 48  # numbers of replayed examples, for random draws, begin here
+VECTOR = 8  # the memory of h, p and t has room for the learners padded to a multiple of this
+CARRIED = 4  # numbers carried from learner to learner; the first is the number of the round
+
+
+class Mode(NamedTuple):
+    learning: bool
+    replaying: bool
+    given: bool  # votes and answers are those given when the rows were asked, not those of now
+
+
+class Table(NamedTuple):
+    """What the learners said of the last rows; their number is a power of two, and row r has place r modulo it."""
+
+    votes: Floats32  # [rows, learners] real votes
+    opinions: Floats  # [rows, learners] what the vote is made of; [rows, 0] if these are the votes
+    carry: Floats  # [rows, CARRIED]
+
+
+class Space(NamedTuple):
+    """Memory for one row and the learners of a group."""
+
+    h: Floats32
+    votes: Floats
+    p: Floats
+    t: Floats32
+
+
+class Place(NamedTuple):
+    """Where a group of learners is."""
+
+    first: int  # the number of its first learner
+    rows: Ints  # [4] the next row, that after the last, that after the last one done; 1 if there must be more room
+    clock: Ints  # [2] examples learnt and replayed before that row
+
+
+def new_table(rows: int, n_learners: int, leading: bool) -> Table:
+    opinions = np.empty((rows, n_learners if leading else 0))
+    return Table(np.empty((rows, n_learners), np.float32), opinions, np.empty((rows, CARRIED)))
+
+
+def new_space(n_learners: int) -> Space:
+    room = -(-n_learners // VECTOR) * VECTOR
+    p, t = np.zeros(room), np.zeros(room, np.float32)
+    return Space(np.zeros(room, np.float32), np.empty(n_learners), p[:n_learners], t[:n_learners])
+
+
+@njit
+def advance(block: Any) -> None:
+    """Take a group of learners through rows of a batch.
+
+    Stops before the last if the committee needs more room.
+    """
+    batch, committee, booster, settings, record, work, mode, space, place, table = unpack(block)
+    _advance(batch, committee, booster, settings, record, work, mode, space, place, table)
+
+
+@hot
+def _advance(
+    batch: Batch,
+    committee: Any,
+    booster: Any,
+    settings: Settings,
+    record: Record,
+    work: Any,
+    mode: Mode,
+    space: Space,
+    place: Place,
+    table: Table,
+) -> None:
+    first, n = place.first, space.p.size
+    h, votes, p, t, clock = space.h, space.votes, space.p, space.t, place.clock
+    mask, leading = table.carry.shape[0] - 1, table.opinions.shape[1] > 0
+    edges, weights = record.edges[first : first + n], record.weights[first : first + n]
+    for r in range(place.rows[0], place.rows[1]):
+        _predict(committee, work, batch, r, h)
+        said = table.votes[r & mask, first : first + n]
+        if not mode.given:
+            for i in range(n):
+                said[i] = h[i]
+        _counted(said, settings.hard, votes)
+        carry = table.carry[r & mask]
+        if first == 0:
+            carry[0] = clock[0] + clock[1]
+            for k in range(1, CARRIED):
+                carry[k] = 0.0
+        if leading:
+            _lead(booster, votes, table.opinions[r & mask, first : first + n], first, carry)
+        if mode.learning and batch.weight[r] > 0:
+            y = batch.y[r]
+            target = np.float32(y)
+            for i in range(n):
+                t[i] = target
+            _round(booster, votes, y, p, t, first, carry)
+            if not mode.replaying:
+                _meet(committee, work, batch, r)
+            if batch.weight[r] != 1:
+                for i in range(n):
+                    p[i] *= batch.weight[r]
+            if not mode.replaying:
+                # Two short loops, without min and max, whose rules for NaN forbid vector code.
+                for i in range(n):
+                    vote = 1.0 if votes[i] > 1 else votes[i]
+                    edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+                for i in range(n):
+                    weights[i] += p[i]
+            if settings.sample:
+                number = clock[0] if not mode.replaying else REPLAYED + clock[1]
+                for i in range(n):
+                    p[i] = _count(settings.seed, number, first + i, p[i])
+            _learn(committee, work, batch, r, h, t, p)
+            clock[1 if mode.replaying else 0] += 1
+            if _full(committee):
+                place.rows[2], place.rows[3] = r + 1, 1
+                return
+    place.rows[2] = place.rows[1]
+
+
+@njit
+def together(block: Any) -> None:
+    """``advance`` and ``finish`` row by row: for boosters whose ``round`` changes what the next vote depends on."""
+    batch, scores, committee, booster, head, settings, record, work, mode, space, place, votes, table = unpack(block)
+    rows, last = place.rows, place.rows[1]
+    while rows[0] < last:
+        rows[1] = rows[0] + 1
+        _advance(batch, committee, booster, settings, record, work, mode, space, place, table)
+        _finish(batch, scores, booster, head, settings, record, mode, rows, votes, table)
+        if rows[3] == 1:
+            return
+        rows[0] += 1
+
+
+@njit
+def finish(block: Any) -> None:
+    """Answer rows by what the learners said; record, head and experts learn from their labels."""
+    batch, scores, booster, head, settings, record, mode, rows, votes, table = unpack(block)
+    _finish(batch, scores, booster, head, settings, record, mode, rows, votes, table)
+
+
+@hot
+def _finish(
+    batch: Batch,
+    scores: Floats,
+    booster: Any,
+    head: Any,
+    settings: Settings,
+    record: Record,
+    mode: Mode,
+    rows: Ints,
+    votes: Floats,
+    table: Table,
+) -> None:
+    mask, leading = table.carry.shape[0] - 1, table.opinions.shape[1] > 0
+    for r in range(rows[0], rows[2]):
+        h = table.votes[r & mask]
+        if leading:
+            e = table.opinions[r & mask]
+        else:
+            e = votes
+            _counted(h, settings.hard, votes)
+        score = _vote(booster, e)
+        if not mode.given:
+            scores[r] = _answer(head, score, h)
+        if mode.learning and batch.weight[r] > 0:
+            y, weight = batch.y[r], batch.weight[r]
+            compare(record.totals, score, scores[r], h[0], y, weight)
+            _correct(head, scores[r], h, y, weight)
+            _settle(booster, e, y)
+            record.clock[0] += 1
+
+
+@hot
+def _counted(said: Floats32, hard: bool, votes: Floats) -> None:
+    """Real votes as the booster counts them."""
+    for i in range(said.size):
+        votes[i] = said[i] if not hard else (1.0 if said[i] >= 0 else -1.0)
 
 
 @hot
@@ -43,110 +221,9 @@ def compare(totals: Floats, score: float, answer: float, first: float, y: float,
 
 
 @njit
-def run(
-    committee: Any,
-    booster: Any,
-    head: Any,
-    watch: Any,
-    settings: Settings,
-    batch: Batch,
-    record: Record,
-    learning: bool,
-    replaying: bool,
-    done: Ints,
-) -> Floats:
-    """Score rows of the batch before their labels are used; learn from them if asked.
-
-    Writes the number of rows done: fewer than all if the committee needs more room.
-    """
-    longest = 0
-    for r in range(batch.y.size):
-        longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
-    work = _workspace(committee, longest)
-    n = settings.n_learners
-    room = -(-n // VECTOR) * VECTOR
-    h = np.zeros(room, np.float32)
-    p = np.zeros(room)[:n]
-    scores = np.empty(batch.y.size)
-    states = committee, booster, head, watch
-    done[0] = _rounds(*states, settings, batch, record, learning, replaying, work, h, np.empty(n), p, scores)
-    return scores
-
-
-@hot
-def _rounds(
-    committee: Any,
-    booster: Any,
-    head: Any,
-    watch: Any,
-    settings: Settings,
-    batch: Batch,
-    record: Record,
-    learning: bool,
-    replaying: bool,
-    work: Any,
-    h: Floats32,
-    votes: Floats,
-    p: Floats,
-    scores: Floats,
-) -> int:
-    for r in range(batch.y.size):
-        _predict(committee, work, batch, r, h)
-        for i in range(p.size):
-            votes[i] = h[i] if not settings.hard else (1.0 if h[i] >= 0 else -1.0)
-        score = _vote(booster, votes)
-        scores[r] = _answer(head, score, h)
-        if learning and batch.weight[r] > 0:
-            y = batch.y[r]
-            _round(booster, votes, y, p)
-            if not replaying:
-                compare(record.totals, score, scores[r], h[0], y, batch.weight[r])
-                _correct(head, scores[r], h, y, batch.weight[r])
-                _meet(committee, work, batch, r)
-            if batch.weight[r] != 1:
-                for i in range(p.size):
-                    p[i] *= batch.weight[r]
-            if not replaying:
-                # Two short loops, without min and max, whose rules for NaN forbid vector code.
-                for i in range(p.size):
-                    vote = 1.0 if votes[i] > 1 else votes[i]
-                    record.edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
-                for i in range(p.size):
-                    record.weights[i] += p[i]
-            if settings.sample:
-                number = record.clock[0] if not replaying else _REPLAYED + record.clock[1]
-                for i in range(p.size):
-                    p[i] = _count(settings.seed, number, i, p[i])
-            _learn(committee, work, batch, r, h, y, p)
-            record.clock[1 if replaying else 0] += 1
-            if not replaying:
-                _watch(watch, committee, votes, scores[r], y, record.clock[0])
-            if _full(committee):
-                return r + 1
-    return batch.y.size
-
-
-# A booster or learner from outside this package may change while our sources do not: it is compiled in each process.
-_run_uncached = njit(run.py_func, cache=False)  # type: ignore[attr-defined]
-
-
-def run_compiled(
-    committee: Any,
-    booster: Any,
-    head: Any,
-    watch: Any,
-    settings: Settings,
-    batch: Batch,
-    record: Record,
-    learning: bool,
-    replaying: bool = False,
-) -> tuple[Floats, int]:
-    """``run``, from the disk cache if booster and learner belong to this package. Returns the number of rows done too.
-
-    It is not a part of the result in compiled code: an interrupt while a tuple is made for Python would be lost.
-    """
-    ours = all(type(state).__module__.startswith("onlineboost.") for state in (committee, booster))
-    loop = run if ours else _run_uncached
-    done = np.zeros(1, np.int64)
-    scores = loop(committee, booster, head, watch, settings, batch, record, learning, replaying, done)
-    return scores, int(done[0])
+def look_out(block: Any) -> None:
+    """Test the votes and the answer of the last row for drift, and reset learners."""
+    batch, scores, watch, committee, record, rows, table = unpack(block)
+    r, mask = rows[0], table.carry.shape[0] - 1
+    if batch.weight[r] > 0:
+        _watch(watch, committee, table.votes[r & mask], scores[r], batch.y[r], record.clock[0])

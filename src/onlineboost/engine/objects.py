@@ -17,11 +17,12 @@ from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
 from onlineboost.engine.heads import Head, probabilities
-from onlineboost.engine.loop import compare
+from onlineboost.engine.loop import CARRIED, compare
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.record import Record, Settings
 
 _answer, _correct = dispatch.answer, dispatch.correct
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _compared = njit(compare.py_func)  # type: ignore[attr-defined]
 
 _ROWS = 64  # rows learnt at a time, so that predictions do not wait long
@@ -44,6 +45,22 @@ def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) ->
     _correct(head, score, h, y, weight)
 
 
+@njit
+def voted(booster: Any, leading: bool, votes: Floats, e: Floats) -> float:
+    e[:] = votes
+    if leading:
+        _lead(booster, votes, e, 0, np.zeros(CARRIED))
+    return _vote(booster, e)  # type: ignore[no-any-return]
+
+
+@njit
+def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number: int) -> None:
+    carry = np.zeros(CARRIED)
+    carry[0] = number
+    _round(booster, votes, y, p, np.full(votes.size, np.float32(y)), 0, carry)
+    _settle(booster, e, y)
+
+
 @dataclass
 class ObjectMachine(Machine):
     """A committee of Python objects and its booster, whose compiled ``vote`` and ``round`` are called from Python."""
@@ -51,23 +68,21 @@ class ObjectMachine(Machine):
     settings: Settings
     committee: Any
     booster: Any
-    kernels: tuple[Callable[..., float], Callable[..., None]]
     head: Head
     record: Record
 
     def run(self, examples: ObjectRows, learning: bool) -> Floats:
         """The loop of ``loop.py``, in Python."""
-        vote, round = self.kernels
         settings, record, head = self.settings, self.record, self.head
-        p = np.empty(settings.n_learners)
+        p, e = np.empty(settings.n_learners), np.empty(settings.n_learners)
         scores = []
         for x, y, weight in examples.rows:
             votes = self.committee.predict(x, settings.hard, examples.target)
-            score = vote(self.booster, votes)
+            score = voted(self.booster, settings.leading, votes, e)
             h = votes.astype(np.float32)
             scores.append(_asked(head, score, h))
             if learning and weight > 0:
-                round(self.booster, votes, y, p)
+                rounded(self.booster, votes, e, y, p, int(record.clock[0]))
                 p *= weight
                 _compared(record.totals, score, scores[-1], float(h[0]), y, weight)
                 record.edges[:] += p * y * np.clip(votes, -1, 1)

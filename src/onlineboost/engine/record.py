@@ -18,6 +18,8 @@ class Settings(NamedTuple):
     hard: bool  # votes are rounded to -1 or +1, and 0 counts as +1
     sample: bool  # p is a probability, not a weight
     seed: int
+    leading: bool = False  # the booster's vote is made of what its ``lead`` writes, not of the learners' votes
+    scan: bool = False  # the booster's ``round`` can be run for some learners after the others
 
 
 class Record(NamedTuple):

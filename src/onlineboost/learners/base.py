@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
+import numpy as np
+
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.arrays import copied
+from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import new_head
 from onlineboost.engine.record import Settings, new_record
@@ -30,13 +34,25 @@ def vote(state: AloneState, h: Floats) -> float:
     return float(h[0])
 
 
-@njit
-def round(state: AloneState, h: Floats, y: float, p: Floats) -> None:
-    p[:] = 1.0
+@hot
+def lead(state: AloneState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    pass
 
 
-dispatch.register(dispatch.vote, AloneState, vote)
+@hot
+def round(state: AloneState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    p[0] = 1.0
+
+
+@hot
+def settle(state: AloneState, e: Floats, y: float) -> None:
+    pass
+
+
+dispatch.register(dispatch.lead, AloneState, lead)
 dispatch.register(dispatch.round, AloneState, round)
+dispatch.register(dispatch.vote, AloneState, vote)
+dispatch.register(dispatch.settle, AloneState, settle)
 
 
 @hot
@@ -67,8 +83,20 @@ class Learner(OnlineClassifier):
     linear: ClassVar[bool] = False
     """Whether the model is linear in the features: it then gains little from boosting."""
 
+    pooled: ClassVar[tuple[str, ...]] = ()
+    """Arrays of a committee of which each learner uses places of its own."""
+
     takes_missing: ClassVar[bool] = False
     """Whether rows keep missing values, as NaN; else they are left out."""
+
+    axes: ClassVar[dict[str, int]] = {}
+    """Arrays of a committee with a place for each learner, and along which axis; empty: it cannot be divided."""
+
+    grain: ClassVar[int] = 1
+    """Committees are divided at multiples of this number of learners, where it is not asked for otherwise."""
+
+    workspace: ClassVar[Callable[[Any, int], Any]]
+    """Scratch memory for rows of a length, separate from the committee."""
 
     strength: ClassVar[str] = "mean weight times largest magnitude"
     """What ``strengths`` measures, for the reader."""
@@ -89,7 +117,9 @@ class Learner(OnlineClassifier):
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
-        dispatch.register(dispatch.workspace, state, workspace)
+        if "y" in inspect.signature(getattr(learn, "py_func", learn)).parameters:
+            raise TypeError("learn takes targets t, one for each learner, in the place of y: learn(..., r, h, t, p)")
+        cls.workspace = staticmethod(getattr(workspace, "py_func", workspace))
         dispatch.register(dispatch.predict, state, predict)
         dispatch.register(dispatch.learn, state, learn)
         dispatch.register(dispatch.meet, state, meet or _nothing_to_note)
@@ -113,6 +143,36 @@ class Learner(OnlineClassifier):
     @abstractmethod
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
+
+    def part(self, committee: Any, first: int, last: int) -> Any:
+        """The learners from ``first`` to ``last`` as a committee.
+
+        It has the memory of the whole where it can; of what learners share, all but the first part have copies.
+        """
+        n = self.size(committee)
+
+        def mine(name: str, value: Any) -> Any:
+            if not isinstance(value, np.ndarray) or name not in self.axes:
+                return value if first == 0 or name in self.pooled else copied(value)
+            each = value.shape[self.axes[name]] // n
+            span = [slice(None)] * self.axes[name] + [slice(first * each, last * each)]
+            return np.ascontiguousarray(value[tuple(span)])
+
+        return type(committee)(*(mine(name, value) for name, value in zip(committee._fields, committee, strict=True)))
+
+    def put(self, committee: Any, part: Any, first: int, last: int) -> None:
+        """Take back what a part has learnt and does not have in the memory of the whole."""
+        n = self.size(committee)
+        for name, axis in self.axes.items():
+            whole, mine = getattr(committee, name), getattr(part, name)
+            if axis:
+                each = whole.shape[axis] // n
+                whole[(slice(None),) * axis + (slice(first * each, last * each),)] = mine
+
+    def size(self, committee: Any) -> int:
+        """Number of learners, for one that can be divided."""
+        name = next(iter(self.axes))
+        return int(getattr(committee, name).shape[self.axes[name]])
 
     def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
         """The committee with room for the features of the first rows, and those rows."""
@@ -185,7 +245,7 @@ class Learner(OnlineClassifier):
         return ()
 
     def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
-        settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
+        settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
         states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
         return CompiledMachine(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
 

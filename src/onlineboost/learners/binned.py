@@ -163,7 +163,3 @@ def _first_beyond(rows: Batch, slots: int) -> int:
     if not used.size or used.max() < slots:
         return -1
     return int(np.searchsorted(rows.indptr, first + np.argmax(used >= slots), side="right")) - 1
-
-
-def next_power(n: int) -> int:
-    return 1 << (n - 1).bit_length()

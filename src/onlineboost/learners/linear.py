@@ -84,6 +84,8 @@ class Linear(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     linear: ClassVar[bool] = True
+    axes: ClassVar[dict[str, int]] = {"weights": 2}
+    grain: ClassVar[int] = 16  # a cache line
 
     loss: Literal["squared", "logistic"] = "squared"
     _: KW_ONLY
@@ -122,6 +124,7 @@ class Linear(
             scale=filled(0, rows, np.float32),
             norm_sum=filled(0, lanes),
             weight_sum=filled(0, lanes),
+            lane=0,
             block=block,
             learning_rate=float(self.learning_rate),
             power_t=float(self.power_t),
@@ -178,6 +181,26 @@ class Linear(
         products = n_products(self.crosses, int(self.bits))
         return 1 << n_output_features(n_features, bins=int(self.bins), products=products).bit_length()
 
+    def part(self, committee: LinearState, first: int, last: int) -> LinearState:
+        """Whole blocks of lanes have the memory of all; others, and what learners share, are copied."""
+        width, lanes = len(committee.block), committee.norm_sum.size
+        scale = committee.scale if first == 0 else committee.scale.copy()
+        if first % width == 0 and (last % width == 0 or last + width > lanes):
+            mine = slice(first, min(-(-last // width) * width, lanes))
+            sums = committee.norm_sum[mine], committee.weight_sum[mine]
+            return LinearState(committee.weights, scale, *sums, committee.lane + first, *committee[5:])
+        size = -(-(last - first) // width) * width
+        weights, sums = _aligned_zeros((len(committee.weights), 2, size)), (np.zeros(size), np.zeros(size))
+        part = LinearState(weights, scale, *sums, 0, *committee[5:])
+        for mine, whole in _lanes(part, committee, first, last):
+            mine[:] = whole
+        return part
+
+    def put(self, committee: LinearState, part: LinearState, first: int, last: int) -> None:
+        if part.weights is not committee.weights:
+            for mine, whole in _lanes(part, committee, first, last):
+                whole[:] = mine
+
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
         rows, (old, *rest) = self._n_rows(n_features), committee.weights.shape
         if rows <= old:
@@ -186,6 +209,16 @@ class Linear(
         if not planning():
             weights[:old] = committee.weights
         return committee._replace(weights=weights, scale=extended(committee.scale, rows))
+
+
+def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list[tuple[Any, Any]]:
+    """The numbers of some learners in a part of a committee and in the whole."""
+    mine, n = slice(first, last), last - first
+    return [
+        (part.weights[:, :, :n], whole.weights[:, :, mine]),
+        (part.norm_sum[:n], whole.norm_sum[mine]),
+        (part.weight_sum[:n], whole.weight_sum[mine]),
+    ]
 
 
 def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:

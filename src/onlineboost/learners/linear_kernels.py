@@ -44,10 +44,11 @@ BLOCK, ALONE = (0,) * VECTOR, (0,)
 
 
 class LinearState(NamedTuple):
-    weights: Floats32  # [1 + features, 2, lanes]: the N copies of a number are adjacent
+    weights: Floats32  # [1 + features, 2, all lanes]: the N copies of a number are adjacent
     scale: Floats32  # [1 + features]
     norm_sum: Floats  # [lanes]
     weight_sum: Floats  # [lanes]
+    lane: int  # the first lane of these learners
     block: tuple[int, ...]  # its length is the vector width
     learning_rate: float
     power_t: float
@@ -71,9 +72,8 @@ class LinearWork(NamedTuple):
     step: Floats32  # [lanes]
 
 
-@njit
 def workspace(state: LinearState, longest: int) -> LinearWork:
-    lanes = state.weights.shape[2]
+    lanes = state.norm_sum.size
     return LinearWork(
         np.empty(longest, np.float32),
         np.empty(longest, np.float32),
@@ -91,7 +91,7 @@ def workspace(state: LinearState, longest: int) -> LinearWork:
 def predict(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32) -> None:
     indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
     values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
-    lanes = state.weights.shape[2]
+    lanes = state.norm_sum.size
     width = len(state.block)
     lane = 0
     while lane + 2 * width <= lanes:  # two blocks at a time: additions of one wait less for each other
@@ -109,25 +109,28 @@ def predict(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Float
 
 @hot
 def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, h: Floats32) -> None:
-    row = 2 * state.weights.shape[2]
+    row, at = 2 * state.weights.shape[2], state.lane + lane
     total = zero
     for k in range(indices.size):
-        total += load(state.weights, (np.int64(indices[k]) + 1) * row + lane, zero) * splat(values[k], zero)
-    store(h, lane, total + load(state.weights, lane, zero))
+        total += load(state.weights, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
+    store(h, lane, total + load(state.weights, at, zero))
 
 
 @hot
-def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
+    """A step of every learner. Scales follow every row, whoever learns it: so they do not depend on the learners.
+
+    Only a learner alone skips rows on which it does not err, as Vowpal Wabbit does.
+    """
     indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
     values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
     following = min(r + 1, batch.y.size - 1)
     ahead = batch.indices[batch.indptr[following] : batch.indptr[following + 1]]
-    lanes = state.weights.shape[2]
+    lanes = state.norm_sum.size
     width = len(state.block)
-    target = f32(y)
-    idle = True
+    idle = width == 1
     for lane in range(0, lanes, width):
-        idle &= not _gradients(state, work, lane, h, target, p, zeros(state.block))
+        idle &= not _gradients(state, work, lane, h, t, p, zeros(state.block))
     if idle:
         return
     _rescale(state, work, indices, values)
@@ -135,12 +138,12 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
     for lane in range(0, lanes, width):
         if any_positive(load(work.squared, lane, zeros(state.block))):
             if state.power_t == 0.5:
-                reach = ahead.size if 16 * line < 2 * lanes else 0
+                reach = ahead.size if 16 * line < lanes else 0
                 length2 = _rates(state, work, indices, lane, zeros(state.block), ahead, reach, line)
-                line += 2
+                line += 1
             else:
                 length2 = _rates_by_power(state, work, indices, lane)
-            _steps(state, work, lane, length2, h, target, zeros(state.block))
+            _steps(state, work, lane, length2, h, t, zeros(state.block))
             _move(state, work, indices, values, lane, zeros(state.block))
 
 
@@ -155,16 +158,16 @@ def forget(state: LinearState, i: int) -> None:
 
 @hot
 def _gradients(
-    state: LinearState, work: LinearWork, lane: int, h: Floats32, y: np.float32, p: Floats, zero: Any
+    state: LinearState, work: LinearWork, lane: int, h: Floats32, t: Floats32, p: Floats, zero: Any
 ) -> bool:
     """The weighted squared derivative of the loss for a block of learners; whether any has something to learn."""
     importance = narrow(load(p, lane, zero))
     if state.logistic:
         for i in range(lane, lane + len(state.block)):
-            work.squared[i] = squared_gradient(h[i], y)
+            work.squared[i] = squared_gradient(h[i], t[i])
         squared = importance * load(work.squared, lane, zero)
     else:
-        error = load(h, lane, zero) - splat(y, zero)
+        error = load(h, lane, zero) - load(t, lane, zero)
         squared = importance * (splat(f32(4), zero) * error * error)
     store(work.squared, lane, squared)
     store(work.importance, lane, where_positive(squared, importance))
@@ -196,7 +199,7 @@ def _raise_scale(state: LinearState, j: np.int64, x: np.float32) -> None:
     if known > 0:
         power = state.power_t
         shrink = known / x if power == 0.5 else f32(((x / known) * (x / known)) ** f32(power - 1))
-        for i in range(state.weights.shape[2]):
+        for i in range(state.lane, state.lane + state.norm_sum.size):
             state.weights[j, 0, i] *= shrink
     state.scale[j] = x
 
@@ -221,12 +224,13 @@ def _rates(
     divisions, it prefetches weights of the next example: two cache lines of a feature's row in each pass.
     """
     width = len(state.block)
-    lanes = state.weights.shape[2]
+    row = 2 * state.weights.shape[2]
+    own = row // 2 + state.lane + lane
     squared = load(work.squared, lane, zero)
     gain = zero
     length2 = f32(0)
     for k in range(indices.size):
-        at = (np.int64(indices[k]) + 1) * (2 * lanes) + lanes + lane
+        at = (np.int64(indices[k]) + 1) * row + own
         x2 = splat(work.x2[k], zero)
         total = smaller(load(state.weights, at, zero) + squared * x2, splat(_MAX_SQUARES, zero))
         store(state.weights, at, total)
@@ -235,11 +239,11 @@ def _rates(
         gain += x2 * rate
         length2 += work.length2[k]
         if k < reach:
-            at = (np.int64(ahead[k]) + 1) * (2 * lanes) + 16 * line
+            at = (np.int64(ahead[k]) + 1) * row + state.lane + 16 * line
             prefetch(state.weights, at)
-            prefetch(state.weights, at + 16)
-    total = smaller(load(state.weights, lanes + lane, zero) + squared, splat(_MAX_SQUARES, zero))
-    store(state.weights, lanes + lane, total)
+            prefetch(state.weights, at + row // 2)
+    total = smaller(load(state.weights, own, zero) + squared, splat(_MAX_SQUARES, zero))
+    store(state.weights, own, total)
     rate = where_positive(total, splat(f32(1), zero) / sqrt(total))
     store(work.rates, indices.size * width, rate)
     store(work.gain, lane, gain + rate)
@@ -260,8 +264,9 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
         scale = state.scale[j]
         by_scale = f32((scale * scale) ** (power - f32(1)))
         for i in range(width):
-            total = min(state.weights[j, 1, lane + i] + work.squared[lane + i] * x2, _MAX_SQUARES)
-            state.weights[j, 1, lane + i] = total
+            at = state.lane + lane + i
+            total = min(state.weights[j, 1, at] + work.squared[lane + i] * x2, _MAX_SQUARES)
+            state.weights[j, 1, at] = total
             rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)
             work.rates[k * width + i] = rate
             work.gain[lane + i] += x2 * rate
@@ -272,19 +277,19 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
 @hot
 def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int, zero: Any) -> None:
     width = len(state.block)
-    row = 2 * state.weights.shape[2]
+    row, own = 2 * state.weights.shape[2], state.lane + lane
     steps = load(work.step, lane, zero)
     for k in range(indices.size):
-        at = (np.int64(indices[k]) + 1) * row + lane
+        at = (np.int64(indices[k]) + 1) * row + own
         change = steps * (splat(values[k], zero) * load(work.rates, k * width, zero))
         store(state.weights, at, load(state.weights, at, zero) + change)
     change = steps * load(work.rates, indices.size * width, zero)
-    store(state.weights, lane, load(state.weights, lane, zero) + change)
+    store(state.weights, own, load(state.weights, own, zero) + change)
 
 
 @hot
 def _steps(
-    state: LinearState, work: LinearWork, lane: int, length2: np.float32, h: Floats32, y: np.float32, zero: Any
+    state: LinearState, work: LinearWork, lane: int, length2: np.float32, h: Floats32, t: Floats32, zero: Any
 ) -> None:
     """The step of each learner of a block along its rates: the limit of ever smaller steps (``losses.py``)."""
     importance = load(work.importance, lane, zero)
@@ -303,6 +308,6 @@ def _steps(
     rate = f32(state.learning_rate)
     for i in range(lane, lane + len(state.block)):
         if work.squared[i] > 0:
-            work.step[i] = step(state.logistic, rate * work.importance[i], work.gain[i], h[i], y)
+            work.step[i] = step(state.logistic, rate * work.importance[i], work.gain[i], h[i], t[i])
     steps = load(work.step, lane, zero) * multiplier
     store(work.step, lane, where_positive(load(work.squared, lane, zero), steps))

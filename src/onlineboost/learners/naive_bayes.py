@@ -47,7 +47,6 @@ class NaiveBayesWork(NamedTuple):
     score: Floats  # [learners]
 
 
-@njit
 def workspace(state: NaiveBayesState, longest: int) -> NaiveBayesWork:
     n = state.totals.shape[1]
     return NaiveBayesWork(new_work(state.bins, longest), np.empty(n), np.empty(n))
@@ -103,17 +102,17 @@ def carry(state: NaiveBayesState, work: NaiveBayesWork, slot: int, old_zero: int
 
 
 @hot
-def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
     bins = state.bins.edges.shape[1] + 1
     if bins == 1:  # there are no bins yet
         return
-    c = 1 if y > 0 else 0
     for i in range(p.size):
-        state.totals[c, i] += p[i]
+        state.totals[1 if t[i] > 0 else 0, i] += p[i]
     for k in range(work.row.found[1]):
         slot = work.row.counted[k]
         row = slot * bins + work.row.codes[slot]
         for i in range(p.size):
+            c = 1 if t[i] > 0 else 0
             state.counts[row, c, i] += p[i]
             state.present[slot, c, i] += p[i]
 
@@ -163,6 +162,7 @@ class NaiveBayes(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    axes: ClassVar[dict[str, int]] = {"counts": 2, "present": 2, "totals": 1}
 
     _: KW_ONLY
     bins: int = 0

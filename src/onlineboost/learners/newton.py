@@ -56,7 +56,6 @@ class NewtonWork(NamedTuple):
     z: Floats  # [learners] scores
 
 
-@njit
 def workspace(state: NewtonState, longest: int) -> NewtonWork:
     n, size = state.weights.shape
     return NewtonWork(np.zeros(size), np.zeros(size), np.zeros(n))
@@ -86,7 +85,7 @@ def _read(state: NewtonState, work: NewtonWork, batch: Batch, r: int) -> None:
 
 
 @hot
-def learn(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+def learn(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
     changed = False
     for k in range(batch.indptr[r], batch.indptr[r + 1]):
         j: Any = np.int64(batch.indices[k]) + 1
@@ -98,7 +97,7 @@ def learn(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats3
         _read(state, work, batch, r)
     for i in range(p.size):
         if p[i] > 0:
-            _step(state, work.x, work.u, i, work.z[i], 1.0 if y > 0 else 0.0, p[i])
+            _step(state, work.x, work.u, i, work.z[i], 1.0 if t[i] > 0 else 0.0, p[i])
 
 
 @hot
@@ -203,6 +202,7 @@ class Newton(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    axes: ClassVar[dict[str, int]] = {"weights": 0, "inverse": 0}
     linear: ClassVar[bool] = True
 
     _: KW_ONLY

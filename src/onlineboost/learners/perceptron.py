@@ -34,7 +34,6 @@ class PerceptronWork(NamedTuple):
 MAX_WEIGHT = 1e37  # a sum of float32 must not become infinite
 
 
-@njit
 def workspace(state: PerceptronState, longest: int) -> PerceptronWork:
     n = state.weights.shape[1]
     return PerceptronWork(np.zeros(n), np.zeros(n))
@@ -53,10 +52,10 @@ def predict(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, 
 
 
 @hot
-def learn(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+def learn(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
     """A learner that is wrong moves by the example, times its weight; one that is right stays."""
     for i in range(p.size):
-        work.step[i] = p[i] * y if h[i] * y <= 0 else 0.0
+        work.step[i] = p[i] * t[i] if h[i] * t[i] <= 0 else 0.0
         state.weights[0, i] = _within(state.weights[0, i] + work.step[i])
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
         row, x = np.int64(batch.indices[j]) + 1, np.float64(batch.values[j])
@@ -111,6 +110,7 @@ class Perceptron(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # with weights, copies would never differ
     linear: ClassVar[bool] = True
+    axes: ClassVar[dict[str, int]] = {"weights": 1}
 
     _: KW_ONLY
     standardize: bool = False

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.learners.base import Learner
@@ -57,7 +57,6 @@ class StumpWork(NamedTuple):
     side: Ints  # [stumps] of the current row
 
 
-@njit
 def workspace(state: StumpState, longest: int) -> StumpWork:
     return StumpWork(new_work(state.bins, longest), np.zeros(state.choice.shape[0], np.int64))
 
@@ -84,10 +83,9 @@ def carry(state: StumpState, work: StumpWork, slot: int, old_zero: int) -> None:
 
 
 @hot
-def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
-    c = 1 if y > 0 else 0
+def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
     for i in range(p.size):
-        w = p[i]
+        w, c = p[i], 1 if t[i] > 0 else 0
         if w <= 0:
             continue
         state.sides[i, work.side[i], c] += w
@@ -167,6 +165,9 @@ class Stump(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
+    axes: ClassVar[dict[str, int]] = dict.fromkeys(
+        ("choice", "threshold", "sides", "totals", "allowed", "histograms"), 0
+    )
 
     _: KW_ONLY
     bins: int = 0

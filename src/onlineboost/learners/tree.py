@@ -13,10 +13,9 @@ from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.learners.binned import Binned, next_power
+from onlineboost.learners.binned import Binned
 from onlineboost.learners.splits import some_slots
 from onlineboost.learners.tree_kernels import (
-    NEW_NODE,
     TreeState,
     carry,
     forget,
@@ -90,7 +89,9 @@ class Tree(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
+    axes: ClassVar[dict[str, int]] = dict.fromkeys((*_OF_NODES, "used", "gains", "allowed"), 0)
 
+    pooled: ClassVar[tuple[str, ...]] = ("free", "histograms")
     strength: ClassVar[str] = "share of the gain of all splits"
 
     max_depth: int = 5
@@ -115,15 +116,15 @@ class Tree(
         slots, n_bins, rows, nodes = room
         most_rows, wanted = self._most_rows(n_learners, slots, n_bins)
         return TreeState(
-            nodes=filled(NEW_NODE, (n_learners, nodes, 5), np.int32),
+            nodes=filled(0, (n_learners, nodes, 5), np.int32),
             threshold=filled(0, (n_learners, nodes), np.float32),
             weight=filled(0, (n_learners, nodes, 2)),
             wrong=filled(0, (n_learners, nodes, 2)),
             since=filled(0, (n_learners, nodes, 4)),
             used=filled([1, 0], (n_learners, 2), np.int64),
-            free=filled(1, rows, np.int32) if planning() else np.arange(rows, dtype=np.int32)[::-1].copy(),
-            held=np.zeros(1, np.int64),
-            gains=filled(0, slots),
+            start=filled(0, n_learners + 1, np.int64),
+            free=filled(0, rows, np.int32),
+            gains=filled(0, (n_learners, slots)),
             allowed=some_slots(n_learners, slots, self.features),
             short=np.zeros(1, np.int64),
             bins=new_bins(slots, n_bins, self.max_slots),
@@ -156,25 +157,20 @@ class Tree(
         slots, bins = super().room(committee)
         return TreeRoom(slots, bins, committee.free.size, committee.nodes.shape[1])
 
+    def part(self, committee: TreeState, first: int, last: int) -> TreeState:
+        part: TreeState = super().part(committee, first, last)
+        return part._replace(start=committee.start[first : last + 1])
+
     def with_room_for(self, committee: TreeState, rows: Batch) -> tuple[TreeState, Batch]:
-        if committee.free.size < self._all_rows(self.room(committee), len(committee.used)):  # it was trimmed
-            committee = self.moved(committee, self.room(committee))
+        room, nodes = self.room(committee), self._most_nodes()
+        if room.nodes < nodes or room.rows < self._all_rows(room, len(committee.used)):  # it was trimmed
+            committee = self.moved(committee, room)
         return super().with_room_for(committee, rows)
 
-    def refitted(self, committee: TreeState) -> TreeState:
-        committee = super().refitted(committee)
-        nodes = min(next_power(int(committee.used[:, 0].max()) + 2), self._most_nodes())
-        more = nodes - committee.nodes.shape[1]
-        if more > 0:
-            new = self.with_room(len(committee.used), TreeRoom(0, 0, 0, more))
-            larger: Any = {n: np.concatenate([getattr(committee, n), getattr(new, n)], axis=1) for n in _OF_NODES}
-            committee = committee._replace(**larger)
-        committee.short[0] = 0
-        return committee
-
     def moved(self, committee: TreeState, room: TreeRoom) -> TreeState:
-        """Memory is reserved for all rows that trees may have; it is taken as they are used."""
-        moved: TreeState = super().moved(committee, room._replace(rows=self._all_rows(room, len(committee.used))))
+        """Memory is reserved for all nodes and rows that trees may have; it is taken as they are used."""
+        rows = self._all_rows(room, len(committee.used))
+        moved: TreeState = super().moved(committee, room._replace(rows=rows, nodes=self._most_nodes()))
         return moved
 
     def in_room(self, committee: TreeState, room: Any) -> TreeState:
@@ -184,17 +180,19 @@ class Tree(
         return made
 
     def trimmed(self, committee: TreeState) -> TreeState:
-        moved: TreeState = super().moved(committee, self.room(committee)._replace(rows=int(committee.held[0])))
+        room, used = self.room(committee), committee.used
+        trimmed = room._replace(rows=int(used[:, 1].sum()), nodes=int(used[:, 0].max(initial=1)))
+        moved: TreeState = super().moved(committee, trimmed)
         return moved
 
     def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
         return n_learners * self._most_rows(n_learners, room.slots, room.bins)[0] if room.bins else 0
 
     def move(self, old: TreeState, new: TreeState) -> None:
-        nodes = old.nodes.shape[1]
+        nodes = int(old.used[:, 0].max(initial=1))
         for name in _OF_NODES:
-            getattr(new, name)[:, :nodes] = getattr(old, name)
-        new.used[:], new.gains[: old.gains.size] = old.used, old.gains
+            getattr(new, name)[:, :nodes] = getattr(old, name)[:, :nodes]
+        new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
         move_histograms(old, new)
 
     def _check(self) -> None:
@@ -221,5 +219,5 @@ class Tree(
 
     def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
         """Each slot's share of the total gain of all splits."""
-        shares: Floats = committee.gains / max(committee.gains.sum(), 1e-300)
-        return shares
+        gains: Floats = committee.gains.sum(axis=0)
+        return gains / max(float(gains.sum()), 1e-300)

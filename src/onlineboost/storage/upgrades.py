@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 3
+FORMAT = 4
 OLDEST = 2  # models of formats before it must be trained again
 
 Arrays = dict[str, NDArray[Any]]
@@ -30,7 +31,25 @@ def _without_adaptive(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     return arrays, facts
 
 
-UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {2: _without_adaptive}
+def _trees_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Trees have histograms and gains of their own; before, they shared a pool of histograms and a sum of gains."""
+    found = dict(arrays)
+    for name in arrays:
+        if name.endswith("committee.nodes"):
+            at = name.removesuffix("nodes")
+            nodes, used, gains = arrays[name].copy(), arrays[f"{at}used"], arrays[f"{at}gains"]
+            start = np.concatenate([[0], np.cumsum(used[:, 1])])
+            nodes[:, :, 0] += 1
+            rows = nodes[:, :, 3]
+            nodes[:, :, 3] = np.where(rows >= 0, rows - start[:-1, None] + 1, 0)
+            apart = np.zeros((len(used), gains.size))
+            apart[0] = gains
+            found |= {name: nodes, f"{at}gains": apart, f"{at}start": start, f"{at}free": arrays[f"{at}free"] * 0}
+            del found[f"{at}held"]
+    return found, facts
+
+
+UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {2: _without_adaptive, 3: _trees_apart}
 
 
 def upgraded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:

@@ -35,7 +35,6 @@ class SimulatedWork(NamedTuple):
     nothing: int
 
 
-@njit
 def workspace(state: SimulatedState, longest: int) -> SimulatedWork:
     return SimulatedWork(0)
 
@@ -56,7 +55,7 @@ def predict(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h:
 
 
 @hot
-def learn(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: Floats32, y: float, p: Floats) -> None:
+def learn(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
     pass
 
 
@@ -85,6 +84,7 @@ class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=pred
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    axes: ClassVar[dict[str, int]] = {"right": 0}
 
     edge: float | Sequence[float] = 0.1
     _: KW_ONLY

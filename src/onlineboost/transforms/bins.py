@@ -123,7 +123,6 @@ def n_bins_for(wanted: int, slots: int) -> int:
     return wanted or (MANY_BINS if slots <= FEW else FEW_BINS)
 
 
-@njit
 def new_work(bins: Bins, longest: int) -> BinsWork:
     slots, n = len(bins.zero), bins.edges.shape[1]
     return BinsWork(
@@ -140,10 +139,13 @@ def new_work(bins: Bins, longest: int) -> BinsWork:
     )
 
 
-@njit
 def first_edges(bins: Bins) -> None:
     """The edges of all slots met so far, before anything is counted by them."""
-    work = new_work(bins, 0)
+    _first_edges(bins, new_work(bins, 0))
+
+
+@njit
+def _first_edges(bins: Bins, work: BinsWork) -> None:
     for slot in range(bins.clock[MET]):
         if bins.counts[slot, BORN] and bins.counts[slot, SEEN] == 0:  # all values so far are missing
             _late_edges(bins, slot)

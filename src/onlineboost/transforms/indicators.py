@@ -83,7 +83,8 @@ class IndicatorsState(NamedTuple):
         """Make the edges that are due, for linear learners with these weights; feature 0 has row ``first``."""
         if self.due[0]:
             self.due[0] = 0
-            _settle(self, bool(self.bins.clock[ROWS] == FIRST), weights, scale, first)
+            begin = bool(self.bins.clock[ROWS] == FIRST)
+            _settle(self, new_work(self.bins, 0), begin, weights, scale, first)
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
@@ -151,10 +152,11 @@ def _meet(state: IndicatorsState, batch: Batch, r: int) -> bool:
 
 
 @njit
-def _settle(state: IndicatorsState, begin: bool, weights: Floats32, scale: Floats32, first: int) -> None:
+def _settle(
+    state: IndicatorsState, work: BinsWork, begin: bool, weights: Floats32, scale: Floats32, first: int
+) -> None:
     """Make the edges that are due, and carry the weights of indicators over to the new bins."""
     bins, counts = state.bins, state.bins.counts
-    work = new_work(bins, 0)
     for f in range(bins.clock[MET]):
         if counts[f, BORN] == 0 or not (begin or counts[f, SEEN] >= counts[f, REMAKE]):
             continue

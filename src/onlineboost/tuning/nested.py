@@ -17,13 +17,14 @@ import numpy as np
 from onlineboost.boosters.base import Booster
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
-from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import VoteHead
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
 
-_vote, _round, _first = dispatch.vote, dispatch.round, dispatch.first
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
+_first = dispatch.first
 
 
 class NestedBooster(NamedTuple):
@@ -33,22 +34,34 @@ class NestedBooster(NamedTuple):
     row: Ints  # [1] the next row of ``scores``
 
 
-@njit
-def vote(state: NestedBooster, h: Floats) -> float:
-    return float(_vote(state.whole, h))
+@hot
+def lead(state: NestedBooster, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    _lead(state.whole, h, e, first, carry)
 
 
 @hot
-def round(state: NestedBooster, h: Floats, y: float, p: Floats) -> None:
+def round(state: NestedBooster, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    _round(state.whole, h, y, p, t, first, carry)
+
+
+@njit
+def vote(state: NestedBooster, e: Floats) -> float:
+    return float(_vote(state.whole, e))
+
+
+@hot
+def settle(state: NestedBooster, e: Floats, y: float) -> None:
     for k in range(state.sizes.size):
         n = state.sizes[k]
-        state.scores[state.row[0], k] = _vote(_first(state.whole, n), h[:n])
+        state.scores[state.row[0], k] = _vote(_first(state.whole, n), e[:n])
     state.row[0] += 1
-    _round(state.whole, h, y, p)
+    _settle(state.whole, e, y)
 
 
-dispatch.register(dispatch.vote, NestedBooster, vote)
+dispatch.register(dispatch.lead, NestedBooster, lead)
 dispatch.register(dispatch.round, NestedBooster, round)
+dispatch.register(dispatch.vote, NestedBooster, vote)
+dispatch.register(dispatch.settle, NestedBooster, settle)
 
 
 def can_nest(model: OnlineClassifier) -> bool:

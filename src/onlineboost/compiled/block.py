@@ -1,0 +1,164 @@
+"""Calls of compiled functions whose arguments are kept: each takes a tenth of a microsecond, whatever the arguments.
+
+Numba looks at the type of every array of every argument, each time it is called from Python: 10 microseconds for the
+states of a model. Here arguments are written down once, as a block of numbers (addresses and sizes of arrays, numbers),
+and a call passes the address of the block. Arrays may be changed in place between calls, but not be replaced.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, types
+from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+from numba.np.arrayobj import populate_array
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import njit
+
+_WORD = ir.IntType(64)
+
+
+class BlockType(types.Type):  # type: ignore[misc]
+    """The arguments of a function, as a block of numbers."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        super().__init__(name=f"Block({inner})")
+
+
+@register_model(BlockType)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, _WORD.as_pointer())
+
+
+@unbox(BlockType)  # type: ignore[untyped-decorator]
+def _unbox(type: Any, address: Any, c: Any) -> Any:
+    return NativeValue(c.builder.bitcast(c.pyapi.long_as_voidptr(address), _WORD.as_pointer()))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def unpack(context: Any, block: Any) -> Any:
+    """The arguments, in compiled code: ``a, b = unpack(block)``."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _value(context, builder, signature.return_type, arguments[0], 0)[0]
+
+    return block.inner(block), code
+
+
+def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[Any, int]:
+    """Code for a value of a type that is kept from this word on, and the word after it."""
+
+    def word(k: int) -> Any:
+        return builder.load(builder.gep(block, [ir.Constant(_WORD, at + k)]))
+
+    if isinstance(type, types.BaseTuple):
+        values = []
+        for each in type.types:
+            value, at = _value(context, builder, each, block, at)
+            values.append(value)
+        return context.make_tuple(builder, type, values), at
+    if isinstance(type, types.Array):
+        item = context.get_data_type(type.dtype)
+        size = ir.Constant(_WORD, context.get_abi_sizeof(item))
+        shape = [word(1 + k) for k in range(type.ndim)]
+        strides = [size]
+        for n in reversed(shape[1:]):
+            strides.insert(0, builder.mul(strides[0], n))
+        array = context.make_array(type)(context, builder)
+        data = builder.inttoptr(word(0), item.as_pointer())
+        populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+        return array._getvalue(), at + 1 + type.ndim  # noqa: SLF001  Numba's own way
+    if isinstance(type, types.Float):
+        return builder.bitcast(word(0), ir.DoubleType()), at + 1
+    if isinstance(type, types.Boolean):
+        return builder.trunc(word(0), ir.IntType(1)), at + 1
+    return word(0), at + 1
+
+
+def _write(value: Any, words: list[int], key: list[Any]) -> None:
+    """Add a value to the words of a block, and its type to their key."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError("an argument of a compiled function is an array whose rows are not adjacent")
+        words.append(value.ctypes.data)
+        words.extend(value.shape)
+        key.append((value.dtype.num, value.ndim))
+    elif isinstance(value, tuple):
+        key.append((type(value), len(value)))
+        for each in value:
+            _write(each, words, key)
+    elif isinstance(value, bool | np.bool_):
+        words.append(int(value))
+        key.append(bool)
+    elif isinstance(value, float):
+        words.append(struct.unpack("q", struct.pack("d", value))[0])
+        key.append(float)
+    else:
+        words.append(int(value))
+        key.append(int)
+
+
+def _type(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return types.Array(from_dtype(value.dtype), value.ndim, "C")
+    if isinstance(value, tuple):
+        inner = [_type(each) for each in value]
+        return types.NamedTuple(inner, type(value)) if hasattr(value, "_fields") else types.Tuple(inner)
+    scalar = types.boolean if isinstance(value, bool | np.bool_) else None
+    return scalar or (types.float64 if isinstance(value, float) else types.int64)
+
+
+_entries: dict[Any, Any] = {}
+
+
+def _entry(function: Any, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[[int], None]:
+    """The machine code of a function for arguments of these types."""
+    found = _entries.get((function, key))
+    if found is None:
+        signature = (BlockType(_type(arguments)),)
+        function = function if all(map(_is_ours, key)) else _uncached(function)
+        function.compile(signature)
+        found = _entries[function, key] = function.overloads[signature].entry_point
+    return found  # type: ignore[no-any-return]
+
+
+def _is_ours(kind: Any) -> bool:
+    made = kind[0] if isinstance(kind, tuple) else None
+    return not hasattr(made, "_fields") or made.__module__.startswith("onlineboost.")
+
+
+@functools.cache
+def _uncached(function: Any) -> Any:
+    """A class from outside this package may change while our sources do not: it is compiled in each process."""
+    return njit(function.py_func, cache=False)
+
+
+class Call:
+    """A compiled function of a block, and its arguments: ``call()`` runs it."""
+
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        words: list[int] = []
+        key: list[Any] = []
+        _write(arguments, words, key)
+        self._arguments = [*arguments]  # which must live as long as this
+        self._block: NDArray[np.int64] = np.array(words, np.int64)
+        self.run = functools.partial(_entry(function, tuple(key), arguments), self._block.ctypes.data)
+
+    def __call__(self) -> None:
+        self.run()
+
+    def on(self, *first: Any) -> None:
+        """Replace the first arguments by others of the same types."""
+        words: list[int] = []
+        for value in first:
+            _write(value, words, [])
+        self._arguments[: len(first)] = first
+        self._block[: len(words)] = words
