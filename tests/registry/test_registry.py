@@ -52,7 +52,7 @@ def predict(state, work, batch, r, h):
 def learn(state, work, batch, r, h, t, p):
     for i in range(state.sums.shape[1]):
         for j in range(batch.indptr[r], batch.indptr[r + 1]):
-            state.sums[batch.indices[j], i] += p[i] * y * batch.values[j]
+            state.sums[batch.indices[j], i] += p[i] * t[i] * batch.values[j]
 
 
 @dataclass(eq=False, repr=False)
