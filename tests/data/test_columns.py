@@ -49,7 +49,20 @@ PLAIN = [
     "x" * 300,
 ]
 LEFT_OUT = ["label", "label.x", "labels", "y", "y.1", "weight", "id", "id.part", "identity", "colour", "zip"]
-ODD = [True, 1.0, None, Word("a"), np.str_("a"), np.int64(7), "\ud800", "\ud83d\ude42", -3, 1 << 31, ("a", "b")]
+ODD = [
+    True,
+    1.0,
+    None,
+    Word("a"),
+    np.str_("a"),
+    np.int64(7),
+    "\ud800",
+    "\ud83d\ude42",
+    -3,
+    1 << 31,
+    10**5000,
+    ("a", "b"),
+]
 NUMBERS = [1.0, -2.5, 3, 0.1, -7, 2**53 + 1, 1e-30, -123456789]
 ZEROS = [0.0, -0.0, 0, 2.0**-150, -(2.0**-150), math.nextafter(2.0**-150, 1), 5e-324]
 LARGE = [1e18, -1e18, 10**18, 10**18 + 1, math.nextafter(1e18, 2e18), -(10**400), math.inf, -math.inf, 6e17]
@@ -152,6 +165,24 @@ def test_left_out_words_do_not_slow_a_dict_down():
         row_of({"id": math.inf, "a": 2.0, "label": None}, columns, True)
 
 
+def test_the_label_may_be_anything():
+    columns = Columns(Schema())
+    for _ in range(2):
+        row_of({"label": {1, 2}, "a": 1.0}, columns, True)
+    assert columns.quick({"label": {1, 2}, "a": 2.0}, True)[1] == (2.0,)
+
+
+def test_names_that_will_not_be_told_do_not_slow_a_dict_down():
+    """Those beyond the limit, and of columns of files that are always zero."""
+    full, zero = Columns(), Columns(Schema(drop=("id",)))
+    full.limit = 0
+    for columns, x, values in ((full, {"a": 1.0}, (1.0,)), (zero, {"a": 1.0, "b": 0.0}, (1.0,))):
+        for _ in range(2):
+            row_of(x, columns, True)
+        assert columns.quick(x, True)[1] == values
+    assert zero.quick({"a": 1.0, "b": 1.0}, True) is None
+
+
 def test_other_mappings_take_the_slow_way():
     columns, x = Columns(), {"a": 1.5}
     for _ in range(2):
@@ -180,6 +211,7 @@ def test_a_name_that_was_only_asked_for_is_told_when_learnt():
     assert set(row_of(x, columns, True)[1].values()) == {"a", "b"}
     assert row_of(x, columns, True)[1] == {}
     assert columns.quick(x, True) is not None
+    assert not columns._plans[tuple(x)].untold
 
 
 def test_plans_are_bounded_and_not_copied(monkeypatch):
@@ -191,6 +223,9 @@ def test_plans_are_bounded_and_not_copied(monkeypatch):
             row_of({f"only in {k}": 1.0, "always": 0.1}, columns, False)
         row_of({f"once {k}": 1.0}, columns, False)
         assert len(columns._plans) <= 8
+        assert len(columns._once) <= 16
+    for k in range(20):
+        row_of({f"once more {k}": 1.0}, columns, False)
         assert len(columns._once) <= 16
     row_of({"x" * (module._PLAN_TEXT + 1): 1.0}, columns, False)
     assert columns.quick({"x" * (module._PLAN_TEXT + 1): 1.0}, False) is None

@@ -231,12 +231,10 @@ class Columns:
 
     def _plan(self, keys: tuple[Any, ...], schema: Schema | None) -> _Plan:
         none = _Plan(schema, None)
-        if not all(type(key) is str or 0 <= key <= MAX_ID for key in keys):
-            return none
-        names = [str(key) for key in keys]
         try:
+            names = [str(key) for key in keys]
             size = len("".join(names).encode())
-        except UnicodeEncodeError:  # half of a surrogate pair, which JSON does not have
+        except ValueError:  # thousands of digits, or half of a surrogate pair
             return none
         read, kept, left_out = False, (True,) * len(names), ()
         if schema is not None:
