@@ -210,7 +210,9 @@ class Columns:
             return None
         if learning and untold and self._is_news(keys, plan, values):
             return None
-        if read and [value for value in values if -_TINY <= value <= _TINY]:
+        if not read:
+            return ids, values
+        if [value for value in values if -_TINY <= value <= _TINY] if float in map(type, values) else not all(values):
             nonzero = [abs(value) > _TINY for value in values]
             return np.array([*compress(ids.tolist(), nonzero)], np.int32), tuple(compress(values, nonzero))
         return ids, values
