@@ -230,6 +230,7 @@ def test_plans_are_bounded_and_not_copied(monkeypatch):
     row_of({"x" * (module._PLAN_TEXT + 1): 1.0}, columns, False)
     assert columns.quick({"x" * (module._PLAN_TEXT + 1): 1.0}, False) is None
     assert columns._plans
+    assert all(len(keys) <= 2 and len(keys[0]) < 20 for keys in columns._plans)
     for twin in (copy.deepcopy(columns), pickle.loads(pickle.dumps(columns))):
         assert not twin._plans
         assert not twin._once

@@ -228,24 +228,25 @@ class Columns:
         if len(self._plans) >= _PLANS:
             self._plans.clear()
             self._once.clear()
-        plan = self._plans[keys] = self._plan(keys, self.schema)
-        return plan
-
-    def _plan(self, keys: tuple[Any, ...], schema: Schema | None) -> _Plan:
-        none = _Plan(schema, None)
         try:
             names = [str(key) for key in keys]
             size = len("".join(names).encode())
         except ValueError:  # thousands of digits, or half of a surrogate pair
-            return none
+            size = _PLAN_TEXT + 1
+        if size > _PLAN_TEXT:
+            return _Plan(self.schema, None)
+        plan = self._plans[keys] = self._plan(keys, names, self.schema)
+        return plan
+
+    def _plan(self, keys: tuple[Any, ...], names: list[str], schema: Schema | None) -> _Plan:
         read, kept, left_out = False, (True,) * len(names), ()
         if schema is not None:
             read = schema.needs_reader
             kept = tuple(not schema.ignores(name) if read else name not in schema.no_features for name in names)
             left_out = tuple(key for key, feature in zip(keys, kept, strict=True) if read and not feature)
         names = list(compress(names, kept))
-        if size > _PLAN_TEXT or (read and schema is not None and not set(names).isdisjoint(schema.categorical)):
-            return none
+        if read and schema is not None and not set(names).isdisjoint(schema.categorical):
+            return _Plan(schema, None)
         ids = [feature_id(name) for name in names]
         found = np.array(ids, np.int32)
         found.flags.writeable = False
