@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from onlineboost.data.arrays import Dense, Sparse
-from onlineboost.data.batch import LARGEST
+from onlineboost.data.batch import LARGEST, Ints32
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
@@ -15,6 +18,13 @@ from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of features that are kept
 _CACHE = 1 << 15  # ids of names in dicts that are kept
+_PLANS = 256  # plans of dicts that are kept
+_ONCE = 1 << 12  # dicts without a plan whose keys are remembered
+_PLAN_TEXT = 1 << 15  # bytes of all names of a plan
+_SHORT = 256  # characters of a string that no reader refuses
+_TINY = 2.0**-150  # the largest number that is zero as float32
+_SAFE = LARGEST / 2  # rounding does not matter below
+_KEYS, _NUMBERS = frozenset((str, int)), frozenset((float, int))
 
 
 class Features(NamedTuple):
@@ -23,6 +33,17 @@ class Features(NamedTuple):
     ids: list[int]
     values: list[float]
     names: list[tuple[int, str]]  # of features whose ids were not kept
+
+
+class _Plan(NamedTuple):
+    """The features of dicts with the same keys, if all values are numbers."""
+
+    schema: Schema | None  # for which it was made
+    ids: Ints32 | None  # None: there is no plan for these keys
+    kept: tuple[bool, ...] | None = None  # whether a key is a feature; None: all are
+    left_out: tuple[Any, ...] = ()  # keys that are no features, whose values a reader would look at all the same
+    read: bool = False  # as JSON lines are: zeros are left out
+    untold: tuple[tuple[int, int], ...] = ()  # position and id of features whose names were not known
 
 
 class Columns:
@@ -45,13 +66,20 @@ class Columns:
         self.limit: int | None = None  # number of names that are kept; None: MAX_NAMES
         self._learnt: dict[Any, int] = {}  # ids of names in dicts, to find them faster
         self._asked: dict[Any, int] = {}
+        self._plans: dict[tuple[Any, ...], _Plan] = {}  # by the keys of dicts
+        self._once: set[int] = set()  # hashes of keys that have no plan yet
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_learnt": {}, "_asked": {}}
+        return vars(self) | {"_learnt": {}, "_asked": {}, "_plans": {}, "_once": set()}
+
+    @property
+    def _room(self) -> int:
+        """Number of names that can be added."""
+        return (MAX_NAMES if self.limit is None else self.limit) - len(self.names)
 
     def add(self, names: Iterable[tuple[int, str]]) -> dict[int, str]:
         """Add names of features, as many as are kept; returns those that are new. The first name of an id is kept."""
-        room = (MAX_NAMES if self.limit is None else self.limit) - len(self.names)
+        room = self._room
         new: dict[int, str] = {}
         for id, name in names if room > 0 else ():
             if id not in self.names and len(new) < room and name != str(id):
@@ -95,7 +123,7 @@ class Columns:
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
         left_out = self.schema.no_features if self.schema is not None else ()
-        if self.schema is not None and (self.schema.drop or self.schema.categorical):
+        if self.schema is not None and self.schema.needs_reader:
             return None
         found = Features([], [], [])
         for name, value in x.items():
@@ -146,6 +174,95 @@ class Columns:
         names.append((id, full))
         return id
 
+    # ---- dicts of numbers
+
+    def quick(self, x: Any, learning: bool) -> tuple[Ints32, tuple[float, ...]] | None:
+        """Ids and values of a dict whose keys were met before and whose values are numbers; None: not such a dict.
+
+        They are those of ``features``, or of a reader where that has none. The ids are shared: not to be written to.
+
+        >>> columns = Columns()
+        >>> columns.quick({"7": 2.0, 8: 0.5}, learning=False)
+        >>> columns.quick({"7": 2.5, 8: 1}, learning=False)
+        (array([7, 8], dtype=int32), (2.5, 1))
+        """
+        if type(x) is not dict or not _KEYS.issuperset(map(type, x)):  # True and 1.0 are equal to 1
+            return None
+        keys = tuple(x)
+        plan = self._plans.get(keys)
+        if plan is None or plan.schema is not self.schema:
+            plan = self._next_plan(keys)
+        _, ids, kept, left_out, read, untold = plan
+        if ids is None:
+            return None
+        values = tuple(x.values())
+        if kept is not None:
+            values = tuple(compress(values, kept))
+            for key in left_out:
+                if not _is_readable(x.get(key)):
+                    return None
+        if not _NUMBERS.issuperset(map(type, values)) or len(values) != ids.size:
+            return None
+        try:
+            if not math.hypot(*values) <= _SAFE:  # at least the largest magnitude, and NaN if one is
+                return None
+        except OverflowError:
+            return None
+        if learning and untold and self._is_news(keys, plan, values):
+            return None
+        if not read:
+            return ids, values
+        if [value for value in values if -_TINY <= value <= _TINY] if float in map(type, values) else not all(values):
+            nonzero = [abs(value) > _TINY for value in values]
+            return np.array([*compress(ids.tolist(), nonzero)], np.int32), tuple(compress(values, nonzero))
+        return ids, values
+
+    def _next_plan(self, keys: tuple[Any, ...]) -> _Plan:
+        """The plan of keys without one; it is made when they come for the second time."""
+        mark = hash(keys)
+        if mark not in self._once:
+            if len(self._once) >= _ONCE:
+                self._once.clear()
+            self._once.add(mark)
+            return _Plan(self.schema, None)
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+            self._once.clear()
+        try:
+            names = [str(key) for key in keys]
+            size = len("".join(names).encode())
+        except ValueError:  # thousands of digits, or half of a surrogate pair
+            size = _PLAN_TEXT + 1
+        if size > _PLAN_TEXT:
+            return _Plan(self.schema, None)
+        plan = self._plans[keys] = self._plan(keys, names, self.schema)
+        return plan
+
+    def _plan(self, keys: tuple[Any, ...], names: list[str], schema: Schema | None) -> _Plan:
+        read, kept, left_out = False, (True,) * len(names), ()
+        if schema is not None:
+            read = schema.needs_reader
+            kept = tuple(not schema.ignores(name) if read else name not in schema.no_features for name in names)
+            left_out = tuple(key for key, feature in zip(keys, kept, strict=True) if read and not feature)
+        names = list(compress(names, kept))
+        if read and schema is not None and not set(names).isdisjoint(schema.categorical):
+            return _Plan(schema, None)
+        ids = [feature_id(name) for name in names]
+        found = np.array(ids, np.int32)
+        found.flags.writeable = False
+        named = enumerate(zip(ids, names, strict=True))
+        untold = tuple((k, id) for k, (id, name) in named if id not in self.names and name != str(id))
+        return _Plan(schema, found, None if all(kept) else kept, left_out, read, untold)
+
+    def _is_news(self, keys: tuple[Any, ...], plan: _Plan, values: tuple[float, ...]) -> bool:
+        """Whether a name is to be added when these values are learnt."""
+        if self._room <= 0:
+            return False
+        untold = tuple((k, id) for k, id in plan.untold if id not in self.names)
+        if untold != plan.untold:
+            self._plans[keys] = plan._replace(untold=untold)
+        return any(not plan.read or abs(values[k]) > _TINY for k, _ in untold)
+
     # ---- model files
 
     def describe(self) -> dict[str, Any]:
@@ -175,3 +292,11 @@ class Columns:
 
 def _is_word(name: str) -> bool:
     return not name.removesuffix("=").isdigit()
+
+
+def _is_readable(value: Any) -> bool:
+    """Whether a reader surely passes over a value that is no feature."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() and len(value) <= _SHORT
+    return value is None or (kind in _NUMBERS and -LARGEST <= value <= LARGEST)

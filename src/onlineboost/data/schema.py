@@ -26,6 +26,15 @@ class Schema(NamedTuple):
         label = DEFAULT_LABEL if self.label is None else str(self.label)
         return (label,) if self.weight is None else (label, str(self.weight))
 
+    @property
+    def needs_reader(self) -> bool:
+        """Whether dicts are read as JSON lines are: some columns are dropped or categorical."""
+        return bool(self.drop or self.categorical)
+
+    def ignores(self, name: str) -> bool:
+        """Whether JSON lines have no feature of this name: label, weight, dropped columns, and what is within them."""
+        return any(name == out or name.startswith(f"{out}.") for out in (*self.no_features, *self.drop))
+
     def check(self) -> None:
         label = self.no_features[0]
         if self.weight is not None and str(self.weight) == label:

@@ -13,6 +13,12 @@ def row_of(
     x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
 ) -> tuple[Batch, dict[int, str]]:
     """A dict as a batch of one row, and names that are new; with ``learning`` they are remembered."""
+    ids: Any
+    values: Any
+    quick = columns.quick(x, learning)
+    if quick is not None:
+        ids, values = quick
+        return one_row(ids, values, y, weight), {}
     found = columns.features(x, learning)
     if found is not None:
         ids, values, names = found
