@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.compiled.cores import n_cores
 from onlineboost.data.arrays import check_features, check_labels, check_weight
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
@@ -22,9 +23,12 @@ from onlineboost.data.target import Binary
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ModelFileError, NotFittedError
-from onlineboost.parameters import Parameters, build
+from onlineboost.parameters import Parameters, build, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
+
+
+MAX_JOBS = 1024
 
 
 class OnlineClassifier(Parameters, ABC):
@@ -37,6 +41,9 @@ class OnlineClassifier(Parameters, ABC):
 
     one_committee: ClassVar[bool] = True
     """Whether all learners share one committee and its transforms."""
+
+    n_jobs: int | None = None
+    """Number of threads: None is 1, -1 is one for each core. It does not change the result."""
 
     fitted: Fitted | None = None
     """All that was learnt, replaced as a whole; None before the first example."""
@@ -121,6 +128,7 @@ class OnlineClassifier(Parameters, ABC):
         if fitted is None:
             fitted = self.new_fitted(copy.copy(page.target))
         target = fitted.check_page(page)
+        fitted.machine.n_jobs = self._jobs()
         self.fitted = fitted
         return fitted.learn_page(page, target)
 
@@ -155,6 +163,7 @@ class OnlineClassifier(Parameters, ABC):
             fitted = self.new_fitted(target)
             fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
+        fitted.machine.n_jobs = self._jobs()
         fitted.meet(source, target)
         self.fitted = fitted
         return fitted.learn_table(source, signs, weight)
@@ -175,8 +184,15 @@ class OnlineClassifier(Parameters, ABC):
         """A score per row; its sign is the answer, and 0 counts as positive."""
         return self._answers(self._check_fitted(), X)
 
+    def _jobs(self) -> int:
+        """Number of threads."""
+        if self.n_jobs is None:
+            return 1
+        return n_cores() if self.n_jobs == -1 else check_whole("n_jobs", self.n_jobs, 1, MAX_JOBS)
+
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
         """A score per row, or the probability of the positive label."""
+        fitted.machine.n_jobs = self._jobs()
         if not isinstance(X, Batch | Page | Pages):
             if not _is_read(fitted, X):
                 source = check_features(X)

@@ -55,8 +55,12 @@ class Parameters:
         return type(self)(**{name: _cloned(value) for name, value in params.items()})
 
     def saved_params(self) -> dict[str, Any]:
-        """The parameters for a model file; the seed drawn from ``random_state`` is saved separately."""
+        """The parameters for a model file; the seed drawn from ``random_state`` is saved separately.
+
+        The number of threads belongs to the machine, not to the model.
+        """
         params = self.get_params(deep=False)
+        params.pop("n_jobs", None)
         if not isinstance(params.get("random_state"), int):
             params |= {name: None for name in params if name == "random_state"}
         return params

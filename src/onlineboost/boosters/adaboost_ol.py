@@ -137,6 +137,7 @@ class AdaBoostOL(
     votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit)
     head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
     random_state : random seed (None: a fresh one), for sampling and the random expert
+    n_jobs : as for ``OnlineBBM``
 
     Examples
     --------
@@ -158,6 +159,7 @@ class AdaBoostOL(
     votes: Votes = "hard"
     head: HeadName = "vote"
     random_state: Any = None
+    n_jobs: int | None = None
 
     @property
     def alphas_(self) -> Floats:

@@ -99,7 +99,7 @@ class AdaBoostOLPlus(
 
     Parameters
     ----------
-    estimator, n_estimators, votes, head, random_state : as for ``OnlineBBM``
+    estimator, n_estimators, votes, head, random_state, n_jobs : as for ``OnlineBBM``
     delivery : "sample" (better in our measurements), "weight" or "auto"
 
     Examples
@@ -121,6 +121,7 @@ class AdaBoostOLPlus(
     votes: Votes = "hard"
     head: HeadName = "vote"
     random_state: Any = None
+    n_jobs: int | None = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLPlusState:
         return AdaBoostOLPlusState(*(filled(0, n_learners) for _ in AdaBoostOLPlusState._fields))

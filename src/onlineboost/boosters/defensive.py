@@ -85,7 +85,7 @@ class DefensiveBoost(
     ----------
     estimator : weak learner (None: ``Linear()``); its votes should be real numbers in [-1, 1]
     n_estimators : number of weak learners, whose votes are averaged
-    delivery, head, random_state : as for ``OnlineBBM``
+    delivery, head, random_state, n_jobs : as for ``OnlineBBM``
 
     Examples
     --------
@@ -105,6 +105,7 @@ class DefensiveBoost(
     delivery: Delivery = "weight"
     head: HeadName = "vote"
     random_state: Any = None
+    n_jobs: int | None = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> DefensiveState:
         return DefensiveState(np.zeros(2), np.full(2, 4.0))

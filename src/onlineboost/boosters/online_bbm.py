@@ -123,6 +123,7 @@ class OnlineBBM(
         binomial probability ("mode"), its bound ("lemma"), or none ("none")
     head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
     random_state : random seed (None: a fresh one), for sampling
+    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
 
     Examples
     --------
@@ -146,6 +147,7 @@ class OnlineBBM(
     normalizer: Normalizer = "reachable"
     head: HeadName = "vote"
     random_state: Any = None
+    n_jobs: int | None = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
         check_one_of("normalizer", self.normalizer, NORMALIZERS)

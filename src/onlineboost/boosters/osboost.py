@@ -78,7 +78,7 @@ class OSBoost(
     Parameters
     ----------
     gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
-    estimator, n_estimators, delivery, votes, head, random_state : as for ``OnlineBBM``
+    estimator, n_estimators, delivery, votes, head, random_state, n_jobs : as for ``OnlineBBM``
 
     Examples
     --------
@@ -100,6 +100,7 @@ class OSBoost(
     votes: Votes = "hard"
     head: HeadName = "vote"
     random_state: Any = None
+    n_jobs: int | None = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostState:
         return OSBoostState(*smooth_constants(self.gamma))

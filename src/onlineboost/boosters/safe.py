@@ -213,7 +213,7 @@ class SafeBoost(
     estimator : weak learner (None: ``Linear()``)
     n_estimators : number of weak learners in total
     gammas : assumed edges; the learners are divided among them
-    delivery, random_state : as for ``OnlineBBM``
+    delivery, random_state, n_jobs : as for ``OnlineBBM``
 
     Examples
     --------
@@ -234,6 +234,7 @@ class SafeBoost(
     gammas: tuple[float, ...] = (0.05, 0.15, 0.4)
     delivery: Delivery = "auto"
     random_state: Any = None
+    n_jobs: int | None = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> SafeState:
         bounds = self._bounds(n_learners)

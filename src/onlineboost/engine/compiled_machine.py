@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine
-from onlineboost.engine.passes import Pass, longest_of, rows_on_the_way
+from onlineboost.engine.passes import Pass, balanced, even_bounds, longest_of, piece_of, rows_on_the_way
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
 from onlineboost.parameters import check_whole
@@ -25,6 +26,11 @@ from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.slots import Slots
+
+
+_OLD = 128  # rows after which there are bins
+_MANY_ROWS = 512  # that are worth several threads
+_PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
 
 
 @dataclass
@@ -95,7 +101,10 @@ class CompiledMachine(BatchMachine):
                 self.committee, part = self.learner.with_room_for(self.committee, part)
             else:
                 part = self.learner.known(self.committee, part)
-            answers, n = self._pass(part, Mode(learning, replaying, False)).run(part)
+            if learning and not replaying and self._is_worth_dividing(part):
+                answers, n = self._side_by_side(part), part.y.size
+            else:
+                answers, n = self._pass(part, Mode(learning, replaying, False)).run(part)
             scores.append(answers[:n])
             done += n
             if learning and self.learner.is_full(self.committee):
@@ -111,6 +120,32 @@ class CompiledMachine(BatchMachine):
         if found is None or not found.fits(self, longest):
             found = passes[mode] = Pass(self, rows, mode, rows_on_the_way(n), longest, [0, n])
         return found
+
+    def _is_worth_dividing(self, rows: Batch) -> bool:
+        """Whether several threads can learn these rows, and will do so faster: groups of learners, one after another.
+
+        Young streams have replays and pauses, and learners that are watched may be reset at any row.
+        """
+        old = self._seen >= max(replay.last(self.learner.replay), _OLD)
+        still = isinstance(self.watch, NoWatch)
+        divisible = self.settings.scan and bool(self.learner.axes) and self.settings.n_learners > self.learner.grain
+        return self.n_jobs > 1 and old and still and divisible and rows.y.size >= _MANY_ROWS
+
+    def _side_by_side(self, rows: Batch) -> Floats:
+        """The answers to rows that groups of learners learn side by side."""
+        n, grain, memory = self.settings.n_learners, self.learner.grain, vars(self.passes)
+        bounds = memory.get("bounds") or even_bounds(n, self.n_jobs, grain)
+        if len(bounds) - 1 != min(self.n_jobs, -(-n // grain)):
+            bounds = even_bounds(n, self.n_jobs, grain)
+        piece = memory.get("piece", _PIECE)
+        on_the_way = 1 << (2 * len(bounds) * piece - 1).bit_length()
+        made = Pass(self, rows, Mode(True, False, False), on_the_way, longest_of(rows), bounds)
+        scores, seconds = made.run_in_stages(rows, piece, self.n_jobs)
+        for group, (first, last) in zip(made.groups, pairwise(bounds), strict=True):
+            self.learner.put(self.committee, group.committee, first, last)
+        memory["bounds"] = balanced(bounds, seconds, grain)
+        memory["piece"] = piece_of(sum(seconds) / len(seconds) / rows.y.size)
+        return scores
 
     def trimmed(self) -> Self:
         twin = copy.copy(self)

@@ -14,16 +14,20 @@ from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Sparse
-from onlineboost.data.batch import Batch, Floats, check_batch, longest_row
+from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
 from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
+from onlineboost.engine import schedule
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
+
+
+_MANY_ROWS = 1024  # that are worth several threads
 
 
 @dataclass
@@ -87,7 +91,7 @@ class Fitted:
     def _learn(self, parts: Any) -> Floats:
         scores = []
         for part in parts:
-            with self.lock.turn(), self.lock.writing:
+            with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
                 scores.append(self.machine.run(part, True))
         self._warn()
         return _joined(scores)
@@ -130,8 +134,25 @@ class Fitted:
         scores = []
         for part in parts:
             with self.lock.reading:
-                scores.append(self._run(part, probabilities))
+                scores += self._side_by_side(part, probabilities)
         return _joined(scores)
+
+    def _side_by_side(self, examples: Any, probabilities: bool) -> list[Floats]:
+        """Scores by several threads, each with rows of its own, where there are many."""
+        jobs = self.machine.n_jobs
+        if jobs == 1 or not isinstance(examples, Batch) or examples.y.size < _MANY_ROWS:
+            return [self._run(examples, probabilities)]
+        ends = np.linspace(0, examples.y.size, jobs + 1).astype(int).tolist()
+        found: list[Any] = [None] * jobs
+
+        def share(k: int) -> Callable[[int], None]:
+            def run(_: int) -> None:
+                found[k] = self._run(cut(examples, ends[k], ends[k + 1]), probabilities)
+
+            return run
+
+        schedule.run([schedule.Stage(share(k)) for k in range(jobs)], 1, jobs)
+        return found
 
     def _run(self, examples: Any, probabilities: bool) -> Floats:
         scores = self.machine.run(examples, False)

@@ -27,6 +27,7 @@ class Machine(ABC):
 
     settings: Settings
     record: Record
+    n_jobs: int = 1  # number of threads
 
     @abstractmethod
     def run(self, examples: Any, learning: bool) -> Floats:

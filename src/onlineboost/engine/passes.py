@@ -6,16 +6,18 @@ The arguments of the compiled functions are kept from batch to batch, as long as
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Floats32
-from onlineboost.engine import loop
+from onlineboost.engine import loop, schedule
 from onlineboost.engine.adwin import Watch
 from onlineboost.engine.loop import Mode, Place
+from onlineboost.engine.schedule import Stage
 
 _NUMBERS = 1 << 13  # most votes on the way from the learners to the head: they stay in the fastest cache
 _ROWS = 64  # most rows on the way
@@ -49,18 +51,21 @@ class Group:
 class Pass:
     """The groups of a machine, for rows of up to ``longest`` features; ``rows`` of them are on the way at a time."""
 
-    def __init__(self, machine: Any, batch: Batch, mode: Mode, rows: int, longest: int, bounds: list[int]) -> None:
+    def __init__(
+        self, machine: Any, batch: Batch, mode: Mode, rows: int, longest: int, bounds: Sequence[int]
+    ) -> None:
         learner, booster, head = machine.learner, machine.booster, machine.head
         settings, record, watch = machine.settings, machine.record, machine.watch
         self.states = _states(machine)
         self.rows, self.longest, self.mode, self.record = rows, longest, mode, record
         self.table = table = loop.new_table(rows, settings.n_learners, settings.leading)
         self.groups = []
-        for first, last in zip(bounds, bounds[1:], strict=False):
-            whole = len(bounds) == 2
-            part = machine.committee if whole else learner.part(machine.committee, first, last)
+        divided = len(bounds) > 2
+        for first, last in pairwise(bounds):
+            part = learner.part(machine.committee, first, last) if divided else machine.committee
             self.groups.append(Group(first, last, part, learner.workspace(part, longest)))
-        done, votes, scores = self.groups[-1].place.rows, np.empty(settings.n_learners), np.empty(0)
+        self.done = done = np.zeros(4, np.int64) if divided else self.groups[-1].place.rows  # rows to be finished
+        votes, scores = np.empty(settings.n_learners), np.empty(0)
         self.advance, self.finish = [], []
         if settings.scan or not mode.learning or mode.replaying:
             for group in self.groups:
@@ -117,6 +122,37 @@ class Pass:
         return scores, done
 
 
+    def run_in_stages(self, batch: Batch, piece: int, threads: int) -> tuple[Floats, list[float]]:
+        """Take the groups through a batch side by side, in pieces of so many rows.
+
+        Returns the answers, and the seconds that each group has taken; those of the head count for the last.
+        """
+        size, scores = batch.y.size, np.empty(batch.y.size)
+        self.bind(batch, scores)
+
+        def group_stage(group: Group, call: Call) -> Callable[[int], None]:
+            def run(k: int) -> None:
+                group.go(k * piece, min((k + 1) * piece, size))
+                call()
+
+            return run
+
+        def last_stage(k: int) -> None:
+            self.done[0], self.done[2] = k * piece, min((k + 1) * piece, size)
+            at_once(call.run for call in self.finish)
+
+        pairs = zip(self.groups, self.advance, strict=True)
+        stages = [
+            Stage(group_stage(group, call), (number - 1,) if number else ())
+            for number, (group, call) in enumerate(pairs)
+        ]
+        stages.append(Stage(last_stage, (len(stages) - 1,)))
+        schedule.run(stages, -(-size // piece), threads, ahead=self.rows // piece)
+        *seconds, last = (stage.seconds for stage in stages)
+        seconds[-1] += last
+        return scores, seconds
+
+
 def _states(machine: Any) -> tuple[Any, ...]:
     return machine.committee, machine.booster, machine.head, machine.record, machine.watch
 
@@ -125,3 +161,32 @@ def longest_of(batch: Batch) -> int:
     """Number of features for which a pass has room, for rows of this batch: a power of two, so that it seldom grows."""
     longest = int(np.diff(batch.indptr).max(initial=0))
     return 1 << (longest - 1).bit_length() if longest else 0
+
+
+_PIECE_SECONDS = 2e-3  # that a piece of work should take: long against the change of threads, short against a batch
+
+
+def piece_of(seconds: float) -> int:
+    """Number of rows of a piece of work, if one takes a group so many seconds."""
+    rows = _PIECE_SECONDS / max(seconds, 1e-9)
+    return 1 << (int(min(max(rows, 32), 1024)).bit_length() - 1)
+
+
+def even_bounds(n_learners: int, groups: int, grain: int) -> list[int]:
+    """The first learners of groups of about equal size, which begin at multiples of ``grain``; and the number of all."""
+    blocks = -(-n_learners // grain)
+    ends = np.linspace(0, blocks, min(groups, blocks) + 1).round().astype(int)
+    return [min(int(end) * grain, n_learners) for end in ends]
+
+
+def balanced(bounds: Sequence[int], seconds: Sequence[float], grain: int) -> list[int]:
+    """Bounds of groups that would take equally long, if learners of a group take equally long."""
+    n = bounds[-1]
+    passed = np.concatenate([[0.0], np.cumsum(seconds)])
+    wanted = np.linspace(0, passed[-1], len(bounds))
+    found = np.interp(wanted, passed, bounds) / grain
+    ends = found.round().astype(int).tolist()
+    blocks = -(-n // grain)
+    for k in range(1, len(ends)):  # no group without learners
+        ends[k] = min(max(ends[k], ends[k - 1] + 1), blocks - (len(ends) - 1 - k))
+    return [0, *(end * grain for end in ends[1:-1]), n]

@@ -31,6 +31,7 @@ class Adaptive(Around, Ensemble):
     fast : learner that follows changes quickly (None: ``Linear(standardize=True, learning_rate=32)``)
     reset : what starts over when its error rises: the whole model ("all"), single weak "learners", or "none"
     delta : ADWIN's confidence parameter; lower values give fewer alarms
+    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Drift is detected by the number of mistakes; weights of examples do not count.
@@ -56,6 +57,7 @@ class Adaptive(Around, Ensemble):
     fast: Any = None
     reset: Reset = "all"
     delta: float = 0.002
+    n_jobs: int | None = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def _inside(self) -> Any:

@@ -133,6 +133,7 @@ class StackedEnsemble(Ensemble):
     n_always : number of the first models that see every row; the others rest where they cost much and earn nothing.
         None: all
     random_state : seed of the models, instead of their own
+    n_jobs : number of threads, among which models are divided (None: 1, -1: one for each core); the result is the same
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm of a model that starts over
         (``Restarting``); it must not raise
 
@@ -153,6 +154,7 @@ class StackedEnsemble(Ensemble):
     _: KW_ONLY
     n_always: int | None = None
     random_state: Any = None
+    n_jobs: int | None = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:

@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine import schedule
 from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.schedule import Stage
 from onlineboost.ensembles.newton import Scales, Stack, stacked
 from onlineboost.ensembles.restarting import Alarm, RestartingMachine
 from onlineboost.ensembles.resting import Rest
 from onlineboost.storage.validity import require
+
+
+_PIECE = 1024  # rows that parts learn before the stack does, where they do so side by side
 
 
 @dataclass
@@ -54,13 +59,31 @@ class EnsembleMachine(BatchMachine):
     def _answers(self, rows: Batch, learning: bool) -> Floats:
         parts = self.parts[: self._n_light] if self.rest.resting else self.parts
         batches = self._slotted(parts, rows, learning)
-        scores = np.empty((len(parts), rows.y.size))
-        for k, (part, batch) in enumerate(zip(parts, batches, strict=True)):
-            run = part.run_slotted if isinstance(part, CompiledMachine) else part.run
-            scores[k] = run(batch, learning)
+        scores, answers = np.empty((len(parts), rows.y.size)), np.empty(rows.y.size)
         stacks = self.stack, self.light, self.scales, self.record
         odds = np.array([part.gives_odds for part in parts])
-        answers = stacked(*stacks, scores, odds, rows.y, rows.weight, learning)
+        piece = _PIECE if learning and self.n_jobs > 1 else rows.y.size
+
+        def stage_of(k: int) -> Stage:
+            run = parts[k].run_slotted if isinstance(parts[k], CompiledMachine) else parts[k].run
+
+            def go(number: int) -> None:
+                span = slice(number * piece, (number + 1) * piece)
+                scores[k, span] = run(cut(batches[k], span.start, min(span.stop, rows.y.size)), learning)
+
+            return Stage(go)
+
+        def stack(number: int) -> None:
+            span = slice(number * piece, (number + 1) * piece)
+            said = np.ascontiguousarray(scores[:, span])
+            answers[span] = stacked(*stacks, said, odds, rows.y[span], rows.weight[span], learning)
+
+        stages = [*(stage_of(k) for k in range(len(parts))), Stage(stack, tuple(range(len(parts))))]
+        if learning and self.n_jobs > 1:
+            schedule.run(stages, -(-rows.y.size // piece), self.n_jobs)
+        else:
+            for stage in stages:
+                stage.run(0)
         if learning and self._n_light < len(self.parts):
             self.rest.note(rows)
         return answers

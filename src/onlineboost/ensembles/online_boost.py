@@ -49,6 +49,7 @@ class OnlineBoost(Ensemble):
     effort: Effort = "normal"
     _: KW_ONLY
     random_state: Any = None
+    n_jobs: int | None = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:

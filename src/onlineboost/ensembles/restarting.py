@@ -6,6 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows, new_watch, new_windows
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.fitted import Fitted
+from onlineboost.engine.schedule import later
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
@@ -73,7 +75,7 @@ class RestartingMachine(CompiledMachine):
             if alarm:
                 self._start_over()  # the model has learnt beyond the alarm, but none of it is kept
             for event in self.alarms(notified):
-                self.notify(event)
+                later(partial(self.notify, event))
         return np.concatenate(answers)
 
     def _start_over(self) -> None:
@@ -183,6 +185,7 @@ class Restarting(Around, Listening):
     estimator : booster of compiled learners, or compiled learner
     reset : what starts over when its error rises: the whole model ("all"), or single weak "learners"
     delta : ADWIN's confidence parameter; lower values give fewer alarms
+    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Drift is detected by the number of mistakes; weights of examples do not count.
@@ -201,6 +204,7 @@ class Restarting(Around, Listening):
     _: KW_ONLY
     reset: Reset = "all"
     delta: float = 0.002
+    n_jobs: int | None = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def _inside(self) -> Any:
