@@ -101,7 +101,7 @@ def everything(model) -> bytes:
         for name, value in vars(machines.pop()).items():
             if name == "parts":
                 machines += value
-            elif name not in ("settings", "learner", "spec", "notify", "passes", "n_jobs"):
+            elif name not in ("settings", "learner", "spec", "notify", "passes", "n_jobs", "token"):
                 states.append(value)
     while states:
         state = states.pop()

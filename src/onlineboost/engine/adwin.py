@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled import dispatch
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
@@ -169,6 +170,16 @@ def until_alarm(windows: Windows, scores: Floats, y: Floats, weight: Floats, del
                     start_over(windows, 0, example)
                     return r + 1
     return -1
+
+
+@njit
+def watch_row(block: Any) -> None:
+    """Count a row that was learnt, and its mistake if the answers are watched; ``alarm`` is 1 if the error has risen."""
+    windows, examples, score, y, weight, delta, watching, alarm = unpack(block)
+    alarm[0] = 0
+    if watching:
+        alarm[0] = until_alarm(windows, score, y, weight, delta, examples[0]) >= 0
+    examples[0] += 1
 
 
 class NoWatch(NamedTuple):

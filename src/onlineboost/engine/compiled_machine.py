@@ -18,6 +18,7 @@ from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.one_row import Steps
 from onlineboost.engine.passes import Pass, balanced, even_bounds, longest_of, piece_of, rows_on_the_way
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.replay import Kept
@@ -26,8 +27,10 @@ from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.slots import Slots
+from onlineboost.transforms.standardize import StandardizeState
 
 
+_STATES = {"committee", "booster", "head", "record", "watch", "slots", "transforms", "settings"}
 _OLD = 128  # rows after which there are bins
 _MANY_ROWS = 512  # that are worth several threads
 _PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
@@ -49,6 +52,31 @@ class CompiledMachine(BatchMachine):
     kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
     names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
     passes: Any = field(default_factory=threading.local, repr=False, compare=False)  # of each thread, by mode
+    token: Any = field(default_factory=object, repr=False, compare=False)  # another one whenever a state was replaced
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _STATES and self.__dict__.get(name) is not value:
+            self.__dict__["token"] = object()
+        super().__setattr__(name, value)
+
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        simple = all(isinstance(transform, StandardizeState) for transform in self.transforms)
+        young = self._seen < max(replay.last(self.learner.replay), _OLD)
+        if self.slots is None or not simple or (steps.learning and (young or isinstance(self.watch, Watch))):
+            return False
+        room = self.learner.row_room(self.committee)
+        row = steps.slotted(self.slots, self.learner.takes_missing, room)
+        for transform in self.transforms:
+            call, row = transform.row_call(row, steps.learning)
+            steps.calls.append(call)
+        made = Pass(self, row, Mode(steps.learning, False, False), 1, row.indices.size, [0, self.settings.n_learners])
+        if not made.advance:  # a booster that goes row by row
+            return False
+        made.bind(row, score)
+        made.groups[0].go(0, 1)
+        steps.calls += [*made.advance, *made.finish]
+        steps.tokens.append((self, self.token))
+        return True
 
     def run(self, examples: Batch, learning: bool) -> Floats:
         return self.run_slotted(self.slotted(examples, learning), learning)
@@ -156,13 +184,6 @@ class CompiledMachine(BatchMachine):
         twin = super(CompiledMachine, self.trimmed()).snapshot()
         twin.passes = threading.local()
         return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"passes": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.passes = threading.local()
 
     def slotted(self, batch: Batch, learning: bool) -> Batch:
         """The batch with slots for ids; with ``learning``, new features get slots, and room in all states."""

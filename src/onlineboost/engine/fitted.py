@@ -20,7 +20,7 @@ from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
 from onlineboost.engine import schedule
 from onlineboost.engine.lock import SharedLock
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import BatchMachine, Machine
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
@@ -100,9 +100,13 @@ class Fitted:
         """Learn one dict of features."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
-        if isinstance(x, Mapping):
+        if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
+        quick = self.columns.quick(x, True) if isinstance(self.machine, BatchMachine) and weight > 0 else None
         with self.lock.turn(), self.lock.writing:
+            if quick is not None and self.machine.run_row(*quick, sign, weight, True) is not None:
+                self.target = target
+                return
             self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
             self.target = target
         self._warn()
@@ -160,7 +164,11 @@ class Fitted:
 
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> float:
         """The score of one dict of features, or the probability of the positive label."""
+        quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
         with self.lock.reading:
+            score = None if quick is None else self.machine.run_row(*quick, 1.0, 1.0, False)
+            if score is not None:
+                return float(self.machine.probabilities(np.array([score]))[0]) if probabilities else score
             examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
             return float(self._run(examples, probabilities)[0])
 

@@ -64,7 +64,7 @@ class Place(NamedTuple):
 
     first: int  # the number of its first learner
     rows: Ints  # [4] the next row, that after the last, that after the last one done; 1 if there must be more room
-    clock: Ints  # [2] examples learnt and replayed before that row
+    clock: Ints  # [2] examples learnt and replayed before that row; taken from the record at the first row
 
 
 def new_table(rows: int, n_learners: int, leading: bool) -> Table:
@@ -104,6 +104,8 @@ def _advance(
     first, n = place.first, space.p.size
     h, votes, p, t, clock = space.h, space.votes, space.p, space.t, place.clock
     mask, leading = table.carry.shape[0] - 1, table.opinions.shape[1] > 0
+    if place.rows[0] == 0:  # no group is beyond the first rows while another has not begun
+        clock[0], clock[1] = record.clock[0], record.clock[1]
     edges, weights = record.edges[first : first + n], record.weights[first : first + n]
     for r in range(place.rows[0], place.rows[1]):
         _predict(committee, work, batch, r, h)

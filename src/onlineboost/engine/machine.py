@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
@@ -15,6 +16,7 @@ from onlineboost.data.batch import Batch, Floats, Ints32
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
 from onlineboost.engine.dicts import row_of
+from onlineboost.engine.one_row import OneRow, Steps
 from onlineboost.engine.record import Record, Settings
 from onlineboost.storage.validity import saved_arrays
 
@@ -97,9 +99,13 @@ class Machine(ABC):
             setattr(twin, name, value.snapshot() if isinstance(value, Machine) else copied(value))
         return twin
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("passes", "token", "n_jobs")}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
-        self.__dict__.update({name: writable(value) for name, value in state.items()})
+        kept = {name: writable(value) for name, value in state.items()}
+        self.__dict__.update(kept, passes=threading.local(), token=object())
 
     def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines do not need names
         """Take in the names of features, by id."""
@@ -140,6 +146,28 @@ class Machine(ABC):
 
 class BatchMachine(Machine):
     """A machine whose examples are batches."""
+
+    passes: Any  # what each thread keeps from row to row
+
+    @abstractmethod
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        """Add the calls that take one row through this machine and write its score; False if there is no such way."""
+
+    def run_row(self, ids: Ints32, values: tuple[float, ...], y: float, weight: float, learning: bool) -> float | None:
+        """The answer to one row, which is learnt if asked; None if it must go the way of batches."""
+        rows = self.passes.__dict__
+        key = "learn_one" if learning else "score_one"
+        row: OneRow | None = rows.get(key)
+        if row is None or not row.is_current(len(values)):
+            size = 1 << (max(len(values), 8) - 1).bit_length()
+            row = rows[key] = OneRow(self, learning, size)
+        if not row.possible:
+            if learning:  # it may be possible soon
+                rows[key] = None
+            return None
+        if learning:
+            row.y[0], row.weight[0] = y, weight
+        return row.run(ids, values)
 
     @property
     @abstractmethod

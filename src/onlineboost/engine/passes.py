@@ -91,8 +91,6 @@ class Pass:
 
     def bind(self, batch: Batch, scores: Floats) -> None:
         """Go on with another batch, whose answers are written into ``scores``."""
-        for group in self.groups:
-            group.place.clock[:] = self.record.clock
         for call in self.advance:
             call.on(batch)
         for call in self.finish:

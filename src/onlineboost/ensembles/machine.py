@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine import schedule
 from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.one_row import Steps
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.schedule import Stage
-from onlineboost.ensembles.newton import Scales, Stack, stacked
+from onlineboost.ensembles.newton import Scales, Stack, new_stack_work, stack_rows
 from onlineboost.ensembles.restarting import Alarm, RestartingMachine
-from onlineboost.ensembles.resting import Rest
+from onlineboost.ensembles.resting import Rest, note_row
 from onlineboost.storage.validity import require
 
 
@@ -37,6 +40,9 @@ class EnsembleMachine(BatchMachine):
     light: Stack  # on the first parts, which never rest
     scales: Scales
     rest: Rest
+
+    passes: Any = field(default_factory=threading.local, repr=False, compare=False)  # of each thread
+    token: Any = field(default_factory=object, repr=False, compare=False)  # another one whenever a state was replaced
 
     def __post_init__(self) -> None:
         self.share_slots()
@@ -60,8 +66,6 @@ class EnsembleMachine(BatchMachine):
         parts = self.parts[: self._n_light] if self.rest.resting else self.parts
         batches = self._slotted(parts, rows, learning)
         scores, answers = np.empty((len(parts), rows.y.size)), np.empty(rows.y.size)
-        stacks = self.stack, self.light, self.scales, self.record
-        odds = np.array([part.gives_odds for part in parts])
         piece = _PIECE if learning and self.n_jobs > 1 else rows.y.size
 
         def stage_of(k: int) -> Stage:
@@ -76,7 +80,7 @@ class EnsembleMachine(BatchMachine):
         def stack(number: int) -> None:
             span = slice(number * piece, (number + 1) * piece)
             said = np.ascontiguousarray(scores[:, span])
-            answers[span] = stacked(*stacks, said, odds, rows.y[span], rows.weight[span], learning)
+            self._stack_call(parts, said, rows.y[span], rows.weight[span], answers[span], learning)()
 
         stages = [*(stage_of(k) for k in range(len(parts))), Stage(stack, tuple(range(len(parts))))]
         if learning and self.n_jobs > 1:
@@ -88,12 +92,43 @@ class EnsembleMachine(BatchMachine):
             self.rest.note(rows)
         return answers
 
+    def _stack_call(
+        self, parts: Sequence[BatchMachine], scores: Floats, y: Floats, weight: Floats, answers: Floats, learning: bool
+    ) -> Call:
+        """The call that answers rows by the scores of the parts, and learns from them if asked."""
+        odds = np.array([part.gives_odds for part in parts])
+        stacks = self.stack, self.light, self.scales, self.record
+        work = new_stack_work(len(self.parts))
+        return Call(stack_rows, scores, y, weight, answers, *stacks, odds, learning, work)
+
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        parts = self.parts[: self._n_light] if self.rest.resting else self.parts
+        scores = np.empty((len(parts), 1))
+        for k, part in enumerate(parts):
+            if not part.add_steps(steps, scores[k]):
+                return False
+        row = steps.row
+        steps.calls.append(self._stack_call(parts, scores, row.y, row.weight, score, steps.learning))
+        if steps.learning and self._n_light < len(self.parts):
+            steps.calls.append(Call(note_row, row, self.rest.rows))
+            due = self.rest.next_stop(self.n_learnt)
+
+            def event() -> None:
+                if self.n_learnt >= due:
+                    self._look()
+                    self.token = object()
+
+            steps.events.append(event)
+        steps.tokens.append((self, self.token))
+        return True
+
     def _look(self) -> None:
         """Decide whether parts rest, or begin to do so."""
         costly = self.parts[self._n_light :]
         full = all(isinstance(part, CompiledMachine) and part.out_of_slots for part in costly)
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
         began = self.rest.decide(self.n_learnt, *losses, full)
+        self.token = object()
         if began and not self.rest.resting:
             self.stack.loss[0] = self.light.loss[0] = 0
             for part in costly:
@@ -169,6 +204,7 @@ class EnsembleMachine(BatchMachine):
 
     def snapshot(self) -> Self:
         twin = super().snapshot()
+        twin.passes, twin.token = threading.local(), object()
         twin.parts = tuple(part.snapshot() for part in self.parts)
         twin.share_slots()
         return twin

@@ -15,14 +15,14 @@ are not light may rest if they do not lower it (``resting.py``).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Floats
+from onlineboost.data.batch import Floats, Floats32
 from onlineboost.data.target import mistaken
 from onlineboost.engine.heads import VoteHead, logistic, vote_correct
 from onlineboost.engine.loop import compare
@@ -81,28 +81,30 @@ def new_scales(n_parts: int) -> Scales:
     return Scales(filled(0, (n_parts, 2)), inverse, filled(0, n_parts + 1))
 
 
+class StackWork(NamedTuple):
+    """Memory for one row."""
+
+    x: Floats
+    step: Floats
+    factor: Floats
+    nothing: Floats32
+
+
+def new_stack_work(n_parts: int) -> StackWork:
+    n = n_parts + 1
+    return StackWork(np.empty(n), np.empty(n), np.empty((n, n)), np.empty(0, np.float32))
+
+
 @njit
-def stacked(
-    all_parts: Stack,
-    light: Stack,
-    scales: Scales,
-    record: Record,
-    scores: Floats,
-    as_odds: NDArray[np.bool_],
-    y: Floats,
-    weight: Floats,
-    learning: bool,
-) -> Floats:
+def stack_rows(block: Any) -> None:
     """Answers from the scores of the parts, [parts, rows]; with ``learning``, each row updates the states.
 
     With the scores of the light parts only, the others rest. ``as_odds`` tells which scores are log odds.
     """
+    scores, y, weight, answers, all_parts, light, scales, record, as_odds, learning, work = unpack(block)
     n, n_light = scores.shape[0], light.weights.size - 1
     resting = n < all_parts.weights.size - 1
-    answers = np.empty(y.size)
-    x, step = np.empty(n + 1), np.empty(all_parts.weights.size)
-    factor = np.empty((step.size, step.size))
-    nothing = np.empty(0, np.float32)
+    x, step, factor, nothing = work
     for r in range(y.size):
         for k in range(n):
             odds = scores[k, r] if as_odds[k] else scales.platt[k, 0] * scores[k, r] + scales.platt[k, 1]
@@ -122,7 +124,6 @@ def stacked(
                 _learn(all_parts, x, n, by_all, y[r], weight[r], step, factor)
             if n_light < n or resting:
                 _learn(light, x, n_light, by_light, y[r], weight[r], step, factor)
-    return answers
 
 
 @hot

@@ -12,12 +12,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from onlineboost.compiled import dispatch
+from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints, cut
 from onlineboost.diagnostics.report import Report
 from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows, new_watch, new_windows
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.fitted import Fitted
+from onlineboost.engine.one_row import Steps
 from onlineboost.engine.schedule import later
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -77,6 +79,25 @@ class RestartingMachine(CompiledMachine):
             for event in self.alarms(notified):
                 later(partial(self.notify, event))
         return np.concatenate(answers)
+
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        if not super().add_steps(steps, score):
+            return False
+        if steps.learning:
+            stop, row = np.zeros(1, np.int64), steps.row
+            whole = self.spec.reset == "all"
+            arguments = self.windows, self.clock.examples, score, row.y, row.weight, float(self.spec.delta), whole, stop
+            steps.calls.append(Call(adwin.watch_row, *arguments))
+
+            def event() -> None:
+                if stop[0]:
+                    notified = self.n_alarms - 1
+                    self._start_over()
+                    for event in self.alarms(notified):
+                        later(partial(self.notify, event))
+
+            steps.events.append(event)
+        return True
 
     def _start_over(self) -> None:
         fresh: CompiledMachine = self.spec.model().new_machine(0, self.settings.seed)

@@ -15,9 +15,12 @@ light ones: by 3 % where there are more features than slots, so that trees canno
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from onlineboost.compiled.block import unpack
+from onlineboost.compiled.jit import njit
 
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.storage.validity import COUNT, SUM, Limits, require
@@ -78,6 +81,17 @@ class Rest(NamedTuple):
         if not end and (first or later) and long and useless:
             self.clock[2] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
         return False
+
+
+@njit
+def note_row(block: Any) -> None:
+    """``Rest.note`` for one row."""
+    row, rows = unpack(block)
+    if row.weight[0] > 0:
+        rows[0] += 1
+        for k in range(row.indptr[0], row.indptr[1]):
+            x = row.values[k]
+            rows[1] += 1 if abs(x) > 0 else 0
 
 
 def new_rest() -> Rest:

@@ -178,6 +178,10 @@ class Learner(OnlineClassifier):
         """The committee with room for the features of the first rows, and those rows."""
         return committee, rows
 
+    def row_room(self, committee: Any) -> int:
+        """Number of slots that the committee has room for at once."""
+        return 1 << 62
+
     def known(self, committee: Any, rows: Batch) -> Batch:
         """The rows without features that the committee has no room for."""
         return rows

@@ -111,6 +111,9 @@ class Binned:
         slots = self.room(committee).slots
         return rows if _first_beyond(rows, slots) < 0 else below(rows, slots)
 
+    def row_room(self, committee: Any) -> int:
+        return int(self.room(committee).slots)
+
     def in_room(self, committee: Any, room: Any) -> Any:
         least = self.room(committee)
         sizes = [check_whole("room", size, low, np.iinfo(np.int32).max) for size, low in zip(room, least, strict=True)]

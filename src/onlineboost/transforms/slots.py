@@ -7,10 +7,11 @@ not learnt are left out.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, i64, njit, u64
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
@@ -208,6 +209,30 @@ def _close_gaps(batch: Batch, indices: Ints32, indptr: Ints, values: Floats32) -
                 indices[n], values[n] = slot, batch.values[j]
                 n += 1
         indptr[r + 1] = n
+
+
+@njit
+def find_row(block: Any) -> None:
+    """Write the slots of one row; status is 1 if it is to be learnt and needs a new slot, or room for one."""
+    row, slots, found, learning, missing, room, status = unpack(block)
+    near, table, used, bound = slots
+    shift = _shift(table)
+    n = 0
+    for k in range(row.indptr[0], row.indptr[1]):
+        x = row.values[k]
+        if not _counts(x, missing):
+            continue
+        slot = _slot(near, table, shift, i64(row.indices[k]))
+        if slot < 0 and used[0] == bound:
+            slot = shared_slot(i64(row.indices[k]), bound)
+        if slot < 0 or slot >= room:
+            if learning:
+                status[0] = 1
+                return
+            continue
+        found.indices[n], found.values[n] = slot, x
+        n += 1
+    found.indptr[1] = n
 
 
 @hot

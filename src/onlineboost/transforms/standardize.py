@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import f32, hot, i64, njit, u32
 from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
@@ -50,6 +51,14 @@ class StandardizeState(NamedTuple):
     def apply(self, batch: Batch, learning: bool) -> Batch:
         """The transformed rows; with ``learning``, rows of positive weight update the state for the next row."""
         return Batch(*_standardize(self, batch, learning), batch.y, batch.weight)
+
+    def row_call(self, row: Batch, learning: bool) -> tuple[Call, Batch]:
+        """A call that transforms a row in the same arrays each time, and the arrays of the result."""
+        most = row.indices.size + self.centred.size + 1  # one more: the place after the last entry is written to
+        arrays = np.zeros(2, np.int64), np.zeros(most, np.int32), np.zeros(most, np.float32)
+        out = Batch(*arrays, row.y, row.weight)
+        present, number = np.zeros(self.centred.size, np.int64), np.zeros(1, np.int64)
+        return Call(standardize_row, row, self, learning, present, number, out), out
 
     def grown(self, n_features: int) -> StandardizeState:
         """The same state with room for more features, which have been zero so far."""
@@ -100,6 +109,18 @@ def _standardize(state: StandardizeState, batch: Batch, learning: bool) -> tuple
         k = _row(state, batch.indices, batch.values, first, last, r + 1, learns, present, indices, values, k)
         indptr[r + 1] = k
     return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@njit
+def standardize_row(block: Any) -> None:
+    """One row, from arrays into others; ``number`` counts the rows."""
+    row, state, learning, present, number, out = unpack(block)
+    number[0] += 1
+    learns = learning and row.weight[0] > 0
+    first, last = row.indptr[0], row.indptr[1]
+    out.indptr[1] = _row(
+        state, row.indices, row.values, first, last, number[0], learns, present, out.indices, out.values, 0
+    )
 
 
 @hot
