@@ -40,6 +40,10 @@ class RangeWarning(UserWarning):
     """The values of a feature have left the range that they had so far."""
 
 
+class TicketError(ValueError):
+    """A ticket that cannot be told: of another model, told before, expired, or changed. Nothing was learnt."""
+
+
 class ModelFileError(ValueError):
     """A model file that cannot be read. ``field`` is the part of it that is wrong."""
 

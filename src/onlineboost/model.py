@@ -22,7 +22,8 @@ from onlineboost.data.schema import Schema
 from onlineboost.data.target import Binary
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import Machine
-from onlineboost.errors import DataError, ModelFileError, NotFittedError
+from onlineboost.engine.tickets import Pending
+from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError
 from onlineboost.parameters import Parameters, build, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
@@ -256,6 +257,77 @@ class OnlineClassifier(Parameters, ABC):
     def decision_one(self, x: Mapping[Any, Any]) -> float:
         """The score for one dict of features."""
         return self._check_fitted().score_one(x)
+
+    # ---- labels that come later
+
+    def ask(self, x: Any, *, time: float | None = None) -> Any:
+        """Answer now, and learn when the label comes: ``ticket = model.ask(x)``, later ``model.tell(ticket, y)``.
+
+        Parameters
+        ----------
+        x : a dict of features, for one ticket; or a table of rows as for ``predict``, for a list of tickets
+        time : when it was asked, in any unit, for the age of tickets (``model.pending``); None: the number of rows
+            asked so far
+
+        >>> from onlineboost import OnlineBBM
+        >>> model = OnlineBBM(n_estimators=5)
+        >>> for k in range(100):
+        ...     model.learn_one({"size": k % 5, "heavy": k % 2}, k % 2)
+        >>> ticket = model.ask({"size": 3, "heavy": 1})
+        >>> ticket.answer, ticket.probability > 0.5, len(model.pending)
+        (1, True, 1)
+        >>> model.tell(ticket, 1)
+        >>> len(model.pending)
+        0
+        """
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(Binary())
+        self.fitted = fitted
+        if isinstance(x, Mapping):
+            found: Any = fitted.ask(x, time)
+        elif _is_read(fitted, x):
+            from onlineboost.readers import open_stream
+
+            pages = open_stream(x, like=self, labels="ignored")
+            found = fitted.ask_rows((page.batch for page in pages), time)
+        else:
+            source = check_features(x)
+            fitted.columns.locate(source)
+            one = np.ones(source.n_rows)
+            found = fitted.ask_rows(source.batches(one, one), time)
+        fitted.expire(time)
+        return found
+
+    def tell(self, ticket: Any, y: Any, w: float = 1.0) -> None:
+        """Learn what was asked, now that its label is known; with the votes given then.
+
+        Parameters
+        ----------
+        ticket : a ticket of ``ask``, its bytes, or a list of tickets, which are learnt in this order
+        y : the label, or a list of them
+        w : the weight of the example, or of each
+        """
+        several = isinstance(ticket, list | tuple)
+        labels = list(y) if several else [y]
+        if several and len(labels) != len(ticket):
+            raise DataError(f"there are {len(ticket)} tickets and {len(labels)} labels: expected one for each")
+        if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
+            raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
+        self._check_fitted().tell(list(ticket) if several else [ticket], labels, float(w))
+
+    @property
+    def pending(self) -> Pending:
+        """The tickets that wait for their labels; to bound them, ``model.pending = Pending(most=..., age=...)``."""
+        return self._check_fitted().pending
+
+    @pending.setter
+    def pending(self, pending: Pending) -> None:
+        if not isinstance(pending, Pending):
+            raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(most, age, expired)")
+        if self.fitted is None:
+            self.fitted = self.new_fitted(Binary())
+        if len(self.fitted.pending):
+            raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
+        self.fitted.pending = pending
 
     # ---- what was learnt
 

@@ -17,7 +17,7 @@ from onlineboost.engine import adwin, replay
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
-from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.passes import Pass, balanced, even_bounds, longest_of, piece_of, rows_on_the_way
 from onlineboost.engine.record import Record, Settings
@@ -78,18 +78,27 @@ class CompiledMachine(BatchMachine):
         steps.tokens.append((self, self.token))
         return True
 
-    def run(self, examples: Batch, learning: bool) -> Floats:
-        return self.run_slotted(self.slotted(examples, learning), learning)
+    @property
+    def n_said(self) -> tuple[int, int]:
+        return self.settings.n_learners, 1
 
-    def run_slotted(self, batch: Batch, learning: bool) -> Floats:
+    def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
+        return self.run_slotted(self.slotted(examples, learning), learning, said)
+
+    def run_slotted(self, batch: Batch, learning: bool, said: Said | None = None) -> Floats:
         """``run`` on rows with slots for ids."""
+        scores, done = [], 0
         if not learning:
-            return _joined([self._rounds(part, False) for part in self._transformed(batch, False)])
-        scores, most = [], replay.last(self.learner.replay)
+            for part in self._transformed(batch, False):
+                scores.append(self._rounds(part, False, said=_rows_of(said, done)))
+                done += part.y.size
+            return _joined(scores)
+        most = replay.last(self.learner.replay)
         for rows in replay.parts(batch, self._seen, most):
             seen = self._seen
             for part in self._transformed(rows, True):
-                scores.append(self._rounds(part, True))
+                scores.append(self._rounds(part, True, said=_rows_of(said, done)))
+                done += part.y.size
             if seen < most and seen < self._seen:
                 self.kept = self.kept.with_rows(rows)
                 self._replay(most)
@@ -120,7 +129,7 @@ class CompiledMachine(BatchMachine):
                 self.learner.settle(self.committee, self.transforms[number])
             done += max(part.y.size, 1)
 
-    def _rounds(self, rows: Batch, learning: bool, replaying: bool = False) -> Floats:
+    def _rounds(self, rows: Batch, learning: bool, replaying: bool = False, said: Said | None = None) -> Floats:
         """One pass of the loop over the rows, with pauses in which the committee gets more room."""
         scores, done, size = [np.empty(0)], 0, rows.y.size
         while True:
@@ -129,10 +138,13 @@ class CompiledMachine(BatchMachine):
                 self.committee, part = self.learner.with_room_for(self.committee, part)
             else:
                 part = self.learner.known(self.committee, part)
-            if learning and not replaying and self._is_worth_dividing(part):
+            if learning and not replaying and said is None and self._is_worth_dividing(part):
                 answers, n = self._side_by_side(part), part.y.size
             else:
-                answers, n = self._pass(part, Mode(learning, replaying, False)).run(part)
+                given = learning and said is not None
+                votes = None if said is None else said.votes[done : done + part.y.size]
+                answered = said.scores[done : done + part.y.size, 0] if given and said is not None else None
+                answers, n = self._pass(part, Mode(learning, replaying, given)).run(part, votes, answered)
             scores.append(answers[:n])
             done += n
             if learning and self.learner.is_full(self.committee):
@@ -304,6 +316,10 @@ class CompiledMachine(BatchMachine):
         parts |= {"watch": self.watch}
         fields = ((part, pair) for part, state in parts.items() for pair in zip(state._fields, state, strict=True))
         return parts | {f"{part}.{name}": inner for part, (name, inner) in fields if hasattr(inner, "_fields")}
+
+
+def _rows_of(said: Said | None, start: int) -> Said | None:
+    return None if said is None else said.rows(start, len(said.votes))
 
 
 def _joined(scores: list[Floats]) -> Floats:

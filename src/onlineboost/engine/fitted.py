@@ -19,9 +19,11 @@ from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
 from onlineboost.engine import schedule
+from onlineboost.engine.dicts import row_of
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine
-from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning
+from onlineboost.engine.tickets import Pending, Ticket, parsed, together
+from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
@@ -45,6 +47,7 @@ class Fitted:
     lock: SharedLock = field(default_factory=SharedLock)
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
+    pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
 
     def __post_init__(self) -> None:
@@ -110,6 +113,69 @@ class Fitted:
             self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
             self.target = target
         self._warn()
+
+    # ---- labels that come later
+
+    def ask(self, x: Any, time: float | None) -> Ticket:
+        """Answer a dict of features, and keep what was said until the label comes."""
+        machine = self._asking()
+        with self.lock.reading:
+            row, names = row_of(x, self.columns, False)
+            said = machine.ask(row)
+            number, data = self.pending.give(row, said, names, time)
+            score = said.scores[:, 0]
+            probability = float(machine.probabilities(score)[0])
+        return Ticket(number, self.target.decode_one(float(score[0])), probability, data)
+
+    def ask_rows(self, parts: Any, time: float | None) -> list[Ticket]:
+        """``ask`` for all rows of batches."""
+        machine, tickets = self._asking(), []
+        for part in parts:
+            with self.lock.reading:
+                said = machine.ask(part)
+                chances = machine.probabilities(said.scores[:, 0]).tolist()
+                for r in range(part.y.size):
+                    given = self.pending.give(cut(part, r, r + 1), said.rows(r, r + 1), [], time)
+                    answer = self.target.decode_one(float(said.scores[r, 0]))
+                    tickets.append(Ticket(given[0], answer, chances[r], given[1]))
+        return tickets
+
+    def tell(self, tickets: list[Any], labels: Any, weight: float) -> None:
+        """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong."""
+        machine = self._asking()
+        asked = [self.pending.read(ticket, machine.n_said) for ticket in tickets]
+        if len({one.number for one in asked}) < len(asked):
+            raise TicketError("a ticket is there twice: each can be told once")
+        target = self.target
+        for label in labels:
+            target = target.with_label(label)
+        signs = [target.encode_one(label) for label in labels]
+        if not asked:
+            return
+        with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
+            self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
+            machine.tell(*together(asked, signs, weight))
+            self.target = target
+            for one in asked:
+                self.pending.take(one.number)
+        self._warn()
+
+    def expire(self, time: float | None) -> None:
+        """Drop the tickets that have waited too long, or learn them, as the user has said."""
+        due = self.pending.due(time)
+        if due and self.pending.expired != "drop":
+            machine, label = self._asking(), self.pending.expired[1]
+            target = self.target.with_label(label)
+            sign = target.encode_one(label)
+            asked = [parsed(data, machine.n_said) for data in due]
+            with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
+                machine.tell(*together(asked, [sign] * len(asked), 1.0))
+                self.target = target
+
+    def _asking(self) -> BatchMachine:
+        if not isinstance(self.machine, BatchMachine):
+            raise ParameterError("estimator", self.spec.estimator, "a compiled learner such as Linear, for tickets")
+        return self.machine
 
     def _warn(self) -> None:
         """Say, once for each feature, that its values have left the range that they had."""
@@ -204,6 +270,9 @@ class Fitted:
             "columns": self.columns.describe(),
             "sizes": machine.sizes,
         }
+        if self.pending.next:  # the model was asked for tickets
+            facts["pending"] = self.pending.describe()
+            arrays |= self.pending.arrays()
         return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed))
 
     @classmethod
@@ -226,7 +295,10 @@ class Fitted:
             raise ModelFileError(path, problem.field, str(problem)) from None
         made.name_features(columns.names)
         known = set(made.strayed(columns.names))
-        return cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
+        found = cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
+        if "pending" in part.facts and isinstance(made, BatchMachine):
+            found.pending = Pending.restore(part.facts["pending"], part.arrays, made.n_said)
+        return found
 
 
 def _new_machine(model: Any, sizes: list[Any], seed: int) -> Machine:

@@ -85,11 +85,82 @@ def advance(block: Any) -> None:
     Stops before the last if the committee needs more room.
     """
     batch, committee, booster, settings, record, work, mode, space, place, table = unpack(block)
-    _advance(batch, committee, booster, settings, record, work, mode, space, place, table)
+    _begin(record, place)
+    for r in range(place.rows[0], place.rows[1]):
+        _say(batch, committee, booster, settings, work, mode, space, place, table, r)
+        if mode.learning and batch.weight[r] > 0:
+            _teach(batch, committee, booster, settings, record, work, mode, space, place, table, r)
+            if _full(committee):
+                place.rows[2], place.rows[3] = r + 1, 1
+                return
+    place.rows[2] = place.rows[1]
+
+
+@njit
+def finish(block: Any) -> None:
+    """Answer rows by what the learners said; record, head and experts learn from their labels."""
+    batch, scores, booster, head, settings, record, mode, rows, votes, table = unpack(block)
+    for r in range(rows[0], rows[2]):
+        score = _answer_row(scores, booster, head, settings, mode, votes, table, r)
+        if mode.learning and batch.weight[r] > 0:
+            _correct_row(batch, scores, booster, head, record, votes, table, score, r)
+
+
+@njit
+def together(block: Any) -> None:
+    """``advance`` and ``finish`` row by row: for boosters whose ``round`` changes what the next vote depends on."""
+    batch, scores, committee, booster, head, settings, record, work, mode, space, place, votes, table = unpack(block)
+    _begin(record, place)
+    for r in range(place.rows[0], place.rows[1]):
+        _say(batch, committee, booster, settings, work, mode, space, place, table, r)
+        score = _answer_row(scores, booster, head, settings, mode, votes, table, r)
+        if mode.learning and batch.weight[r] > 0:
+            _teach(batch, committee, booster, settings, record, work, mode, space, place, table, r)
+            _correct_row(batch, scores, booster, head, record, votes, table, score, r)
+            if _full(committee):
+                place.rows[2], place.rows[3] = r + 1, 1
+                return
+    place.rows[2] = place.rows[1]
 
 
 @hot
-def _advance(
+def _begin(record: Record, place: Place) -> None:
+    if place.rows[0] == 0:  # no group is beyond the first rows while another has not begun
+        place.clock[0], place.clock[1] = record.clock[0], record.clock[1]
+
+
+@hot
+def _say(
+    batch: Batch,
+    committee: Any,
+    booster: Any,
+    settings: Settings,
+    work: Any,
+    mode: Mode,
+    space: Space,
+    place: Place,
+    table: Table,
+    r: int,
+) -> None:
+    """The votes of a group on a row, or those given before; the learners are ready to learn it."""
+    first, n, at = place.first, space.p.size, r & (table.carry.shape[0] - 1)
+    _predict(committee, work, batch, r, space.h)
+    said = table.votes[at, first : first + n]
+    if not mode.given:
+        for i in range(n):
+            said[i] = space.h[i]
+    _counted(said, settings.hard, space.votes)
+    carry = table.carry[at]
+    if first == 0:
+        carry[0] = place.clock[0] + place.clock[1]
+        for k in range(1, CARRIED):
+            carry[k] = 0.0
+    if table.opinions.shape[1] > 0:
+        _lead(booster, space.votes, table.opinions[at, first : first + n], first, carry)
+
+
+@hot
+def _teach(
     batch: Batch,
     committee: Any,
     booster: Any,
@@ -100,108 +171,71 @@ def _advance(
     space: Space,
     place: Place,
     table: Table,
+    r: int,
 ) -> None:
+    """Phases 2 and 3 for a group."""
     first, n = place.first, space.p.size
-    h, votes, p, t, clock = space.h, space.votes, space.p, space.t, place.clock
-    mask, leading = table.carry.shape[0] - 1, table.opinions.shape[1] > 0
-    if place.rows[0] == 0:  # no group is beyond the first rows while another has not begun
-        clock[0], clock[1] = record.clock[0], record.clock[1]
-    edges, weights = record.edges[first : first + n], record.weights[first : first + n]
-    for r in range(place.rows[0], place.rows[1]):
-        _predict(committee, work, batch, r, h)
-        said = table.votes[r & mask, first : first + n]
-        if not mode.given:
-            for i in range(n):
-                said[i] = h[i]
-        _counted(said, settings.hard, votes)
-        carry = table.carry[r & mask]
-        if first == 0:
-            carry[0] = clock[0] + clock[1]
-            for k in range(1, CARRIED):
-                carry[k] = 0.0
-        if leading:
-            _lead(booster, votes, table.opinions[r & mask, first : first + n], first, carry)
-        if mode.learning and batch.weight[r] > 0:
-            y = batch.y[r]
-            target = np.float32(y)
-            for i in range(n):
-                t[i] = target
-            _round(booster, votes, y, p, t, first, carry)
-            if not mode.replaying:
-                _meet(committee, work, batch, r)
-            if batch.weight[r] != 1:
-                for i in range(n):
-                    p[i] *= batch.weight[r]
-            if not mode.replaying:
-                # Two short loops, without min and max, whose rules for NaN forbid vector code.
-                for i in range(n):
-                    vote = 1.0 if votes[i] > 1 else votes[i]
-                    edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
-                for i in range(n):
-                    weights[i] += p[i]
-            if settings.sample:
-                number = clock[0] if not mode.replaying else REPLAYED + clock[1]
-                for i in range(n):
-                    p[i] = _count(settings.seed, number, first + i, p[i])
-            _learn(committee, work, batch, r, h, t, p)
-            clock[1 if mode.replaying else 0] += 1
-            if _full(committee):
-                place.rows[2], place.rows[3] = r + 1, 1
-                return
-    place.rows[2] = place.rows[1]
-
-
-@njit
-def together(block: Any) -> None:
-    """``advance`` and ``finish`` row by row: for boosters whose ``round`` changes what the next vote depends on."""
-    batch, scores, committee, booster, head, settings, record, work, mode, space, place, votes, table = unpack(block)
-    rows, last = place.rows, place.rows[1]
-    while rows[0] < last:
-        rows[1] = rows[0] + 1
-        _advance(batch, committee, booster, settings, record, work, mode, space, place, table)
-        _finish(batch, scores, booster, head, settings, record, mode, rows, votes, table)
-        if rows[3] == 1:
-            return
-        rows[0] += 1
-
-
-@njit
-def finish(block: Any) -> None:
-    """Answer rows by what the learners said; record, head and experts learn from their labels."""
-    batch, scores, booster, head, settings, record, mode, rows, votes, table = unpack(block)
-    _finish(batch, scores, booster, head, settings, record, mode, rows, votes, table)
+    votes, p, t, clock, y = space.votes, space.p, space.t, place.clock, batch.y[r]
+    target = np.float32(y)
+    for i in range(n):
+        t[i] = target
+    _round(booster, votes, y, p, t, first, table.carry[r & (table.carry.shape[0] - 1)])
+    if not mode.replaying:
+        _meet(committee, work, batch, r)
+    if batch.weight[r] != 1:
+        for i in range(n):
+            p[i] *= batch.weight[r]
+    if not mode.replaying:
+        # Two short loops, without min and max, whose rules for NaN forbid vector code.
+        edges, weights = record.edges[first : first + n], record.weights[first : first + n]
+        for i in range(n):
+            vote = 1.0 if votes[i] > 1 else votes[i]
+            edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+        for i in range(n):
+            weights[i] += p[i]
+    if settings.sample:
+        number = clock[0] if not mode.replaying else REPLAYED + clock[1]
+        for i in range(n):
+            p[i] = _count(settings.seed, number, first + i, p[i])
+    _learn(committee, work, batch, r, space.h, t, p)
+    clock[1 if mode.replaying else 0] += 1
 
 
 @hot
-def _finish(
+def _answer_row(
+    scores: Floats, booster: Any, head: Any, settings: Settings, mode: Mode, votes: Floats, table: Table, r: int
+) -> float:
+    """Write the answer to a row, unless it was given before; returns the booster's own score."""
+    at = r & (table.carry.shape[0] - 1)
+    h = table.votes[at]
+    if table.opinions.shape[1] > 0:
+        score = _vote(booster, table.opinions[at])
+    else:
+        _counted(h, settings.hard, votes)
+        score = _vote(booster, votes)
+    if not mode.given:
+        scores[r] = _answer(head, score, h)
+    return float(score)
+
+
+@hot
+def _correct_row(
     batch: Batch,
     scores: Floats,
     booster: Any,
     head: Any,
-    settings: Settings,
     record: Record,
-    mode: Mode,
-    rows: Ints,
     votes: Floats,
     table: Table,
+    score: float,
+    r: int,
 ) -> None:
-    mask, leading = table.carry.shape[0] - 1, table.opinions.shape[1] > 0
-    for r in range(rows[0], rows[2]):
-        h = table.votes[r & mask]
-        if leading:
-            e = table.opinions[r & mask]
-        else:
-            e = votes
-            _counted(h, settings.hard, votes)
-        score = _vote(booster, e)
-        if not mode.given:
-            scores[r] = _answer(head, score, h)
-        if mode.learning and batch.weight[r] > 0:
-            y, weight = batch.y[r], batch.weight[r]
-            compare(record.totals, score, scores[r], h[0], y, weight)
-            _correct(head, scores[r], h, y, weight)
-            _settle(booster, e, y)
-            record.clock[0] += 1
+    at = r & (table.carry.shape[0] - 1)
+    h, y, weight = table.votes[at], batch.y[r], batch.weight[r]
+    compare(record.totals, score, scores[r], h[0], y, weight)
+    _correct(head, scores[r], h, y, weight)
+    _settle(booster, table.opinions[at] if table.opinions.shape[1] > 0 else votes, y)
+    record.clock[0] += 1
 
 
 @hot

@@ -6,13 +6,13 @@ import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Sparse, copied, writable
-from onlineboost.data.batch import Batch, Floats, Ints32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
 from onlineboost.engine.dicts import row_of
@@ -144,8 +144,38 @@ class Machine(ABC):
         return []
 
 
+class Said(NamedTuple):
+    """What a machine has said of some rows: all that it must know later, to learn them as if the labels had been there."""
+
+    votes: Floats32  # [rows, learners of all parts] real votes
+    scores: Floats  # [rows, answers] that of the machine first, then those of its parts; NaN of parts that rested
+
+    def rows(self, start: int, stop: int) -> Said:
+        return Said(self.votes[start:stop], self.scores[start:stop])
+
+
 class BatchMachine(Machine):
     """A machine whose examples are batches."""
+
+    @abstractmethod
+    def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
+        """``Machine.run``. What is said of the rows is written into ``said``, or taken from it if they are learnt."""
+
+    @property
+    @abstractmethod
+    def n_said(self) -> tuple[int, int]:
+        """Number of votes and of answers that are said of a row."""
+
+    def ask(self, rows: Batch) -> Said:
+        """What the machine says of rows."""
+        votes, scores = self.n_said
+        said = Said(np.full((rows.y.size, votes), np.nan, np.float32), np.full((rows.y.size, scores), np.nan))
+        said.scores[:, 0] = self.run(rows, False, said)
+        return said
+
+    def tell(self, rows: Batch, said: Said) -> None:
+        """Learn rows whose labels have come, by what was said of them."""
+        self.run(rows, True, said)
 
     passes: Any  # what each thread keeps from row to row
 

@@ -96,22 +96,25 @@ class Pass:
         for call in self.finish:
             call.on(batch, scores)
 
-    def run(self, batch: Batch, given: tuple[Floats32, Floats] | None = None) -> tuple[Floats, int]:
+    def run(self, batch: Batch, votes: Floats32 | None = None, scores: Floats | None = None) -> tuple[Floats, int]:
         """Take all groups through the batch; returns its answers, and the number of rows done.
 
-        These are fewer than all if the committee needs more room. ``given`` are the votes and answers for the rows when
-        they were asked.
+        These are fewer than all if the committee needs more room. ``votes`` are those for the rows when they were asked,
+        and ``scores`` the answers, if they are given; else the votes are written there.
         """
         size, done = batch.y.size, 0
-        votes, scores = given if given is not None else (None, np.empty(size))
+        scores = np.empty(size) if scores is None else np.array(scores)
         self.bind(batch, scores)
         while done < size:
-            stop = min(done + self.step, size)
-            if votes is not None:
-                self.table.votes[np.arange(done, stop) % self.rows] = votes[done:stop]
+            start, stop = done, min(done + self.step, size)
+            places = np.arange(start, stop) % self.rows if votes is not None else None
+            if votes is not None and self.mode.given:
+                self.table.votes[places] = votes[start:stop]
             for group in self.groups:
                 group.go(done, stop)
             at_once(self.calls)
+            if votes is not None and not self.mode.given:
+                votes[start:stop] = self.table.votes[places]
             done, full = self.groups[-1].place.rows[2:].tolist()
             if full:
                 break

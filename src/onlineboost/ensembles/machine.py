@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine import schedule
 from onlineboost.engine.heads import chances
-from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.schedule import Stage
@@ -47,43 +48,60 @@ class EnsembleMachine(BatchMachine):
     def __post_init__(self) -> None:
         self.share_slots()
 
-    def run(self, examples: Batch, learning: bool) -> Floats:
+    @property
+    def n_said(self) -> tuple[int, int]:
+        votes, scores = zip(*(part.n_said for part in self.parts), strict=True)
+        return sum(votes), 1 + sum(scores)
+
+    def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         if not learning or self._n_light == len(self.parts):
-            return self._answers(examples, learning)
+            return self._answers(examples, learning, said)
         answers, start, counts = [np.empty(0)], 0, np.cumsum(examples.weight > 0)
         while start < examples.y.size:
             due = self.rest.next_stop(self.n_learnt)
             before = int(counts[start - 1]) if start else 0
             stop = int(np.searchsorted(counts, before + due - self.n_learnt)) + 1
             rows = cut(examples, start, min(stop, examples.y.size))
-            answers.append(self._answers(rows, True))
+            now = None if said is None else said.rows(start, start + rows.y.size)
+            answers.append(self._answers(rows, True, now))
             if self.n_learnt == due:
                 self._look()
             start += rows.y.size
         return np.concatenate(answers)
 
-    def _answers(self, rows: Batch, learning: bool) -> Floats:
+    def _answers(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
         parts = self.parts[: self._n_light] if self.rest.resting else self.parts
         batches = self._slotted(parts, rows, learning)
         scores, answers = np.empty((len(parts), rows.y.size)), np.empty(rows.y.size)
-        piece = _PIECE if learning and self.n_jobs > 1 else rows.y.size
+        side_by_side = learning and self.n_jobs > 1 and said is None
+        piece = _PIECE if side_by_side else max(rows.y.size, 1)
+        given = learning and said is not None
+        if given and said is not None:
+            answers[:] = said.scores[:, 0]
+        shares = self._shares(said)
 
         def stage_of(k: int) -> Stage:
             run = parts[k].run_slotted if isinstance(parts[k], CompiledMachine) else parts[k].run
 
             def go(number: int) -> None:
                 span = slice(number * piece, (number + 1) * piece)
-                scores[k, span] = run(cut(batches[k], span.start, min(span.stop, rows.y.size)), learning)
+                mine = cut(batches[k], span.start, min(span.stop, rows.y.size))
+                if shares is None:
+                    scores[k, span] = run(mine, learning)
+                elif learning:
+                    scores[k] = _told(run, mine, shares[k])
+                else:
+                    scores[k] = shares[k].scores[:, 0] = run(mine, False, shares[k])
 
             return Stage(go)
 
         def stack(number: int) -> None:
             span = slice(number * piece, (number + 1) * piece)
-            said = np.ascontiguousarray(scores[:, span])
-            self._stack_call(parts, said, rows.y[span], rows.weight[span], answers[span], learning)()
+            heard = np.ascontiguousarray(scores[:, span])
+            self._stack_call(parts, heard, rows.y[span], rows.weight[span], answers[span], learning, given)()
 
         stages = [*(stage_of(k) for k in range(len(parts))), Stage(stack, tuple(range(len(parts))))]
-        if learning and self.n_jobs > 1:
+        if side_by_side:
             schedule.run(stages, -(-rows.y.size // piece), self.n_jobs)
         else:
             for stage in stages:
@@ -92,14 +110,32 @@ class EnsembleMachine(BatchMachine):
             self.rest.note(rows)
         return answers
 
+    def _shares(self, said: Said | None) -> list[Said] | None:
+        """What was said, or is to be said, by each part."""
+        if said is None:
+            return None
+        found, votes, scores = [], 0, 1
+        for part in self.parts:
+            n, m = part.n_said
+            found.append(Said(said.votes[:, votes : votes + n], said.scores[:, scores : scores + m]))
+            votes, scores = votes + n, scores + m
+        return found
+
     def _stack_call(
-        self, parts: Sequence[BatchMachine], scores: Floats, y: Floats, weight: Floats, answers: Floats, learning: bool
+        self,
+        parts: Sequence[BatchMachine],
+        scores: Floats,
+        y: Floats,
+        weight: Floats,
+        answers: Floats,
+        learning: bool,
+        given: bool,
     ) -> Call:
         """The call that answers rows by the scores of the parts, and learns from them if asked."""
         odds = np.array([part.gives_odds for part in parts])
         stacks = self.stack, self.light, self.scales, self.record
         work = new_stack_work(len(self.parts))
-        return Call(stack_rows, scores, y, weight, answers, *stacks, odds, learning, work)
+        return Call(stack_rows, scores, y, weight, answers, *stacks, odds, learning, given, work)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         parts = self.parts[: self._n_light] if self.rest.resting else self.parts
@@ -108,7 +144,7 @@ class EnsembleMachine(BatchMachine):
             if not part.add_steps(steps, scores[k]):
                 return False
         row = steps.row
-        steps.calls.append(self._stack_call(parts, scores, row.y, row.weight, score, steps.learning))
+        steps.calls.append(self._stack_call(parts, scores, row.y, row.weight, score, steps.learning, False))
         if steps.learning and self._n_light < len(self.parts):
             steps.calls.append(Call(note_row, row, self.rest.rows))
             due = self.rest.next_stop(self.n_learnt)
@@ -306,3 +342,19 @@ class EnsembleMachine(BatchMachine):
         whole = max(sum(total.values()), 1e-300)
         found = [(name, numbers[name], strength / whole) for name, strength in total.items() if strength > 0]
         return sorted(found, key=lambda one: -one[2])
+
+
+def _told(run: Callable[..., Floats], rows: Batch, said: Said) -> Floats:
+    """Learn rows of which a part has said something, or nothing, if it rested: then as if the label were there at once.
+
+    Returns the scores of the part: those given then, or those of now.
+    """
+    scores, silent = np.array(said.scores[:, 0]), np.isnan(said.scores[:, 0])
+    ends = [0, *(np.flatnonzero(np.diff(silent)) + 1).tolist(), rows.y.size]
+    for start, stop in pairwise(ends):
+        mine = cut(rows, start, stop)
+        if start < stop and silent[start]:
+            scores[start:stop] = run(mine, True)
+        elif start < stop:
+            run(mine, True, said.rows(start, stop))
+    return scores

@@ -101,7 +101,7 @@ def stack_rows(block: Any) -> None:
 
     With the scores of the light parts only, the others rest. ``as_odds`` tells which scores are log odds.
     """
-    scores, y, weight, answers, all_parts, light, scales, record, as_odds, learning, work = unpack(block)
+    scores, y, weight, answers, all_parts, light, scales, record, as_odds, learning, given, work = unpack(block)
     n, n_light = scores.shape[0], light.weights.size - 1
     resting = n < all_parts.weights.size - 1
     x, step, factor, nothing = work
@@ -113,7 +113,8 @@ def stack_rows(block: Any) -> None:
         by_light = _odds(light, x, n_light)
         by_all = by_light if resting else _odds(all_parts, x, n)
         lightly = resting or (light.loss[0] > 0 and light.loss[0] <= all_parts.loss[0])
-        answers[r] = by_light if lightly else by_all
+        if not given:
+            answers[r] = by_light if lightly else by_all
         if learning and weight[r] > 0:
             for k in range(n):
                 if not as_odds[k]:

@@ -19,6 +19,7 @@ from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows, new_watch, new_windows
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.fitted import Fitted
+from onlineboost.engine.machine import Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.schedule import later
 from onlineboost.errors import ParameterError
@@ -59,14 +60,15 @@ class RestartingMachine(CompiledMachine):
     spec: Any = None  # the ``Restarting`` that this was made by
     notify: Callable[[Alarm], None] = print
 
-    def run_slotted(self, batch: Batch, learning: bool) -> Floats:
+    def run_slotted(self, batch: Batch, learning: bool, said: Said | None = None) -> Floats:
         if not learning:
-            return super().run_slotted(batch, False)
+            return super().run_slotted(batch, False, said)
         answers, start = [np.empty(0)], 0
         while start < batch.y.size:
             notified = self.n_alarms
             part = cut(batch, start, min(start + _PIECE, batch.y.size))
-            scores, stop = super().run_slotted(part, True), -1
+            now = None if said is None else said.rows(start, start + part.y.size)
+            scores, stop = super().run_slotted(part, True, now), -1
             if self.spec.reset == "all":
                 delta, example = self.spec.delta, int(self.clock.examples[0])
                 stop = adwin.until_alarm(self.windows, scores, part.y, part.weight, delta, example)

@@ -37,7 +37,7 @@ def packed(parts: dict[str, Part], notes: Any = None) -> bytes:
     arrays: Arrays = {}
     for part, (mine, _, plan) in parts.items():
         for name, array in mine.items():
-            rows = _used_rows(array) if plan is not None and _may_be_sparse(plan[name]) else None
+            rows = _used_rows(array) if plan is not None and name in plan and _may_be_sparse(plan[name]) else None
             arrays[f"{part}.{name}"] = np.ascontiguousarray(array) if rows is None else array[rows]
             if rows is not None:
                 arrays[f"{part}.{name}{_ROWS}"] = rows

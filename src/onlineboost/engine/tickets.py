@@ -1,0 +1,240 @@
+"""Tickets: rows that were answered and whose labels have not come yet.
+
+``ask`` answers a row and keeps what was said of it; ``tell`` learns the row when its label comes, with the votes given
+then. A ticket is data: the row, four bytes for each vote, eight for each answer, a number and a time, signed by the
+model that gave it. The model keeps the same bytes of those that wait, and saves them in its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import secrets
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.data.batch import LARGEST, Batch, joined, one_row
+from onlineboost.engine.machine import Said
+from onlineboost.errors import ParameterError, TicketError
+from onlineboost.parameters import check_whole, fits_json
+
+MOST = 1_000_000  # tickets that wait, unless asked for otherwise
+_HEAD = struct.Struct("<8sqdiiii")  # model, number, time; numbers of features, votes, answers, bytes of new names
+_SIGNATURE = 16  # bytes
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """An answer whose label is to come: ``model.tell(ticket, y)``.
+
+    ``answer`` is the label that was predicted, and ``probability`` that of the positive label. ``bytes(ticket)`` is all
+    of it, to be kept anywhere: ``model.tell`` takes these bytes too.
+    """
+
+    number: int
+    answer: Any
+    probability: float
+    data: bytes = field(repr=False)
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+
+class Asked(NamedTuple):
+    """The contents of a ticket."""
+
+    number: int
+    time: float
+    row: Batch
+    said: Said
+    names: list[tuple[int, str]]  # of features that were new
+
+
+class Pending:
+    """The tickets of a model that wait for their labels.
+
+    Parameters
+    ----------
+    most : number of tickets that wait; if there are more, the oldest expire
+    age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given; None: no
+        limit
+    expired : what becomes of tickets that expire: "drop", or the label with which they are learnt, as in
+        ``expired=("label", 0)``
+    """
+
+    def __init__(self, most: int = MOST, age: float | None = None, expired: Any = "drop") -> None:
+        self.most, self.age, self.expired = check_whole("most", most, 1, 1 << 40), age, expired
+        if age is not None and not (isinstance(age, int | float) and age >= 0):
+            raise ParameterError("age", age, "a number of at least 0, or None")
+        labelled = isinstance(expired, tuple | list) and len(expired) == 2 and expired[0] == "label"
+        if expired != "drop" and not (labelled and fits_json(expired[1])):
+            raise ParameterError("expired", expired, "'drop', or ('label', y)")
+        self.model, self.secret = secrets.token_bytes(8), secrets.token_bytes(16)
+        self.next = 0  # number of the next ticket
+        self.waiting: dict[int, bytes] = {}  # by number, the oldest first
+        self.early: set[int] = set()  # tickets that were told and that this copy of the model had not given yet
+        self.lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+    def __repr__(self) -> str:
+        return f"Pending(most={self.most}, age={self.age}, expired={self.expired!r}), {len(self):,} waiting"
+
+    def __iter__(self) -> Iterator[int]:
+        """The numbers of the tickets that wait, the oldest first."""
+        return iter([*self.waiting])
+
+    def __getitem__(self, number: int) -> bytes:
+        """The bytes of a ticket that waits."""
+        if number not in self.waiting:
+            raise TicketError(f"ticket {number} does not wait: it was told before, has expired, or was never given")
+        return self.waiting[number]
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self.lock:
+            kept = {"waiting": dict(self.waiting), "early": set(self.early)}
+            return {name: value for name, value in vars(self).items() if name != "lock"} | kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=threading.Lock())
+
+    # ---- giving and taking
+
+    def give(self, row: Batch, said: Said, names: list[tuple[int, str]], time: float | None) -> tuple[int, bytes]:
+        """A new ticket for a row: its number and its bytes."""
+        with self.lock:
+            number = self.next
+            at = float(number) if time is None else float(time)
+            data = self._signed(number, at, row, said, names)
+            self.next += 1
+            self.waiting[number] = data
+            return number, data
+
+    def due(self, time: float | None) -> list[bytes]:
+        """Take out the tickets that have expired by now."""
+        with self.lock:
+            found, now = [], float(self.next) if time is None else float(time)
+            for number, data in self.waiting.items():
+                old = self.age is not None and now - _HEAD.unpack_from(data)[2] > self.age
+                if not old and len(self.waiting) - len(found) <= self.most:
+                    break
+                found.append(number)
+            return [self.waiting.pop(number) for number in found]
+
+    def read(self, data: Any, shape: tuple[int, int]) -> Asked:
+        """The contents of a ticket of this model that can be told; ``shape`` is how much the machine says of a row."""
+        data = bytes(data)
+        if len(data) < _HEAD.size + _SIGNATURE:
+            raise TicketError("the ticket is too short: expected the bytes of a ticket of this model")
+        if data[:8] != self.model:
+            raise TicketError("the ticket was given by another model: tell it to the model that was asked")
+        if not secrets.compare_digest(self._signature(data[:-_SIGNATURE]), data[-_SIGNATURE:]):
+            raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
+        asked = parsed(data, shape)
+        known = asked.number in self.waiting
+        if asked.number in self.early or (not known and asked.number < self.next):
+            raise TicketError(f"ticket {asked.number} was told before, or has expired")
+        return asked
+
+    def take(self, number: int) -> None:
+        """Note that a ticket was told."""
+        with self.lock:
+            if self.waiting.pop(number, None) is None:
+                self.early.add(number)
+
+    def _signed(self, number: int, time: float, row: Batch, said: Said, names: list[tuple[int, str]]) -> bytes:
+        first, last = row.indptr[0], row.indptr[-1]
+        text = json.dumps(names).encode() if names else b""
+        sizes = int(last - first), said.votes.size, said.scores.size, len(text)
+        body = b"".join(
+            (
+                _HEAD.pack(self.model, number, time, *sizes),
+                row.indices[first:last].tobytes(),
+                row.values[first:last].tobytes(),
+                said.votes.tobytes(),
+                said.scores.tobytes(),
+                text,
+            )
+        )
+        return body + self._signature(body)
+
+    def _signature(self, body: bytes) -> bytes:
+        return hashlib.blake2b(body, digest_size=_SIGNATURE, key=self.secret).digest()
+
+    # ---- model files
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON, without the tickets themselves."""
+        names = "most", "age", "expired", "next"
+        keys = {"model": self.model.hex(), "secret": self.secret.hex(), "early": sorted(self.early)}
+        return {name: getattr(self, name) for name in names} | keys
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The tickets that wait, one after the other, and the sizes of each."""
+        with self.lock:
+            tickets = [*self.waiting.values()]
+        sizes = np.array([len(data) for data in tickets], np.int64)
+        return {"pending.sizes": sizes, "pending.tickets": np.frombuffer(b"".join(tickets), np.uint8)}
+
+    @classmethod
+    def restore(cls, facts: Any, arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Pending:
+        """What was saved; raises a ValueError if it makes no sense."""
+        expired = facts["expired"]
+        found = cls(facts["most"], facts["age"], tuple(expired) if isinstance(expired, list) else expired)
+        found.model, found.secret = bytes.fromhex(facts["model"]), bytes.fromhex(facts["secret"])
+        found.next = check_whole("next", facts["next"], 0, 1 << 62)
+        early = facts["early"]
+        if not isinstance(early, list) or not all(type(number) is int for number in early):
+            raise ValueError("the numbers of tickets are not whole numbers")
+        found.early = set(early)
+        sizes, content = arrays["pending.sizes"], arrays["pending.tickets"].tobytes()
+        if sizes.ndim != 1 or (sizes < _HEAD.size + _SIGNATURE).any() or int(sizes.sum()) != len(content):
+            raise ValueError("the sizes of the tickets do not match")
+        end, last = 0, -1
+        for size in sizes.tolist():
+            data, end = content[end : end + size], end + size
+            number = int(_HEAD.unpack_from(data)[1])
+            if not last < number < found.next:
+                raise ValueError("the tickets are not in their order")
+            found.waiting[number] = data
+            found.read(data, shape)
+            last = number
+        return found
+
+
+def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
+    """The contents of a ticket whose signature is right: so they were written by us, but perhaps for other shapes."""
+    _, number, time, entries, votes, scores, text = _HEAD.unpack_from(data)
+    wanted = _HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + _SIGNATURE
+    if min(entries, votes, scores, text) < 0 or wanted != len(data) or (votes, scores) != shape:
+        raise TicketError("the ticket does not fit this model: the model was fitted anew since")
+    at = _HEAD.size
+
+    def numbers(n: int, dtype: Any) -> NDArray[Any]:
+        nonlocal at
+        found = np.frombuffer(data, dtype, n, at)
+        at += found.nbytes
+        return found
+
+    ids, values = numbers(entries, np.int32), numbers(entries, np.float32)
+    said = Said(numbers(votes, np.float32)[None], numbers(scores, np.float64)[None])
+    magnitude = np.abs(values[~np.isnan(values)])
+    if (ids < 0).any() or (magnitude > LARGEST).any() or not math.isfinite(time):
+        raise TicketError("the ticket has numbers that no row has: it was not written by this library")
+    names = [(int(id), str(name)) for id, name in json.loads(data[at : at + text])] if text else []
+    return Asked(number, time, one_row(ids.tolist(), values.tolist()), said, names)
+
+
+def together(asked: list[Asked], y: Any, weight: float) -> tuple[Batch, Said]:
+    """The rows of tickets with their labels, and what was said of them."""
+    rows = joined([one.row for one in asked])
+    rows = rows._replace(y=np.asarray(y, float), weight=np.full(len(asked), weight))
+    return rows, Said(*(np.concatenate(parts) for parts in zip(*(one.said for one in asked), strict=True)))
