@@ -21,6 +21,7 @@ from onlineboost.ensembles.adaptive import Adaptive
 from onlineboost.ensembles.ensemble import StackedEnsemble
 from onlineboost.ensembles.online_boost import OnlineBoost
 from onlineboost.ensembles.restarting import Alarm, Restarting
+from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.errors import (
     ConflictError,
     DataError,
@@ -29,6 +30,7 @@ from onlineboost.errors import (
     NotFittedError,
     ParameterError,
     RangeWarning,
+    TicketError,
 )
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
@@ -68,6 +70,7 @@ __all__ = [
     "OnlineBoost",
     "OnlineClassifier",
     "ParameterError",
+    "Pending",
     "Perceptron",
     "PotentialBoost",
     "RangeWarning",
@@ -75,6 +78,8 @@ __all__ = [
     "SafeBoost",
     "StackedEnsemble",
     "Stump",
+    "Ticket",
+    "TicketError",
     "Tree",
     "load",
 ]

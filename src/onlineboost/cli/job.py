@@ -103,6 +103,7 @@ class Job:
                 self._keep(training, problem)
                 raise
             self.waiting = False
+            training.finish()
             self.seconds = time.perf_counter() - compile_seconds() - began - self.waited
             if training.model.fitted is None:
                 if self.interrupted:

@@ -39,6 +39,12 @@ Positive = Annotated[
 OnErrorOption = Annotated[
     OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
+Jobs = Annotated[
+    int | None,
+    option(
+        "--jobs", "-j", help="Number of threads; the result is the same. (default: one per core)", panel="Run", min=1
+    ),
+]
 Json = Annotated[bool, option("--json", help="JSON output.", panel=OUTPUT)]
 Quiet = Annotated[bool, option("--quiet", "-q", help="No progress output.", panel=OUTPUT)]
 Plot = Annotated[

@@ -56,6 +56,15 @@ def train(
     again: Annotated[
         bool, o.option("--again", help="Once more all rows of files that the model has learnt before.", panel=RUN)
     ] = False,
+    jobs: o.Jobs = None,
+    delay: Annotated[
+        float | None,
+        o.option("--delay", help="Labels come late: after so many further examples.", panel=RUN, min=0),
+    ] = None,
+    delay_column: Annotated[
+        str | None,
+        o.option("--delay-column", help="Column of times, in whose unit --delay is.", panel=RUN),
+    ] = None,
     checkpoint_every: Annotated[
         int | None,
         o.option("--checkpoint-every", help="Number of examples after which the model is saved.", panel=RUN, min=1),
@@ -88,6 +97,11 @@ def train(
     reading = o.stream_options(given, on_error)
     job = Job(output, resume, passes, checkpoint_every, quiet)
     job.check(plot, files, holdout or [])
+    if delay_column is not None and delay is None:
+        raise ConflictError("--delay-column needs --delay, how late labels are in the unit of the column.")
+    if delay is not None and (resume is not None or checkpoint_every is not None):
+        other = "--resume" if resume is not None else "--checkpoint-every"
+        raise ConflictError(f"--delay simulates late labels on whole files: leave out {other}.")
     if again and resume is None:
         raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
     if resume is not None:
@@ -100,9 +114,10 @@ def train(
 
         with without_notice():
             model, base = choose(given, chosen_options(context), effort, adaptive, seed)
-        training = Training(model, base if baseline else None)
+        training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
         schema = o.schema_options(label, weight, drop, categorical, positive)
+    training.model.n_jobs = jobs if jobs is not None else -1
     job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
     if len(result["labels"]) < 2:

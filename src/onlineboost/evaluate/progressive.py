@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +11,19 @@ import numpy as np
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page, Pages
 from onlineboost.errors import DataError, ParameterError
+from onlineboost.evaluate.delayed import Delayed
 from onlineboost.model import OnlineClassifier
 from onlineboost.registry import METRICS
 
 
 def progressive_score(
-    model: OnlineClassifier, X: Any, y: Any = None, metric: str = "error", sample_weight: Any = None
+    model: OnlineClassifier,
+    X: Any,
+    y: Any = None,
+    metric: str = "error",
+    sample_weight: Any = None,
+    *,
+    delay: float | None = None,
 ) -> float:
     """A metric of the scores that rows get before they are learnt, in one pass over the rows.
 
@@ -27,6 +35,7 @@ def progressive_score(
     X, y, sample_weight : as for ``fit``: arrays, of whose two labels the larger is the positive one; or a stream of
         ``onlineboost.readers.open_stream``, which holds its own labels and weights
     metric : "error" (lower is better) or "auc" (higher is better), or the name of another registered metric of scores
+    delay : number of further rows that are asked before the label of a row comes; None: it is there at once
 
     Returns
     -------
@@ -52,9 +61,22 @@ def progressive_score(
         advice = "For probabilities, test on rows that were held out: predict_proba, or `onlineboost evaluate`"
         raise ParameterError("metric", metric, f"a metric of scores: {able}. {advice}")
     accumulator = found.accumulator()
-    for part in _scored(model.clone(), X, y, sample_weight):
+    scored = _scored if delay is None else functools.partial(_scored_late, delay)
+    for part in scored(model.clone(), X, y, sample_weight):
         accumulator.update(*part)
     return found.value(accumulator)
+
+
+def _scored_late(
+    delay: float, model: OnlineClassifier, X: Any, y: Any, sample_weight: Any
+) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """``_scored`` with labels that come late."""
+    from onlineboost.readers import open_stream
+
+    late = Delayed(model, delay)
+    pages = X if isinstance(X, Pages) and y is None else open_stream(X, y=y, sample_weight=sample_weight)
+    for page in pages:
+        yield late.learn(page), page.batch.y, page.batch.weight
 
 
 def _scored(model: OnlineClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:

@@ -8,6 +8,7 @@ from typing import Any
 from onlineboost.boosters.base import Booster
 from onlineboost.data.page import Page
 from onlineboost.diagnostics.verdict import comparison, spare_learners
+from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.paired import Paired
 from onlineboost.model import OnlineClassifier
@@ -33,18 +34,32 @@ class Training:
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0  # non-zero features of all examples
     paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
+    delay: float | None = None  # how late labels are, as for ``Delayed``; None: they are there at once
+    delay_column: str | None = None
+
+    def __post_init__(self) -> None:
+        self.learners: list[OnlineClassifier | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
+        if self.delay is not None:
+            models = (self.model, self.base) if self.base is not None else (self.model,)
+            self.learners = [Delayed(model, self.delay, self.delay_column) for model in models]
 
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch = page.batch
-        wrong = page.target.mistakes(self.model.learn(page), batch.y)
+        wrong = page.target.mistakes(self.learners[0].learn(page), batch.y)
         self.curve.update(wrong, batch.weight)
         if self.base is not None:
-            base_wrong = page.target.mistakes(self.base.learn(page), batch.y)
+            base_wrong = page.target.mistakes(self.learners[1].learn(page), batch.y)
             self.base_curve.update(base_wrong, batch.weight)
             if self.paired is not None:
                 self.paired.update(wrong, base_wrong, batch.weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
+
+    def finish(self) -> None:
+        """Learn the rows whose labels were to come later."""
+        for late in self.learners:
+            if isinstance(late, Delayed):
+                late.tell_all()
 
     @property
     def gain(self) -> float | None:

@@ -1,0 +1,101 @@
+"""Labels that come late, simulated on a stream whose labels are there: each row is asked in its turn and told later."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost.data.batch import Batch, Floats, cut
+from onlineboost.data.hashing import feature_id
+from onlineboost.data.page import Page
+from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.errors import DataError, ParameterError
+from onlineboost.model import OnlineClassifier
+
+Votes = Literal["then", "now"]
+
+
+class _Late(NamedTuple):
+    due: float
+    row: Batch
+    said: Said
+
+
+class Delayed:
+    """A model that learns each row some time after it was asked.
+
+    Parameters
+    ----------
+    model : the model
+    delay : how late labels are: told after so many further rows were asked; or, with ``column``, when the time of a row
+        is later by this much
+    column : name of a feature that has the times of the rows; None: rows are counted
+    votes : "then": learners get weights by the votes given when the row was asked; "now": by those when it is told
+
+    >>> from onlineboost import OnlineBBM
+    >>> from onlineboost.readers import open_stream
+    >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+    >>> late = Delayed(OnlineBBM(n_estimators=5), delay=10)
+    >>> for page in open_stream(rows):
+    ...     scores = late.learn(page)
+    >>> late.model.n_seen_, late.tell_all(), late.model.n_seen_
+    (190, None, 200)
+    """
+
+    def __init__(
+        self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "then"
+    ) -> None:
+        if not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
+            raise ParameterError("delay", delay, "a number of at least 0")
+        self.model, self.delay, self.votes = model, float(delay), votes
+        self.column = None if column is None else (column, feature_id(column))
+        self.late: deque[_Late] = deque()
+        self.asked = 0
+
+    def learn(self, page: Page) -> Floats:
+        """Ask the rows of a page, and tell those that are due; returns the scores of the rows when they were asked."""
+        rows, none = page.batch, cut(page.batch, 0, 0)
+        self.model.learn(page._replace(batch=none))  # names and labels are known from now on
+        machine = self._machine()
+        scores = np.empty(rows.y.size)
+        for r in range(rows.y.size):
+            row = cut(rows, r, r + 1)
+            now = self._time(row)
+            if self.column is not None:
+                self._tell_due(machine, now)
+            said = machine.ask(row)
+            scores[r] = said.scores[0, 0]
+            self.late.append(_Late(now + self.delay, row, said))
+            self._tell_due(machine, now)
+        return scores
+
+    def tell_all(self) -> None:
+        """Tell all rows whose labels have not come yet."""
+        if self.late:
+            self._tell_due(self._machine(), float("inf"))
+
+    def _machine(self) -> BatchMachine:
+        machine = self.model.fitted.machine if self.model.fitted is not None else None
+        if not isinstance(machine, BatchMachine):
+            raise ParameterError("model", self.model, "a model of compiled learners, for labels that come late")
+        return machine
+
+    def _time(self, row: Batch) -> float:
+        if self.column is None:
+            self.asked += 1
+            return float(self.asked)
+        name, id = self.column
+        found = np.flatnonzero(row.indices[row.indptr[0] : row.indptr[1]] == id)
+        if not found.size:
+            raise DataError(f"a row has no value of {name!r}: expected a number, the time of the row", column=name)
+        return float(row.values[row.indptr[0] + found[0]])
+
+    def _tell_due(self, machine: BatchMachine, now: float) -> None:
+        while self.late and self.late[0].due <= now:
+            late = self.late.popleft()
+            if self.votes == "then":
+                machine.tell(late.row, late.said)
+            else:
+                machine.run(late.row, True)
