@@ -6,9 +6,9 @@ import contextlib
 import copy
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,12 @@ from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError
-from onlineboost.parameters import Parameters, build, check_whole
+from onlineboost.parameters import Parameters, build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
 
 
+Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
 
 
@@ -45,6 +46,9 @@ class OnlineClassifier(Parameters, ABC):
 
     n_jobs: int | None = None
     """Number of threads: None is 1, -1 is one for each core. It does not change the result."""
+
+    away: Any = None
+    """Where learners are within ``running_on("ray")``."""
 
     fitted: Fitted | None = None
     """All that was learnt, replaced as a whole; None before the first example."""
@@ -76,7 +80,17 @@ class OnlineClassifier(Parameters, ABC):
 
     # ---- learning
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, verbose: int = 0) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        verbose: int = 0,
+        engine: Engine = "threads",
+        workers: int | None = None,
+        address: str | None = None,
+    ) -> Self:
         """Start over, and learn the rows in order, once.
 
         Parameters
@@ -85,11 +99,35 @@ class OnlineClassifier(Parameters, ABC):
         y : labels of any two values, of which the larger is the positive one; not with a stream, which has its own
         sample_weight : weights of at least 0, one per row; rows of weight 0 are skipped
         verbose : 1 prints a summary
+        engine : "threads" (``n_jobs`` of them), or "ray": learners are divided among the machines of a cluster. The
+            result is the same, bit for bit
+        workers, address : of Ray: number of machines or cores (None: all), and its address (None: one that is started
+            here)
         """
-        self._learn(X, y, None, sample_weight, fresh=True)
+        with self.running_on(engine, workers, address):
+            self._learn(X, y, None, sample_weight, fresh=True)
         if verbose:
             print(f"{self!r} learnt {self.n_seen_:,} examples. {self.verdict()}".rstrip())
         return self
+
+    @contextlib.contextmanager
+    def running_on(self, engine: Engine, workers: int | None = None, address: str | None = None) -> Iterator[None]:
+        """Within this context the model learns by this engine, as ``fit`` describes it."""
+        check_one_of("engine", engine, ("threads", "ray"))
+        if engine == "threads":
+            yield
+            return
+        from onlineboost.engine.remote import Away, cluster
+
+        with cluster(workers, address) as ray:
+            self.away = Away(ray, workers)
+            try:
+                yield
+            finally:
+                if self.fitted is not None:
+                    self.fitted.come_back()
+                self.away.close()
+                self.away = None
 
     def verdict(self) -> str:
         """Whether boosting paid so far; empty for a learner alone."""
@@ -130,6 +168,7 @@ class OnlineClassifier(Parameters, ABC):
             fitted = self.new_fitted(copy.copy(page.target))
         target = fitted.check_page(page)
         fitted.machine.n_jobs = self._jobs()
+        fitted.go_away(self.away)
         self.fitted = fitted
         return fitted.learn_page(page, target)
 
@@ -165,6 +204,7 @@ class OnlineClassifier(Parameters, ABC):
             fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
         fitted.machine.n_jobs = self._jobs()
+        fitted.go_away(self.away)
         fitted.meet(source, target)
         self.fitted = fitted
         return fitted.learn_table(source, signs, weight)

@@ -44,6 +44,10 @@ class AdaBoostOLState(NamedTuple):
     expert: int  # which of _EXPERTS
     seed: int
 
+    def of_learners(self) -> tuple[str, ...]:
+        """Arrays with a number for each learner, which ``round`` changes; it changes no others."""
+        return ("alpha",)
+
     def limits(self) -> Limits:
         return {"alpha": (-2, 2), "mistakes": COUNT, "t": COUNT}
 
@@ -148,8 +152,6 @@ class AdaBoostOL(
     >>> print(f"{progressive_score(AdaBoostOL(), X, y):.3f}")
     0.312
     """
-
-    of_learners = ("alpha",)
 
     estimator: Any = None
     n_estimators: int = 21

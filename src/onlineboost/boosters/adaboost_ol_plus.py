@@ -30,6 +30,9 @@ class AdaBoostOLPlusState(NamedTuple):
     regret: Floats
     size: Floats
 
+    def of_learners(self) -> tuple[str, ...]:
+        return ("alpha", "squares")
+
     def limits(self) -> Limits:
         return {"alpha": (-2, 2), "squares": SUM, "size": SUM}
 
@@ -111,8 +114,6 @@ class AdaBoostOLPlus(
     >>> print(f"{progressive_score(AdaBoostOLPlus(Tree(3), random_state=0), X, y):.3f}")
     0.123
     """
-
-    of_learners = ("alpha", "squares")
 
     estimator: Any = None
     n_estimators: int = 21

@@ -102,9 +102,6 @@ class Booster(OnlineClassifier):
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
 
-    of_learners: ClassVar[tuple[str, ...]] = ()
-    """Arrays of the state that have a number for each learner, which ``round`` changes; it changes no others."""
-
     traits: ClassVar[dict[str, bool]]
     """Of ``Settings``: how the algorithm is written."""
 

@@ -19,19 +19,21 @@ from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
-from onlineboost.engine.passes import Pass, balanced, even_bounds, longest_of, piece_of, rows_on_the_way
+from onlineboost.engine.passes import Pass, at_once, balanced, even_bounds, longest_of, piece_of, rows_on_the_way
 from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.remote import GroupOfLearners
 from onlineboost.engine.replay import Kept
+from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Transforms, output_names
+from onlineboost.transforms.indicators import IndicatorsState
 from onlineboost.transforms.slots import Slots
 from onlineboost.transforms.standardize import StandardizeState
 
 
 _STATES = {"committee", "booster", "head", "record", "watch", "slots", "transforms", "settings"}
-_OLD = 128  # rows after which there are bins
 _MANY_ROWS = 512  # that are worth several threads
 _PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
 
@@ -61,8 +63,8 @@ class CompiledMachine(BatchMachine):
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         simple = all(isinstance(transform, StandardizeState) for transform in self.transforms)
-        young = self._seen < max(replay.last(self.learner.replay), _OLD)
-        if self.slots is None or not simple or (steps.learning and (young or isinstance(self.watch, Watch))):
+        young = not self._is_old()
+        if self.away is not None or self.slots is None or not simple or (steps.learning and (young or isinstance(self.watch, Watch))):
             return False
         room = self.learner.row_room(self.committee)
         row = steps.slotted(self.slots, self.learner.takes_missing, room)
@@ -134,6 +136,10 @@ class CompiledMachine(BatchMachine):
         scores, done, size = [np.empty(0)], 0, rows.y.size
         while True:
             part = cut(rows, done, size) if done else rows
+            if self.away is not None:
+                if learning and not replaying and said is None and self._is_old() and size:
+                    return _joined([*scores[1:], self._learn_away(part)])
+                self.bring_back()
             if learning:
                 self.committee, part = self.learner.with_room_for(self.committee, part)
             else:
@@ -166,10 +172,13 @@ class CompiledMachine(BatchMachine):
 
         Young streams have replays and pauses, and learners that are watched may be reset at any row.
         """
-        old = self._seen >= max(replay.last(self.learner.replay), _OLD)
         still = isinstance(self.watch, NoWatch)
         divisible = self.settings.scan and bool(self.learner.axes) and self.settings.n_learners > self.learner.grain
-        return self.n_jobs > 1 and old and still and divisible and rows.y.size >= _MANY_ROWS
+        return self.n_jobs > 1 and self._is_old() and still and divisible and rows.y.size >= _MANY_ROWS
+
+    def _is_old(self) -> bool:
+        """Whether there are neither replays nor pauses any more."""
+        return self._seen >= max(replay.last(self.learner.replay), self.learner.youth)
 
     def _side_by_side(self, rows: Batch) -> Floats:
         """The answers to rows that groups of learners learn side by side."""
@@ -187,7 +196,64 @@ class CompiledMachine(BatchMachine):
         memory["piece"] = piece_of(sum(seconds) / len(seconds) / rows.y.size)
         return scores
 
+    # ---- learners on other machines
+
+    def check_divisible(self) -> None:
+        simple = not any(isinstance(transform, IndicatorsState) for transform in self.transforms)
+        still = type(self) is CompiledMachine and isinstance(self.watch, NoWatch)
+        if not (self.settings.scan and self.learner.axes and simple and still and self.settings.n_learners > 1):
+            raise ParameterError("engine", "ray", "'threads': only ensembles, and boosters of several learners that "
+                "are neither reset nor over indicators of bins, are divided among machines")
+
+    def slots_of_parts(self, n: int) -> list[int]:
+        """Number of slots, for each of n actors."""
+        return [self.n_slots] * n
+
+    def _learn_away(self, rows: Batch) -> Floats:
+        """The answers to rows that actors learn."""
+        scores, n = np.empty(rows.y.size), self.settings.n_learners
+        for start, stop, results in self.away.learn(self, [rows], self._parts, chained=True):
+            piece = cut(rows, start, stop)
+            room = 1 << (stop - start - 1).bit_length()
+            made = Pass(self, piece, Mode(True, False, False), room, 0, [0, n])
+            made.bind(piece, answers := np.empty(stop - start))
+            made.table.votes[: stop - start] = np.concatenate([votes for votes, _, _ in results], axis=1)
+            if self.settings.leading:
+                made.table.opinions[: stop - start] = np.concatenate([opinions for _, opinions, _ in results], axis=1)
+            made.done[:] = 0, stop - start, stop - start, 0
+            at_once(call.run for call in made.finish)
+            scores[start:stop] = answers
+        return scores
+
+    def _parts(self) -> list[GroupOfLearners]:
+        """The work of actors: a part of the committee each."""
+        n, workers = self.settings.n_learners, self.away.workers
+        grain = self.learner.grain if n >= workers * self.learner.grain else 1
+        found = []
+        for first, last in pairwise(even_bounds(n, workers, grain)):
+            twin = copy.copy(self)
+            twin.learner = copy.copy(self.learner)
+            twin.learner.crowd = n
+            twin.committee = self.learner.apart(self.committee, first, last)
+            twin.slots, twin.transforms, twin.names, twin.kept = None, (), {}, replay.NOTHING
+            found.append(GroupOfLearners(twin, first, last))
+        return found
+
+    def bring_back(self) -> None:
+        if self.away is None or self.away.current:
+            return
+        groups = self.away.states()
+        sizes = [last - first for first, last in (group.bounds for group in groups)]
+        self.committee = self.learner.joined([group.machine.committee for group in groups], sizes)
+        for group in groups:
+            mine = slice(*group.bounds)
+            self.record.edges[mine] = group.machine.record.edges[mine]
+            self.record.weights[mine] = group.machine.record.weights[mine]
+            for name in self.booster.of_learners() if hasattr(self.booster, "of_learners") else ():
+                getattr(self.booster, name)[mine] = getattr(group.machine.booster, name)[mine]
+
     def trimmed(self) -> Self:
+        self.bring_back()
         twin = copy.copy(self)
         twin.committee = self.learner.trimmed(self.committee)
         return twin

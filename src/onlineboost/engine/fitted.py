@@ -61,6 +61,23 @@ class Fitted:
             machine, columns = self.machine.snapshot(), copy.deepcopy(self.columns)
             return vars(self) | {"machine": machine, "columns": columns, "target": copy.copy(self.target)}
 
+    # ---- learners on other machines
+
+    def go_away(self, away: Any) -> None:
+        """Let learners learn elsewhere from now on, if ``away`` is not None."""
+        if away is not None and self.machine.away is None:
+            if not isinstance(self.machine, BatchMachine):
+                raise ParameterError("engine", "ray", "'threads': learners that are Python objects cannot be divided")
+            self.machine.check_divisible()
+            self.machine.away = away
+
+    def come_back(self) -> None:
+        """Take back what was learnt elsewhere."""
+        if isinstance(self.machine, BatchMachine) and self.machine.away is not None:
+            with self.lock.turn(), self.lock.writing:
+                self.machine.bring_back()
+            self.machine.away = None
+
     # ---- learning
 
     def meet(self, source: Dense | Sparse, target: Binary) -> None:

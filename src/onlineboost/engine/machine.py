@@ -18,6 +18,7 @@ from onlineboost.data.target import Binary
 from onlineboost.engine.dicts import row_of
 from onlineboost.engine.one_row import OneRow, Steps
 from onlineboost.engine.record import Record, Settings
+from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import saved_arrays
 
 
@@ -30,6 +31,7 @@ class Machine(ABC):
     settings: Settings
     record: Record
     n_jobs: int = 1  # number of threads
+    away: Any = None  # an ``engine.remote.Away``, if learners may be elsewhere
 
     @abstractmethod
     def run(self, examples: Any, learning: bool) -> Floats:
@@ -100,7 +102,7 @@ class Machine(ABC):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("passes", "token", "n_jobs")}
+        return {name: value for name, value in vars(self).items() if name not in ("passes", "token", "n_jobs", "away")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
@@ -211,6 +213,13 @@ class BatchMachine(Machine):
 
     def go_to(self, example: int) -> None:
         """Go on at this example of the stream, after a time without rows: alarms are numbered by it."""
+
+    def check_divisible(self) -> None:
+        """Raise an error if this machine cannot be divided among several machines."""
+        raise ParameterError("engine", "ray", "'threads': this model has nothing that can be divided")
+
+    def bring_back(self) -> None:
+        """Take back what actors have learnt, if they have."""
 
     def listen(self, notify: Callable[[Any], None]) -> None:
         """Tell of alarms by this function."""

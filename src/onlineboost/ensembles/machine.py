@@ -20,6 +20,7 @@ from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.schedule import Stage
 from onlineboost.ensembles.newton import Scales, Stack, new_stack_work, stack_rows
 from onlineboost.ensembles.restarting import Alarm, RestartingMachine
@@ -70,6 +71,12 @@ class EnsembleMachine(BatchMachine):
         return np.concatenate(answers)
 
     def _answers(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
+        if self.away is not None and learning and said is None and not self.rest.resting:
+            answers = self._learn_away(rows, self._slotted(self.parts, rows, learning))
+            if self._n_light < len(self.parts):
+                self.rest.note(rows)
+            return answers
+        self.bring_back()
         parts = self.parts[: self._n_light] if self.rest.resting else self.parts
         batches = self._slotted(parts, rows, learning)
         scores, answers = np.empty((len(parts), rows.y.size)), np.empty(rows.y.size)
@@ -109,6 +116,48 @@ class EnsembleMachine(BatchMachine):
         if learning and self._n_light < len(self.parts):
             self.rest.note(rows)
         return answers
+
+    # ---- parts on other machines
+
+    def check_divisible(self) -> None:
+        """Parts that see every row are divided; those that may rest are too."""
+
+    def slots_of_parts(self, n: int) -> list[int]:
+        return [part.n_slots for part in self.parts]
+
+    def _learn_away(self, rows: Batch, batches: list[Batch]) -> Floats:
+        """The answers to rows that actors learn, one for each part."""
+        answers = np.empty(rows.y.size)
+        for start, stop, results in self.away.learn(self, batches, self._work_of_parts, chained=False):
+            scores, piece = np.array([scores for scores, _ in results]), cut(rows, start, stop)
+            self._stack_call(self.parts, scores, piece.y, piece.weight, answers[start:stop], True, False)()
+            for part, (_, events) in zip(self.parts, results, strict=True):
+                for event in events:
+                    part.notify(event)
+        return answers
+
+    def _work_of_parts(self) -> list[PartOfEnsemble]:
+        found = []
+        for part in self.parts:
+            twin = copy.copy(part)
+            if isinstance(twin, CompiledMachine):
+                twin.slots, twin.names = None, {}
+            twin.listen(_silent)
+            found.append(PartOfEnsemble(twin))
+        return found
+
+    def bring_back(self) -> None:
+        if self.away is None or self.away.current:
+            return
+        parts = []
+        for part, work in zip(self.parts, self.away.states(), strict=True):
+            back = work.machine
+            if isinstance(part, CompiledMachine):
+                back.slots, back.names = part.slots, part.names
+            if isinstance(part, RestartingMachine):
+                back.notify = part.notify
+            parts.append(back)
+        self.parts = tuple(parts)
 
     def _shares(self, said: Said | None) -> list[Said] | None:
         """What was said, or is to be said, by each part."""
@@ -165,6 +214,9 @@ class EnsembleMachine(BatchMachine):
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
         began = self.rest.decide(self.n_learnt, *losses, full)
         self.token = object()
+        if began and self.away is not None:
+            self.bring_back()
+            self.away.close()
         if began and not self.rest.resting:
             self.stack.loss[0] = self.light.loss[0] = 0
             for part in costly:
@@ -234,11 +286,13 @@ class EnsembleMachine(BatchMachine):
     # ---- saving
 
     def trimmed(self) -> Self:
+        self.bring_back()
         twin = copy.copy(self)
         twin.parts = tuple(part.trimmed() for part in self.parts)
         return twin
 
     def snapshot(self) -> Self:
+        self.bring_back()
         twin = super().snapshot()
         twin.passes, twin.token = threading.local(), object()
         twin.parts = tuple(part.snapshot() for part in self.parts)
@@ -342,6 +396,10 @@ class EnsembleMachine(BatchMachine):
         whole = max(sum(total.values()), 1e-300)
         found = [(name, numbers[name], strength / whole) for name, strength in total.items() if strength > 0]
         return sorted(found, key=lambda one: -one[2])
+
+
+def _silent(event: Any) -> None:
+    """The alarms of a part that is elsewhere are told here."""
 
 
 def _told(run: Callable[..., Floats], rows: Batch, said: Said) -> Floats:

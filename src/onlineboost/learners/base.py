@@ -86,6 +86,9 @@ class Learner(OnlineClassifier):
     pooled: ClassVar[tuple[str, ...]] = ()
     """Arrays of a committee of which each learner uses places of its own."""
 
+    youth: ClassVar[int] = 0
+    """Number of first rows after one of which the loop must pause, so that the committee gets more room."""
+
     takes_missing: ClassVar[bool] = False
     """Whether rows keep missing values, as NaN; else they are left out."""
 
@@ -168,6 +171,18 @@ class Learner(OnlineClassifier):
             if axis:
                 each = whole.shape[axis] // n
                 whole[(slice(None),) * axis + (slice(first * each, last * each),)] = mine
+
+    def apart(self, committee: Any, first: int, last: int) -> Any:
+        """``part``, with nothing but its own learners, to be sent to another machine."""
+        return copied(self.part(committee, first, last))
+
+    def joined(self, parts: list[Any], sizes: list[int]) -> Any:
+        """The whole committee, from parts that were apart; what learners share is the same in all."""
+        first = parts[0]
+        made = {
+            name: np.concatenate([getattr(part, name) for part in parts], axis) for name, axis in self.axes.items()
+        }
+        return first._replace(**made)
 
     def size(self, committee: Any) -> int:
         """Number of learners, for one that can be divided."""

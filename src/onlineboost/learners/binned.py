@@ -70,6 +70,7 @@ class Binned:
     """
 
     takes_missing: ClassVar[bool] = True
+    youth: ClassVar[int] = FIRST
     bins: int
     replay: int
     max_slots: int

@@ -189,12 +189,26 @@ class Linear(
             mine = slice(first, min(-(-last // width) * width, lanes))
             sums = committee.norm_sum[mine], committee.weight_sum[mine]
             return LinearState(committee.weights, scale, *sums, committee.lane + first, *committee[5:])
+        return self.apart(committee, first, last)._replace(scale=scale)
+
+    def apart(self, committee: LinearState, first: int, last: int) -> LinearState:
+        width = len(committee.block)
         size = -(-(last - first) // width) * width
         weights, sums = _aligned_zeros((len(committee.weights), 2, size)), (np.zeros(size), np.zeros(size))
-        part = LinearState(weights, scale, *sums, 0, *committee[5:])
+        part = LinearState(weights, committee.scale.copy(), *sums, 0, *committee[5:])
         for mine, whole in _lanes(part, committee, first, last):
             mine[:] = whole
         return part
+
+    def joined(self, parts: list[LinearState], sizes: list[int]) -> LinearState:
+        width, n = len(parts[0].block), sum(sizes)
+        lanes = -(-n // width) * width
+        weights, sums = _aligned_zeros((len(parts[0].weights), 2, lanes)), (np.zeros(lanes), np.zeros(lanes))
+        whole, first = LinearState(weights, parts[0].scale, *sums, 0, *parts[0][5:]), 0
+        for part, size in zip(parts, sizes, strict=True):
+            self.put(whole, part, first, first + size)
+            first += size
+        return whole
 
     def put(self, committee: LinearState, part: LinearState, first: int, last: int) -> None:
         if part.weights is not committee.weights:

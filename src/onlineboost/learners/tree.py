@@ -92,6 +92,7 @@ class Tree(
     axes: ClassVar[dict[str, int]] = dict.fromkeys((*_OF_NODES, "used", "gains", "allowed"), 0)
 
     pooled: ClassVar[tuple[str, ...]] = ("free", "histograms")
+    crowd = 0  # number of trees that share the memory, if these are some of them; 0: they are all
     strength: ClassVar[str] = "share of the gain of all splits"
 
     max_depth: int = 5
@@ -147,7 +148,7 @@ class Tree(
         """How many leaves of a tree can have histograms within the memory, and how many may want them."""
         deepest = self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
         wanted = max(1, min(1 << deepest, (self._most_nodes() + 1) // 2))
-        fitting = (int(self.max_mb) << 20) // max(n_learners * slots * n_bins * 8, 1)
+        fitting = (int(self.max_mb) << 20) // max((self.crowd or n_learners) * slots * n_bins * 8, 1)
         return max(1, min(fitting, wanted)), wanted
 
     def n_learners(self, committee: TreeState) -> int:
@@ -160,6 +161,27 @@ class Tree(
     def part(self, committee: TreeState, first: int, last: int) -> TreeState:
         part: TreeState = super().part(committee, first, last)
         return part._replace(start=committee.start[first : last + 1])
+
+    def apart(self, committee: TreeState, first: int, last: int) -> TreeState:
+        return self.trimmed(self.part(committee, first, last))
+
+    def joined(self, parts: list[TreeState], sizes: list[int]) -> TreeState:
+        parts = [self.trimmed(part) for part in parts]
+        nodes = max(part.nodes.shape[1] for part in parts)
+        wide = [self._with_nodes(part, nodes) for part in parts]
+        whole: TreeState = super().joined(wide, sizes)
+        rows = np.cumsum([0, *(part.free.size for part in parts)])
+        start = [part.start[:-1] + before for part, before in zip(parts, rows[:-1], strict=True)]
+        together = {name: np.concatenate([getattr(part, name) for part in parts]) for name in self.pooled}
+        return whole._replace(start=np.concatenate([*start, rows[-1:]]), **together)
+
+    def _with_nodes(self, committee: TreeState, nodes: int) -> TreeState:
+        more = nodes - committee.nodes.shape[1]
+        wide: Any = {
+            name: np.pad(getattr(committee, name), [(0, 0), (0, more)] + [(0, 0)] * (getattr(committee, name).ndim - 2))
+            for name in _OF_NODES
+        }
+        return committee._replace(**wide)
 
     def with_room_for(self, committee: TreeState, rows: Batch) -> tuple[TreeState, Batch]:
         room, nodes = self.room(committee), self._most_nodes()
