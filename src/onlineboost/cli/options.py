@@ -39,6 +39,15 @@ Positive = Annotated[
 OnErrorOption = Annotated[
     OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
+class EngineName(StrEnum):
+    THREADS = "threads"
+    RAY = "ray"
+
+
+Engine = Annotated[EngineName, option("--engine", help="Engine: threads of this process, or Ray.", panel="Run")]
+Address = Annotated[
+    str | None, option("--address", help="Address of a Ray cluster. (default: one on this machine)", panel="Run")
+]
 Jobs = Annotated[
     int | None,
     option(

@@ -12,7 +12,7 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import say, tell
-from onlineboost.cli.tune import EngineName
+from onlineboost.cli.options import EngineName
 from onlineboost.errors import ParameterError
 from onlineboost.storage.atomic import write_text
 

@@ -57,6 +57,8 @@ def train(
         bool, o.option("--again", help="Once more all rows of files that the model has learnt before.", panel=RUN)
     ] = False,
     jobs: o.Jobs = None,
+    engine: o.Engine = o.EngineName.THREADS,
+    address: o.Address = None,
     delay: Annotated[
         float | None,
         o.option("--delay", help="Labels come late: after so many further examples.", panel=RUN, min=0),
@@ -97,6 +99,10 @@ def train(
     reading = o.stream_options(given, on_error)
     job = Job(output, resume, passes, checkpoint_every, quiet)
     job.check(plot, files, holdout or [])
+    if address is not None and engine is o.EngineName.THREADS:
+        raise ConflictError("--address is that of a Ray cluster: it needs --engine ray.")
+    if delay is not None and engine is not o.EngineName.THREADS:
+        raise ConflictError("--delay simulates late labels one example at a time: leave out --engine ray.")
     if delay_column is not None and delay is None:
         raise ConflictError("--delay-column needs --delay, how late labels are in the unit of the column.")
     if delay is not None and (resume is not None or checkpoint_every is not None):
@@ -118,7 +124,8 @@ def train(
         notes = Notes()
         schema = o.schema_options(label, weight, drop, categorical, positive)
     training.model.n_jobs = jobs if jobs is not None else -1
-    job.run(training, files, reading, schema, notes, again)
+    with training.model.running_on(engine.value, jobs, address):
+        job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
     if len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))

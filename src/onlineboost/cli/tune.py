@@ -7,7 +7,6 @@ import os
 import shlex
 import time
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -37,11 +36,6 @@ if TYPE_CHECKING:
 HALVING = 3
 
 
-class EngineName(StrEnum):
-    THREADS = "threads"
-    RAY = "ray"
-
-
 def tune(
     context: typer.Context,
     files: o.Files,
@@ -63,12 +57,8 @@ def tune(
     workers: Annotated[
         int | None, o.option("--workers", "-j", help="Number of workers. (default: one per core)", panel=RUN, min=1)
     ] = None,
-    engine: Annotated[
-        EngineName, o.option("--engine", help="Engine: threads of this process, or Ray.", panel=RUN)
-    ] = EngineName.THREADS,
-    address: Annotated[
-        str | None, o.option("--address", help="Address of a Ray cluster. (default: one on this machine)", panel=RUN)
-    ] = None,
+    engine: o.Engine = o.EngineName.THREADS,
+    address: o.Address = None,
     journal: Annotated[
         Path | None,
         o.option(

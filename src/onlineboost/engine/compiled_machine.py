@@ -188,7 +188,7 @@ class CompiledMachine(BatchMachine):
             bounds = even_bounds(n, self.n_jobs, grain)
         piece = memory.get("piece", _PIECE)
         on_the_way = 1 << (2 * len(bounds) * piece - 1).bit_length()
-        made = Pass(self, rows, Mode(True, False, False), on_the_way, longest_of(rows), bounds)
+        made = Pass(self, rows, Mode(True, False, False), on_the_way, longest_of(rows), bounds, in_stages=True)
         scores, seconds = made.run_in_stages(rows, piece, self.n_jobs)
         for group, (first, last) in zip(made.groups, pairwise(bounds), strict=True):
             self.learner.put(self.committee, group.committee, first, last)

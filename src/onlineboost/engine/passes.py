@@ -52,7 +52,14 @@ class Pass:
     """The groups of a machine, for rows of up to ``longest`` features; ``rows`` of them are on the way at a time."""
 
     def __init__(
-        self, machine: Any, batch: Batch, mode: Mode, rows: int, longest: int, bounds: Sequence[int]
+        self,
+        machine: Any,
+        batch: Batch,
+        mode: Mode,
+        rows: int,
+        longest: int,
+        bounds: Sequence[int],
+        in_stages: bool = False,
     ) -> None:
         learner, booster, head = machine.learner, machine.booster, machine.head
         settings, record, watch = machine.settings, machine.record, machine.watch
@@ -64,7 +71,8 @@ class Pass:
         for first, last in pairwise(bounds):
             part = learner.part(machine.committee, first, last) if divided else machine.committee
             self.groups.append(Group(first, last, part, learner.workspace(part, longest)))
-        self.done = done = np.zeros(4, np.int64) if divided else self.groups[-1].place.rows  # rows to be finished
+        # The rows to be finished: in stages, the last group is beyond them already.
+        self.done = done = np.zeros(4, np.int64) if in_stages else self.groups[-1].place.rows
         votes, scores = np.empty(settings.n_learners), np.empty(0)
         self.advance, self.finish = [], []
         if settings.scan or not mode.learning or mode.replaying:

@@ -1,0 +1,184 @@
+"""Learners in groups, on threads: the same bits as in one loop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from pairs import L, everything, make
+
+from onlineboost import Linear, OnlineBBM, OnlineBoost, Tree
+from onlineboost.engine import compiled_machine, passes, schedule
+from onlineboost.engine.passes import balanced, even_bounds
+from onlineboost.engine.schedule import Stage
+from onlineboost.learners.base import Learner
+
+ROWS, N = 1000, 9
+SIZES = (1, 3, 8, N)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """A stream of which more than the replayed rows are left, with weights and rows that do not count."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(ROWS, 10)).astype(np.float32)
+    X[rng.random(X.shape) < 0.3] = 0
+    X[600:, 3] *= 40  # raises scales, and edges of bins
+    y = np.where((X[:, 0] > 0.2) ^ (X[:, 1] > 0) ^ (rng.random(ROWS) < 0.1), 1, -1)
+    return X, y, rng.choice([0.0, 1.0, 1.0, 2.5], ROWS)
+
+
+@pytest.fixture
+def divide(monkeypatch):
+    """Makes machines divide their learners into groups of a size, on a number of threads, whatever it costs."""
+    divided = []
+    run = schedule.run
+
+    def choose(size: int, threads: int) -> list[int]:
+        bounds = [*range(0, N, size), N]
+        spread = lambda n, groups, grain: [*range(0, n, size), n] if n > size else [0, n]  # noqa: E731
+        monkeypatch.setattr(compiled_machine, "even_bounds", spread)
+        monkeypatch.setattr(compiled_machine, "balanced", lambda found, seconds, grain: found)
+        monkeypatch.setattr(compiled_machine, "_MANY_ROWS", 1)
+        monkeypatch.setattr(compiled_machine, "_PIECE", 16)
+        monkeypatch.setattr(compiled_machine, "piece_of", lambda seconds: 16)
+        for learner in (Learner, Linear):
+            monkeypatch.setattr(learner, "grain", 1)
+
+        def counted(stages, pieces, _, ahead=None):
+            divided.append(len(stages))
+            run(stages, pieces, threads, ahead)
+
+        monkeypatch.setattr(passes.schedule, "run", counted)
+        return bounds
+
+    choose.divided = divided
+    return choose
+
+
+def learnt(booster, learner, rows, jobs: int, batch: int):
+    X, y, weight = rows
+    model = make(booster, learner, n=N)
+    model.n_jobs = jobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parts = [
+            model.progressive_fit(X[k : k + batch], y[k : k + batch], weight[k : k + batch], classes=[-1, 1])
+            for k in range(0, ROWS, batch)
+        ]
+    return np.concatenate(parts), everything(model)
+
+
+@pytest.mark.parametrize(("booster", "learner"), L)
+def test_groups_threads_and_batches_do_not_change_a_bit(booster, learner, rows, divide):
+    """The promise of the README: any groups of learners, any number of threads, any batches."""
+    scores, states = learnt(booster, learner, rows, 1, ROWS)
+    for size in SIZES:
+        for threads in (1, 2, 3):
+            divide(size, threads)
+            batch = 53 * threads if size == 3 else ROWS
+            found, mine = learnt(booster, learner, rows, threads + 1, batch)
+            assert np.array_equal(found, scores), (size, threads)
+            assert mine == states, (size, threads)
+    if booster not in ("defensive", "adaptive-learners"):  # one sees all votes at once, the other resets learners
+        assert divide.divided
+
+
+def test_the_command_and_the_model_file_know_nothing_of_threads(rows, tmp_path):
+    X, y, _ = rows
+    for jobs, name in ((None, "one"), (2, "two"), (-1, "all")):
+        OnlineBBM(Tree(3), 21, random_state=0, n_jobs=jobs).fit(X, y).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() == (tmp_path / "all").read_bytes()
+
+
+def test_answers_of_many_rows_are_given_by_threads(rows):
+    X, y, _ = rows
+    model = OnlineBBM(Tree(3), 21, random_state=0).fit(X, y)
+    many = np.tile(X, (4, 1))
+    alone, chances = model.decision_function(many), model.predict_proba(many)
+    model.n_jobs = 3
+    assert np.array_equal(model.decision_function(many), alone)
+    assert np.array_equal(model.predict_proba(many), chances)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "expected"), [(0, "from 1 to"), (-2, "from 1 to"), (1.5, "from 1 to"), ("2", "from 1 to")]
+)
+def test_a_wrong_number_of_threads(jobs, expected, rows):
+    with pytest.raises(ValueError, match=f"n_jobs=.*{expected}"):
+        OnlineBBM(n_jobs=jobs).fit(*rows[:2])
+
+
+def test_bounds_of_groups():
+    assert even_bounds(161, 2, 16) == [0, 96, 161]  # six and five blocks of 16
+    assert even_bounds(5, 8, 16) == [0, 5]
+    assert even_bounds(63, 3, 1) == [0, 21, 42, 63]
+    assert balanced([0, 10, 20], [3.0, 1.0], 1) == [0, 7, 20]  # the first group takes three times as long
+    assert balanced([0, 16, 20], [0.0, 1.0], 1)[1] == 18
+    assert balanced([0, 1, 2, 3], [100.0, 1.0, 1.0], 1) == [0, 1, 2, 3]  # no group is empty
+
+
+# ---- the schedule
+
+
+def test_stages_wait_for_those_before_them():
+    done: list[tuple[str, int]] = []
+
+    def stage(name, delay):
+        def run(k):
+            time.sleep(delay)
+            done.append((name, k))
+
+        return run
+
+    stages = [Stage(stage("a", 0.001)), Stage(stage("b", 0), (0,)), Stage(stage("c", 0.002), (0, 1))]
+    schedule.run(stages, 20, 3, ahead=2)
+    for name, before in (("b", "a"), ("c", "b")):
+        assert all(done.index((name, k)) > done.index((before, k)) for k in range(20))
+    for name in "abc":
+        assert [k for who, k in done if who == name] == [*range(20)]
+    ahead = [k - sum(who == "c" for who, _ in done[: done.index(("a", k))]) for k in range(20)]
+    assert max(ahead) <= 2
+
+
+def test_an_error_in_a_stage_ends_all_of_them():
+    seen = []
+
+    def fail(k):
+        if k == 3:
+            raise MemoryError("no memory in a stage")
+
+    with pytest.raises(MemoryError, match="no memory in a stage"):
+        schedule.run([Stage(seen.append), Stage(fail, (0,)), Stage(seen.append, (1,))], 1000, 2, ahead=4)
+    assert len(seen) < 20
+    assert threading.active_count() < 20
+
+
+def test_what_a_stage_leaves_for_later_is_done_by_the_caller():
+    who = []
+    call = lambda: who.append(threading.get_ident())  # noqa: E731
+    schedule.run([Stage(lambda k: schedule.later(call)), Stage(lambda k: schedule.later(call))], 5, 2)
+    assert who == [threading.get_ident()] * 10
+    schedule.later(call)
+    assert len(who) == 11
+
+
+def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
+    """Ctrl-C while threads learn: it is raised, and the model has learnt whole batches, as if it had been given fewer."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120_000, 10)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, 1, -1)
+    model = OnlineBoost("low", random_state=0, n_jobs=2)
+    model.partial_fit(X[:3000], y[:3000])
+    threading.Timer(0.15, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[3000:], y[3000:])
+    n = model.n_seen_
+    assert 3000 < n < 120_000
+    assert all(part.n_learnt == n for part in model.fitted.machine.parts)
+    fewer = OnlineBoost("low", random_state=0).partial_fit(X[:n], y[:n])
+    assert everything(fewer) == everything(model)
