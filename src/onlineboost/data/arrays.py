@@ -14,6 +14,7 @@ from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.errors import DataError, MissingPackageError
 
 _ROWS = 1 << 15
+_LINES = 128  # bytes: two cache lines, which some processors fetch together
 _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
 
 
@@ -221,6 +222,19 @@ def writable(value: Any) -> Any:
 def copied(value: Any) -> Any:
     """The value with all arrays copied."""
     return _each_array(value, np.array)
+
+
+def isolated(value: Any) -> Any:
+    """The value with all arrays copied into cache lines of their own: threads that write to one wait for each other."""
+    return _each_array(value, _isolated)
+
+
+def _isolated(array: NDArray[Any]) -> NDArray[Any]:
+    memory = np.zeros(array.nbytes + 2 * _LINES, np.uint8)
+    start = -memory.ctypes.data % _LINES
+    found = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
 
 
 def _each_array(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:

@@ -124,12 +124,14 @@ class CompiledMachine(BatchMachine):
             yield rows
             return
         done = 0
-        while done < rows.y.size or not rows.y.size:
+        while True:
             part = self.transforms[number].apply(cut(rows, done, rows.y.size) if done else rows, learning)
             yield from self._transformed(part, learning, number + 1)
             if learning:
                 self.learner.settle(self.committee, self.transforms[number])
-            done += max(part.y.size, 1)
+            done += part.y.size
+            if done == rows.y.size:
+                return
 
     def _rounds(self, rows: Batch, learning: bool, replaying: bool = False, said: Said | None = None) -> Floats:
         """One pass of the loop over the rows, with pauses in which the committee gets more room."""

@@ -51,7 +51,7 @@ class Table(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Memory for one row and the learners of a group."""
+    """Memory for one row and the learners of a group; all but h have their number, in padded memory."""
 
     h: Floats32
     votes: Floats
@@ -74,8 +74,7 @@ def new_table(rows: int, n_learners: int, leading: bool) -> Table:
 
 def new_space(n_learners: int) -> Space:
     room = -(-n_learners // VECTOR) * VECTOR
-    p, t = np.zeros(room), np.zeros(room, np.float32)
-    return Space(np.zeros(room, np.float32), np.empty(n_learners), p[:n_learners], t[:n_learners])
+    return Space(np.zeros(room, np.float32), np.zeros(room), np.zeros(room), np.zeros(room, np.float32))
 
 
 @njit

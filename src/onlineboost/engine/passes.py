@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.block import Call
+from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.engine import loop, schedule
 from onlineboost.engine.adwin import Watch
-from onlineboost.engine.loop import Mode, Place
+from onlineboost.engine.loop import Mode, Place, Space
+from onlineboost.engine.record import Record
 from onlineboost.engine.schedule import Stage
 
 _NUMBERS = 1 << 13  # most votes on the way from the learners to the head: they stay in the fastest cache
@@ -37,10 +39,14 @@ def rows_on_the_way(n_learners: int) -> int:
 class Group:
     """Some learners of a committee, on their way through the rows."""
 
-    def __init__(self, first: int, last: int, committee: Any, work: Any) -> None:
-        self.committee, self.work = committee, work
-        self.place = Place(first, np.zeros(4, np.int64), np.zeros(2, np.int64))
-        self.space = loop.new_space(last - first)
+    def __init__(self, first: int, last: int, committee: Any, work: Any, record: Record, alone: bool) -> None:
+        place = Place(first, np.zeros(4, np.int64), np.zeros(2, np.int64))
+        apart = (lambda value: value) if alone else isolated
+        self.committee, self.work, self.place = committee, apart(work), apart(place)
+        self.record = record if alone else record._replace(edges=apart(record.edges), weights=apart(record.weights))
+        n = last - first
+        h, votes, p, t = (apart(memory) for memory in loop.new_space(n))
+        self.space = Space(h, votes[:n], p[:n], t[:n])
 
     def go(self, start: int, stop: int) -> None:
         """Choose the rows for the next call."""
@@ -70,14 +76,15 @@ class Pass:
         divided = len(bounds) > 2
         for first, last in pairwise(bounds):
             part = learner.part(machine.committee, first, last) if divided else machine.committee
-            self.groups.append(Group(first, last, part, learner.workspace(part, longest)))
+            work = learner.workspace(part, longest)
+            self.groups.append(Group(first, last, part, work, record, alone=not in_stages))
         # The rows to be finished: in stages, the last group is beyond them already.
         self.done = done = np.zeros(4, np.int64) if in_stages else self.groups[-1].place.rows
         votes, scores = np.empty(settings.n_learners), np.empty(0)
         self.advance, self.finish = [], []
         if settings.scan or not mode.learning or mode.replaying:
             for group in self.groups:
-                states = group.committee, booster, settings, record, group.work
+                states = group.committee, booster, settings, group.record, group.work
                 self.advance.append(Call(loop.advance, batch, *states, mode, group.space, group.place, table))
             if not mode.replaying:
                 ends = booster, head, settings, record, mode, done, votes, table
@@ -157,6 +164,9 @@ class Pass:
         ]
         stages.append(Stage(last_stage, (len(stages) - 1,)))
         schedule.run(stages, -(-size // piece), threads, ahead=self.rows // piece)
+        for group in self.groups:
+            mine = slice(group.place.first, group.place.first + group.space.p.size)
+            self.record.edges[mine], self.record.weights[mine] = group.record.edges[mine], group.record.weights[mine]
         *seconds, last = (stage.seconds for stage in stages)
         seconds[-1] += last
         return scores, seconds

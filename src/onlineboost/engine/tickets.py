@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from onlineboost.data.batch import LARGEST, Batch, joined, one_row
 from onlineboost.engine.machine import Said
 from onlineboost.errors import ParameterError, TicketError
-from onlineboost.parameters import check_whole, fits_json
+from onlineboost.parameters import brief, check_whole, fits_json
 
 MOST = 1_000_000  # tickets that wait, unless asked for otherwise
 _HEAD = struct.Struct("<8sqdiiii")  # model, number, time; numbers of features, votes, answers, bytes of new names
@@ -131,6 +131,8 @@ class Pending:
 
     def read(self, data: Any, shape: tuple[int, int]) -> Asked:
         """The contents of a ticket of this model that can be told; ``shape`` is how much the machine says of a row."""
+        if not isinstance(data, Ticket | bytes | bytearray | memoryview):
+            raise TicketError(f"{brief(data)} is not a ticket: expected a ticket of ask, or its bytes")
         data = bytes(data)
         if len(data) < _HEAD.size + _SIGNATURE:
             raise TicketError("the ticket is too short: expected the bytes of a ticket of this model")

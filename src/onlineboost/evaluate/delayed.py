@@ -88,9 +88,11 @@ class Delayed:
             return float(self.asked)
         name, id = self.column
         found = np.flatnonzero(row.indices[row.indptr[0] : row.indptr[1]] == id)
-        if not found.size:
+        if found.size:
+            return float(row.values[row.indptr[0] + found[0]])
+        if self.model.fitted is None or id not in self.model.fitted.columns.names:
             raise DataError(f"a row has no value of {name!r}: expected a number, the time of the row", column=name)
-        return float(row.values[row.indptr[0] + found[0]])
+        return 0.0  # zeros are not kept
 
     def _tell_due(self, machine: BatchMachine, now: float) -> None:
         while self.late and self.late[0].due <= now:

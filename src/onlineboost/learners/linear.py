@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from onlineboost.data.allocation import extended, filled, planning
+from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.learners.base import Learner
@@ -120,7 +121,7 @@ class Linear(
         lanes = -(-n_learners // len(block)) * len(block)
         rows = self._n_rows(n_features)
         return LinearState(
-            weights=_aligned_zeros((rows, 2, lanes)),
+            weights=_aligned_zeros((rows, 2, _stride(lanes))),
             scale=filled(0, rows, np.float32),
             norm_sum=filled(0, lanes),
             weight_sum=filled(0, lanes),
@@ -187,7 +188,7 @@ class Linear(
         scale = committee.scale if first == 0 else committee.scale.copy()
         if first % width == 0 and (last % width == 0 or last + width > lanes):
             mine = slice(first, min(-(-last // width) * width, lanes))
-            sums = committee.norm_sum[mine], committee.weight_sum[mine]
+            sums = isolated(committee.norm_sum[mine]), isolated(committee.weight_sum[mine])
             return LinearState(committee.weights, scale, *sums, committee.lane + first, *committee[5:])
         return self.apart(committee, first, last)._replace(scale=scale)
 
@@ -203,7 +204,8 @@ class Linear(
     def joined(self, parts: list[LinearState], sizes: list[int]) -> LinearState:
         width, n = len(parts[0].block), sum(sizes)
         lanes = -(-n // width) * width
-        weights, sums = _aligned_zeros((len(parts[0].weights), 2, lanes)), (np.zeros(lanes), np.zeros(lanes))
+        weights = _aligned_zeros((len(parts[0].weights), 2, _stride(lanes)))
+        sums = np.zeros(lanes), np.zeros(lanes)
         whole, first = LinearState(weights, parts[0].scale, *sums, 0, *parts[0][5:]), 0
         for part, size in zip(parts, sizes, strict=True):
             self.put(whole, part, first, first + size)
@@ -211,8 +213,8 @@ class Linear(
         return whole
 
     def put(self, committee: LinearState, part: LinearState, first: int, last: int) -> None:
-        if part.weights is not committee.weights:
-            for mine, whole in _lanes(part, committee, first, last):
+        for mine, whole in _lanes(part, committee, first, last):
+            if mine.base is not whole.base:
                 whole[:] = mine
 
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
@@ -228,11 +230,17 @@ class Linear(
 def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list[tuple[Any, Any]]:
     """The numbers of some learners in a part of a committee and in the whole."""
     mine, n = slice(first, last), last - first
+    its = slice(part.lane, part.lane + n)
     return [
-        (part.weights[:, :, :n], whole.weights[:, :, mine]),
+        (part.weights[:, :, its], whole.weights[:, :, mine]),
         (part.norm_sum[:n], whole.norm_sum[mine]),
         (part.weight_sum[:n], whole.weight_sum[mine]),
     ]
+
+
+def _stride(lanes: int) -> int:
+    """Memory for so many lanes: of many, whole cache lines, which two threads must not share."""
+    return lanes if lanes < 64 else -(-lanes // 32) * 32
 
 
 def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:

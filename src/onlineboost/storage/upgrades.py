@@ -32,9 +32,14 @@ def _without_adaptive(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
 
 
 def _trees_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """Trees have histograms and gains of their own; before, they shared a pool of histograms and a sum of gains."""
+    """Trees have histograms and gains of their own; before, they shared a pool of histograms and a sum of gains.
+
+    The weights of many linear learners take whole cache lines.
+    """
     found = dict(arrays)
     for name in arrays:
+        if name.endswith("committee.weights") and arrays[name].ndim == 3 and arrays[name].shape[2] >= 64:
+            found[name] = np.pad(arrays[name], [(0, 0), (0, 0), (0, -arrays[name].shape[2] % 32)])
         if name.endswith("committee.nodes"):
             at = name.removesuffix("nodes")
             nodes, used, gains = arrays[name].copy(), arrays[f"{at}used"], arrays[f"{at}gains"]

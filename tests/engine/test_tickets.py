@@ -1,0 +1,311 @@
+"""Labels that come later: a ticket told at once is ``learn_one``, and a wrong ticket changes nothing."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from model_files import forge
+from pairs import L, everything, make
+
+import onlineboost
+from onlineboost import (
+    DataError,
+    Linear,
+    ModelFileError,
+    OnlineBBM,
+    OnlineBoost,
+    ParameterError,
+    Pending,
+    SafeBoost,
+    TicketError,
+    Tree,
+)
+from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate.delayed import Delayed
+from onlineboost.readers import open_stream
+
+N = 260
+
+
+@pytest.fixture(scope="module")
+def dicts():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(N, 6)).round(3)
+    y = np.where((X[:, 0] > 0.2) ^ (X[:, 1] > 0), 1, -1).tolist()
+    rows = [{f"f{j}": value for j, value in enumerate(row) if j != 5 or k > 100} for k, row in enumerate(X.tolist())]
+    return [*zip(rows, y, strict=True)]
+
+
+@pytest.mark.parametrize(("booster", "learner"), L)
+def test_a_ticket_told_at_once_is_learn_one(booster, learner, dicts):
+    """Bit for bit, from the first row on, through replays, pauses, late features and models that start over."""
+    at_once, told = make(booster, learner), make(booster, learner)
+    for x, y in dicts:
+        at_once.learn_one(x, y)
+        told.tell(told.ask(x), y)
+    assert everything(told) == everything(at_once)
+    assert len(told.pending) == 0
+
+
+def test_tickets_are_told_in_any_order_and_the_answer_is_that_of_then(dicts):
+    model = OnlineBBM(Tree(3), 5, random_state=0)
+    for x, y in dicts[:150]:
+        model.learn_one(x, y)
+    tickets = [model.ask(x) for x, _ in dicts[150:200]]
+    answers = [model.predict_one(x) for x, _ in dicts[150:200]]
+    chances = [model.predict_proba_one(x)[1] for x, _ in dicts[150:200]]
+    assert [ticket.answer for ticket in tickets] == answers
+    assert [ticket.probability for ticket in tickets] == chances
+    assert len(model.pending) == 50 and [*model.pending] == [*range(50)]
+    order = np.random.default_rng(0).permutation(50).tolist()
+    twin = copy.deepcopy(model)
+    for k in order:
+        model.tell(tickets[k], dicts[150 + k][1])
+    twin.tell([tickets[k] for k in order], [dicts[150 + k][1] for k in order])
+    assert everything(model) == everything(twin)
+    assert model.n_seen_ == 200 and len(model.pending) == len(twin.pending) == 0
+
+
+def test_the_weights_come_from_the_votes_given_then(dicts):
+    """A learner whose votes have changed since gets the weight that its old votes lead to."""
+    model = OnlineBBM(Linear(), 3, gamma=0.3)
+    x = {"a": 1.0}
+    model.tell(model.ask(x), 1)
+    ticket = model.ask(x)  # all vote +1
+    assert model.decision_one(x) == 3
+    for _ in range(30):
+        model.learn_one(x, -1)
+    assert model.decision_one(x) == -3
+    then, now = copy.deepcopy(model), copy.deepcopy(model)
+    then.tell(ticket, 1)
+    now.learn_one(x, 1)
+    given = then.weight_sums_ - model.weight_sums_, now.weight_sums_ - model.weight_sums_
+    table = model.fitted.machine.booster
+    right = [table.table[table.start[i] + 1 - i] if table.low[i] <= 1 - i else 0.0 for i in range(3)]
+    assert given[0] == pytest.approx(right)
+    assert not np.allclose(*given)
+
+
+def test_tables_are_asked_too(stream):
+    X, y = stream
+    asked, learnt = OnlineBBM(Tree(3), 5, random_state=0), OnlineBBM(Tree(3), 5, random_state=0)
+    for model in (asked, learnt):
+        model.partial_fit(X[:200], y[:200])
+    tickets = asked.ask(X[200:230])
+    assert [ticket.answer for ticket in tickets] == learnt.predict(X[200:230]).tolist()
+    asked.tell(tickets[:1], y[200:201])
+    learnt.partial_fit(X[200:201], y[200:201])
+    assert everything(asked) == everything(learnt)
+    with pytest.raises(DataError, match="there are 2 tickets and 1 labels: expected one for each"):
+        asked.tell(tickets[1:3], [1])
+
+
+def test_bytes_of_a_ticket_can_be_kept_and_told_to_a_copy(dicts, tmp_path):
+    model = OnlineBoost("low", random_state=0)
+    for x, y in dicts[:200]:
+        model.learn_one(x, y)
+    model.save(tmp_path / "before")
+    kept = [bytes(model.ask(x)) for x, _ in dicts[200:210]]
+    model.save(tmp_path / "after")
+    waiting, older = onlineboost.load(tmp_path / "after"), onlineboost.load(tmp_path / "before")
+    assert len(waiting.pending) == 10 and bytes(waiting.pending[3]) == kept[3]
+    for data, (_, y) in zip(kept, dicts[200:210], strict=True):
+        model.tell(data, y)
+        waiting.tell(data, y)
+    assert everything(waiting) == everything(model)
+    with pytest.raises(TicketError, match="another model"):  # it had given no tickets yet
+        older.tell(kept[0], 1)
+
+
+def test_a_model_from_before_a_ticket_takes_it_once(dicts, tmp_path):
+    """A service that restarts from an older file: it does not know the ticket, but that it is its own."""
+    model = OnlineBBM(n_estimators=3)
+    for x, y in dicts[:50]:
+        model.learn_one(x, y)
+    model.tell(model.ask(dicts[0][0]), 1)
+    model.save(tmp_path / "m")
+    ticket = bytes(model.ask(dicts[60][0]))
+    older = onlineboost.load(tmp_path / "m")
+    older.tell(ticket, 1)
+    model.tell(ticket, 1)
+    assert everything(older) == everything(model)
+    with pytest.raises(TicketError, match="told before, or has expired"):
+        older.tell(ticket, 1)
+    older.save(tmp_path / "m")
+    with pytest.raises(TicketError, match="told before, or has expired"):
+        onlineboost.load(tmp_path / "m").tell(ticket, 1)
+
+
+WRONG = {
+    "told twice": (lambda own, other, data: own.tell(data, 1) or data, "was told before, or has expired"),
+    "another model": (lambda own, other, data: bytes(other.ask({"f0": 1.0})), "given by another model"),
+    "changed": (lambda own, other, data: data[:40] + bytes([data[40] ^ 1]) + data[41:], "changed or damaged"),
+    "cut": (lambda own, other, data: data[:-1], "changed or damaged"),
+    "a few bytes": (lambda own, other, data: b"abc", "too short"),
+    "a number": (lambda own, other, data: 7, "a ticket of ask, or its bytes"),
+    "a string": (lambda own, other, data: "ticket", "a ticket of ask, or its bytes"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_ticket_changes_nothing(kind, dicts):
+    own, other = (OnlineBBM(n_estimators=3) for _ in range(2))
+    for model in (own, other):
+        for x, y in dicts[:20]:
+            model.learn_one(x, y)
+    data = bytes(own.ask(dicts[30][0]))
+    make_wrong, message = WRONG[kind]
+    wrong = make_wrong(own, other, data)
+    before, waiting = everything(own), len(own.pending)
+    with pytest.raises(TicketError, match=message):
+        own.tell(wrong, 1)
+    with pytest.raises(TicketError):
+        own.tell([own.ask(dicts[31][0]), wrong], [1, 1])  # the first is right, and is not told either
+    assert everything(own) == before and len(own.pending) == waiting + 1
+
+
+def test_a_wrong_label_or_weight_changes_nothing(dicts):
+    model = OnlineBBM(n_estimators=3)
+    for x, y in dicts[:20]:
+        model.learn_one(x, y)
+    ticket, before = model.ask(dicts[30][0]), everything(model)
+    for label, weight, message in ((5, 1.0, "the label is 5"), (None, 1.0, "label is None"), (1, -1.0, "the weight is")):
+        with pytest.raises(DataError, match=message):
+            model.tell(ticket, label, weight)
+    assert everything(model) == before and len(model.pending) == 1
+    model.tell(ticket, 1, 2.5)
+
+
+def test_tickets_expire_by_number_and_by_age(dicts):
+    rows = [x for x, _ in dicts]
+    model = OnlineBBM(n_estimators=3)
+    model.learn_one(*dicts[0])
+    model.learn_one(*dicts[1])
+    model.pending = Pending(most=5)
+    tickets = [model.ask(x) for x in rows[:8]]
+    assert [*model.pending] == [3, 4, 5, 6, 7]
+    with pytest.raises(TicketError, match="ticket 2 was told before, or has expired"):
+        model.tell(tickets[2], 1)
+    with pytest.raises(TicketError, match="ticket 2 does not wait"):
+        model.pending[2]
+    model.tell(tickets[3], 1)
+    seen = model.n_seen_
+    timed = OnlineBBM(n_estimators=3)
+    timed.pending = Pending(age=10.0, expired=("label", -1))
+    for k in range(20):
+        timed.ask(rows[k], time=2.0 * k)
+    assert [*timed.pending] == [14, 15, 16, 17, 18, 19]
+    assert timed.n_seen_ == 14 and timed.classes_.tolist() == [-1]  # those that expired were learnt with the label
+    assert seen == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"most": 0}, "most=0"),
+        ({"age": -1}, "age=-1"),
+        ({"age": "1"}, "age='1'"),
+        ({"expired": "negative"}, "'drop', or \\('label', y\\)"),
+        ({"expired": ("label", None)}, "'drop', or"),
+    ],
+)
+def test_wrong_bounds_of_tickets(given, message):
+    with pytest.raises(ParameterError, match=message):
+        Pending(**given)
+
+
+def test_bounds_are_not_changed_while_tickets_wait(dicts):
+    model = OnlineBBM(n_estimators=3)
+    model.ask(dicts[0][0])
+    with pytest.raises(onlineboost.ConflictError, match="Tickets wait"):
+        model.pending = Pending(most=5)
+    with pytest.raises(DataError, match="expected onlineboost.Pending"):
+        model.pending = 5
+
+
+def test_copies_have_tickets_of_their_own(dicts):
+    model = SafeBoost(n_estimators=3)
+    ticket = model.ask(dicts[0][0])
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        twin.tell(ticket, 1)
+        assert len(twin.pending) == 0 and len(model.pending) == 1
+
+
+def test_objects_of_other_libraries_have_no_tickets(dicts):
+    from river.naive_bayes import GaussianNB
+
+    with pytest.raises(ParameterError, match="for tickets"):
+        OnlineBBM(GaussianNB(), 3).ask(dicts[0][0])
+
+
+HOSTILE = {
+    "sizes": lambda arrays, facts: arrays.update({"model.pending.sizes": arrays["model.pending.sizes"] + 1}),
+    "order": lambda arrays, facts: facts["parts"]["model"]["pending"].update(next=1),
+    "signature": lambda arrays, facts: arrays["model.pending.tickets"].__setitem__(70, 255),
+    "secret": lambda arrays, facts: facts["parts"]["model"]["pending"].update(secret="00"),
+    "settings": lambda arrays, facts: facts["parts"]["model"]["pending"].update(most="many"),
+    "early": lambda arrays, facts: facts["parts"]["model"]["pending"].update(early=["x"]),
+    "missing": lambda arrays, facts: facts["parts"]["model"]["pending"].pop("secret"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_file_with_tickets_that_make_no_sense(kind, dicts, tmp_path):
+    model = OnlineBBM(n_estimators=3)
+    for x, y in dicts[:20]:
+        model.learn_one(x, y)
+    for x, _ in dicts[:3]:
+        model.ask(x)
+    model.save(tmp_path / "m")
+    forge(tmp_path / "m", tmp_path / "bad", HOSTILE[kind])
+    with pytest.raises(ModelFileError):
+        onlineboost.load(tmp_path / "bad")
+
+
+# ---- delay in evaluation
+
+
+def test_no_delay_is_the_usual_evaluation(stream):
+    X, y = stream
+    model = OnlineBBM(Tree(3), 5, random_state=0)
+    assert progressive_score(model, X, y, delay=0) == progressive_score(model, X, y)
+    assert progressive_score(model, X, y, delay=50) != progressive_score(model, X, y)
+    with pytest.raises(ParameterError, match="delay=-1"):
+        progressive_score(model, X, y, delay=-1)
+
+
+def test_a_delay_by_times_is_that_of_the_column(dicts):
+    """Rows come at times 0, 3, 6, ...; a label that is 10 late is there when three further rows have been asked."""
+    rows = [(x | {"time": 3.0 * k}, y) for k, (x, y) in enumerate(dicts)]
+    by_time, by_rows = (Delayed(OnlineBBM(Tree(3), 5, random_state=0), *given) for given in ((10, "time"), (3,)))
+    scores = [np.concatenate([late.learn(page) for page in open_stream(rows)]) for late in (by_time, by_rows)]
+    assert np.array_equal(*scores)
+    assert by_time.model.n_seen_ == by_rows.model.n_seen_ - 0
+    by_time.tell_all()
+    assert by_time.model.n_seen_ == N
+    with pytest.raises(DataError, match="no value of 'when'"):
+        Delayed(OnlineBBM(), 1, "when").learn(next(open_stream(rows)))
+
+
+def test_the_command_simulates_late_labels(tmp_path, capsys):
+    from commands import run
+
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.normal(size=(400, 2))]
+    (tmp_path / "d.csv").write_text("a,b,label\n" + "\n".join(lines))
+    options = (tmp_path / "d.csv", "-a", "bbm", "-n", 3, "--json")
+    errors = {}
+    for delay in (None, 0, 100):
+        out, _ = run(capsys, "train", *options, *(() if delay is None else ("--delay", delay)))
+        found = json.loads(out)
+        errors[delay] = found["error"]
+        assert found["examples"] == 400
+    assert errors[None] == errors[0] < errors[100]
+    _, err = run(capsys, "train", *options, "--delay", 5, "--checkpoint-every", 10, "-o", tmp_path / "m", code=2)
+    assert "leave out --checkpoint-every" in err
+    _, err = run(capsys, "train", *options, "--delay-column", "a", code=2)
+    assert "--delay-column needs --delay" in err
