@@ -68,12 +68,13 @@ def _is_done(ray: Any, on_the_way: deque[tuple[int, Any]]) -> bool:
 def _taken(ray: Any, rows: int, reference: Any) -> tuple[int, Any]:
     try:
         return rows, ray.get(reference)
-    except ray.exceptions.RayTaskError as problem:
-        if "failed to import" in str(problem.cause):  # Ray's words; what it says after them is a traceback
-            raise WorkerError(f"a worker has no onlineboost: {_EXPECTED}") from problem
-        raise problem.cause from problem
     except ray.exceptions.RayError as problem:
-        raise WorkerError(f"a worker died: {str(problem).strip().splitlines()[0]}") from problem
+        cause = getattr(problem, "cause", problem)  # of an error that the work raised
+        if "failed to import" in str(cause):  # Ray's words for a worker that does not find this module
+            raise WorkerError(f"a worker has no onlineboost: {_EXPECTED}") from problem
+        if isinstance(cause, ray.exceptions.RayError):
+            raise WorkerError(f"a worker died: {str(cause).strip().splitlines()[0]}") from problem
+        raise cause from problem
 
 
 def _answer(shared: list[Any], version: str, batch: Batch) -> Any:
