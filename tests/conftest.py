@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import os
 from pathlib import Path
 
@@ -35,6 +36,22 @@ def one_process():
     patch.setattr("onlineboost.compiled.cores.n_cores", lambda: 1)
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """One Ray cluster of two workers for all tests of a process, since it takes seconds to start."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("needs Ray: pip install 'onlineboost[ray]'")
+    from onlineboost.scale import find_ray
+
+    ray = find_ray()
+    ray.init(
+        "local", num_cpus=2, object_store_memory=80 << 20,
+        include_dashboard=False, log_to_driver=False, logging_level="error",
+    )  # fmt: skip
+    yield ray
+    ray.shutdown()
 
 
 @pytest.fixture(scope="session")

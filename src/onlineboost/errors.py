@@ -32,6 +32,10 @@ class MissingPackageError(ImportError):
         super().__init__(f"{what} needs {package}, which is not installed: pip install {install}", name=package)
 
 
+class WorkerError(RuntimeError):
+    """A worker of a cluster that died, or that cannot do the work."""
+
+
 class NotFittedError(ValueError, AttributeError):
     """The model has not learnt anything yet."""
 

@@ -117,7 +117,7 @@ def test_labels_that_a_spreadsheet_would_run(tmp_path, capsys, label):
 
 
 def test_numbers_are_no_formulas():
-    from onlineboost.cli.predict import escaped
+    from onlineboost.cli.answers import escaped
 
     kept = ["-1", "+1", "-2.5e3", -1, 1.5, "plain", "", "a=b", " =1"]
     assert [escaped(cell) for cell in kept] == kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -496,17 +495,6 @@ def test_a_bar_after_two_seconds_on_a_terminal(monkeypatch):
 
 
 # ---- Ray
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip("needs Ray: pip install 'onlineboost[ray]'")
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    yield ray
-    ray.shutdown()
 
 
 @pytest.mark.parametrize("halving", [None, 3])

@@ -32,6 +32,7 @@ from onlineboost.errors import (
     NotFittedError,
     ParameterError,
     RangeWarning,
+    WorkerError,
 )
 
 # Exit codes, which scripts can rely on.
@@ -122,7 +123,7 @@ def main(arguments: list[str] | None = None) -> None:
         flush()
     except (ParameterError, ConflictError, MissingPackageError) as problem:
         code = _report(problem, arguments, WRONG_USAGE)
-    except (DataError, ModelFileError, NotFittedError) as problem:
+    except (DataError, ModelFileError, NotFittedError, WorkerError) as problem:
         code = _report(problem, arguments, WRONG_DATA)
     except BrokenPipeError:
         # Whoever reads our output has closed it, as ``head`` does. Nothing more may be written, not even at exit.

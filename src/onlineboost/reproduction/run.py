@@ -35,10 +35,10 @@ from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 from onlineboost.reproduction import vw
 from onlineboost.reproduction.protocol import FAMILIES, SETTINGS, Task, tasks
+from onlineboost.scale import cluster
 from onlineboost.storage.atomic import write_text
 from onlineboost.tuning.data import Data, read
 from onlineboost.tuning.race import Race, Row, tune
-from onlineboost.tuning.ray_engine import cluster
 
 CURVE = 256  # examples before the first point of a curve
 TIMED = 12  # configurations of vw to time

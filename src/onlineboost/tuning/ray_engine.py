@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from onlineboost.data.batch import Batch
-from onlineboost.errors import MissingPackageError
+from onlineboost.scale import cluster
 from onlineboost.tuning.data import Data
 from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
 
 _RETRIES = 1  # if a worker dies
 _mine: dict[str, Data] = {}  # in a worker: its examples
-
-
-@contextmanager
-def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
-    """Ray, connected or started; may be shared by several races."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ImportError:
-        raise MissingPackageError("engine='ray'", "Ray", "'onlineboost[ray]'") from None
-    started = not ray.is_initialized()
-    if started:
-        local = {"num_cpus": workers} if workers and address is None else {}
-        ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR, **local)
-    try:
-        yield ray
-    finally:
-        if started:
-            ray.shutdown()
 
 
 class Ray:

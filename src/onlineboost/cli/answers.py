@@ -1,0 +1,122 @@
+"""What ``onlineboost predict`` writes: made page by page, anywhere, and written here in order."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from onlineboost.cli.terminal import flush
+from onlineboost.errors import ParameterError
+from onlineboost.storage.atomic import replacing
+
+if TYPE_CHECKING:
+    from onlineboost.data.batch import Batch
+    from onlineboost.model import OnlineClassifier
+
+Columns = dict[str, list[Any]]
+
+
+class Output(NamedTuple):
+    """Where answers go."""
+
+    form: Callable[[Columns], Any]  # of the answers for one page: text or a table; can be sent to another process
+    write: Callable[[Any], object]  # writes that
+
+
+def answers(model: OnlineClassifier, form: Callable[[Columns], Any], batch: Batch) -> Any:
+    """The answers for a batch, in their form."""
+    scores = model.decision_function(batch)
+    labels, probabilities = model.fitted.target.decode(scores).tolist(), model.probabilities(scores).tolist()  # type: ignore[union-attr]
+    return form({"label": labels, "score": scores.tolist(), "probability": probabilities})
+
+
+@contextmanager
+def open_output(output: str, as_json: bool, escape: bool) -> Iterator[Output]:
+    """Standard output or a file, which appears under its name once it is complete."""
+    if output == "-":
+        yield _lines(sys.stdout, as_json, escape)
+        flush()
+        return
+    path = Path(output).expanduser()
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".jsonl", ".parquet"):
+        raise ParameterError("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
+    with replacing(path) as temporary:
+        if kind == ".parquet":
+            with _parquet(temporary) as found:
+                yield found
+        else:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                yield _lines(file, as_json or kind == ".jsonl", escape)
+
+
+def _lines(file: TextIO, as_json: bool, escape: bool) -> Output:
+    if as_json:
+        return Output(json_lines, file.write)
+    begun = False
+
+    def write(text: str) -> None:
+        nonlocal begun
+        if not begun:
+            file.write("label,score,probability\n")
+            begun = True
+        file.write(text)
+
+    return Output(partial(csv_lines, escape=escape), write)
+
+
+def json_lines(columns: Columns) -> str:
+    import json
+
+    rows = zip(*columns.values(), strict=True)
+    return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows)
+
+
+def csv_lines(columns: Columns, escape: bool) -> str:
+    import csv
+    import io
+
+    text = io.StringIO(newline="")
+    returns = any("\r" in str(label) for label in set(columns["label"]))  # Python 3.11 forgets to quote them
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
+    rows = zip(*columns.values(), strict=True)
+    writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
+    return text.getvalue()
+
+
+def escaped(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula; numbers are none.
+
+    >>> [escaped(cell) for cell in ("=1+1", "-1", -1, "red")]
+    ["'=1+1", '-1', -1, 'red']
+    """
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Output]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writers: list[Any] = []  # one, made with the type of the first labels
+
+    def write(table: Any) -> None:
+        if not writers:
+            writers.append(pq.ParquetWriter(path, table.schema))
+        writers[0].write_table(table)
+
+    yield Output(pa.table, write)
+    if writers:
+        writers[0].close()
+    else:
+        pq.write_table(pa.table({"label": pa.array([], pa.string()), "score": pa.array([], pa.float64())}), path)
