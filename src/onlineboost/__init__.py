@@ -17,11 +17,11 @@ from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
 from onlineboost.boosters.safe import SafeBoost
+from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.ensembles.adaptive import Adaptive
 from onlineboost.ensembles.ensemble import StackedEnsemble
 from onlineboost.ensembles.online_boost import OnlineBoost
 from onlineboost.ensembles.restarting import Alarm, Restarting
-from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.errors import (
     ConflictError,
     DataError,

@@ -28,7 +28,6 @@ from onlineboost.parameters import Parameters, build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
 
-
 Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
 
@@ -117,7 +116,8 @@ class OnlineClassifier(Parameters, ABC):
         if engine == "threads":
             yield
             return
-        from onlineboost.engine.remote import Away, cluster
+        from onlineboost.engine.cluster import cluster
+        from onlineboost.engine.remote import Away
 
         with cluster(workers, address) as ray:
             self.away = Away(ray, workers)

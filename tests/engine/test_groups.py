@@ -40,7 +40,7 @@ def divide(monkeypatch):
 
     def choose(size: int, threads: int) -> list[int]:
         bounds = [*range(0, N, size), N]
-        spread = lambda n, groups, grain: [*range(0, n, size), n] if n > size else [0, n]  # noqa: E731
+        spread = lambda n, groups, grain: [*range(0, n, size), n] if n > size else [0, n]
         monkeypatch.setattr(compiled_machine, "even_bounds", spread)
         monkeypatch.setattr(compiled_machine, "balanced", lambda found, seconds, grain: found)
         monkeypatch.setattr(compiled_machine, "_MANY_ROWS", 1)
@@ -160,7 +160,7 @@ def test_an_error_in_a_stage_ends_all_of_them():
 
 def test_what_a_stage_leaves_for_later_is_done_by_the_caller():
     who = []
-    call = lambda: who.append(threading.get_ident())  # noqa: E731
+    call = lambda: who.append(threading.get_ident())
     schedule.run([Stage(lambda k: schedule.later(call)), Stage(lambda k: schedule.later(call))], 5, 2)
     assert who == [threading.get_ident()] * 10
     schedule.later(call)
@@ -168,7 +168,7 @@ def test_what_a_stage_leaves_for_later_is_done_by_the_caller():
 
 
 def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
-    """Ctrl-C while threads learn: it is raised, and the model has learnt whole batches, as if it had been given fewer."""
+    """Ctrl-C while threads learn: it is raised, and the model has learnt whole batches, as if there were no more."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120_000, 10)).astype(np.float32)
     y = np.where(X[:, 0] > 0, 1, -1)

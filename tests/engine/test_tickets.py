@@ -173,7 +173,11 @@ def test_a_wrong_label_or_weight_changes_nothing(dicts):
     for x, y in dicts[:20]:
         model.learn_one(x, y)
     ticket, before = model.ask(dicts[30][0]), everything(model)
-    for label, weight, message in ((5, 1.0, "the label is 5"), (None, 1.0, "label is None"), (1, -1.0, "the weight is")):
+    for label, weight, message in (
+        (5, 1.0, "the label is 5"),
+        (None, 1.0, "label is None"),
+        (1, -1.0, "the weight is"),
+    ):
         with pytest.raises(DataError, match=message):
             model.tell(ticket, label, weight)
     assert everything(model) == before and len(model.pending) == 1

@@ -85,8 +85,8 @@ class Booster(OnlineClassifier):
 
     ``round(state, h, y, p)`` sees all votes. One that goes from learner to learner may be written as a scan,
     ``round(state, h, y, p, t, first, carry)``, for the learners from number ``first`` on: then learners can be divided
-    among cores. Such a booster may have a ``lead(state, h, e, first, carry)``, which says what its vote is made of, and a
-    ``settle(state, e, y)``, for what only its vote depends on.
+    among cores. Such a booster may have a ``lead(state, h, e, first, carry)``, which says what its vote is made of, and
+    a ``settle(state, e, y)``, for what only its vote depends on.
     """
 
     estimator: Any

@@ -34,9 +34,7 @@ def vote(state: OSBoostState, h: Floats) -> float:
 
 
 @hot
-def smooth_weights(
-    theta: float, log_base: float, factor: float, h: Floats, y: float, p: Floats, carry: Floats
-) -> None:
+def smooth_weights(theta: float, log_base: float, factor: float, h: Floats, y: float, p: Floats, carry: Floats) -> None:
     z = carry[1]
     for i in range(h.size):
         p[i] = min(math.exp(log_base * z), 1.0)

@@ -39,6 +39,8 @@ Positive = Annotated[
 OnErrorOption = Annotated[
     OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
+
+
 class EngineName(StrEnum):
     THREADS = "threads"
     RAY = "ray"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import say, tell
 from onlineboost.cli.options import EngineName
+from onlineboost.cli.terminal import say, tell
 from onlineboost.errors import ParameterError
 from onlineboost.storage.atomic import write_text
 

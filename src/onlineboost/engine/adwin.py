@@ -174,7 +174,7 @@ def until_alarm(windows: Windows, scores: Floats, y: Floats, weight: Floats, del
 
 @njit
 def watch_row(block: Any) -> None:
-    """Count a row that was learnt, and its mistake if the answers are watched; ``alarm`` is 1 if the error has risen."""
+    """Count a row that was learnt, and its mistake if answers are watched; ``alarm`` is 1 if the error has risen."""
     windows, examples, score, y, weight, delta, watching, alarm = unpack(block)
     alarm[0] = 0
     if watching:

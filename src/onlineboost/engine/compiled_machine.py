@@ -32,7 +32,6 @@ from onlineboost.transforms.indicators import IndicatorsState
 from onlineboost.transforms.slots import Slots
 from onlineboost.transforms.standardize import StandardizeState
 
-
 _STATES = {"committee", "booster", "head", "record", "watch", "slots", "transforms", "settings"}
 _MANY_ROWS = 512  # that are worth several threads
 _PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
@@ -62,13 +61,19 @@ class CompiledMachine(BatchMachine):
         super().__setattr__(name, value)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
-        simple = all(isinstance(transform, StandardizeState) for transform in self.transforms)
+        transforms = [transform for transform in self.transforms if isinstance(transform, StandardizeState)]
+        simple = len(transforms) == len(self.transforms)
         young = not self._is_old()
-        if self.away is not None or self.slots is None or not simple or (steps.learning and (young or isinstance(self.watch, Watch))):
+        if (
+            self.away is not None
+            or self.slots is None
+            or not simple
+            or (steps.learning and (young or isinstance(self.watch, Watch)))
+        ):
             return False
         room = self.learner.row_room(self.committee)
         row = steps.slotted(self.slots, self.learner.takes_missing, room)
-        for transform in self.transforms:
+        for transform in transforms:
             call, row = transform.row_call(row, steps.learning)
             steps.calls.append(call)
         made = Pass(self, row, Mode(steps.learning, False, False), 1, row.indices.size, [0, self.settings.n_learners])
@@ -180,7 +185,7 @@ class CompiledMachine(BatchMachine):
 
     def _is_old(self) -> bool:
         """Whether there are neither replays nor pauses any more."""
-        return self._seen >= max(replay.last(self.learner.replay), self.learner.youth)
+        return bool(self._seen >= max(replay.last(self.learner.replay), self.learner.youth))
 
     def _side_by_side(self, rows: Batch) -> Floats:
         """The answers to rows that groups of learners learn side by side."""
@@ -204,8 +209,12 @@ class CompiledMachine(BatchMachine):
         simple = not any(isinstance(transform, IndicatorsState) for transform in self.transforms)
         still = type(self) is CompiledMachine and isinstance(self.watch, NoWatch)
         if not (self.settings.scan and self.learner.axes and simple and still and self.settings.n_learners > 1):
-            raise ParameterError("engine", "ray", "'threads': only ensembles, and boosters of several learners that "
-                "are neither reset nor over indicators of bins, are divided among machines")
+            raise ParameterError(
+                "engine",
+                "ray",
+                "'threads': only ensembles, and boosters of several learners that "
+                "are neither reset nor over indicators of bins, are divided among machines",
+            )
 
     def slots_of_parts(self, n: int) -> list[int]:
         """Number of slots, for each of n actors."""

@@ -13,12 +13,20 @@ def row_of(
     x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
 ) -> tuple[Batch, dict[int, str]]:
     """A dict as a batch of one row, and names that are new; with ``learning`` they are remembered."""
+    row, names = named_row(x, columns, learning, y, weight)
+    return row, columns.add(names) if learning and names and weight > 0 else {}
+
+
+def named_row(
+    x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
+) -> tuple[Batch, list[tuple[int, str]]]:
+    """A dict as a batch of one row, and the names of features that may be new."""
     ids: Any
     values: Any
     quick = columns.quick(x, learning)
     if quick is not None:
         ids, values = quick
-        return one_row(ids, values, y, weight), {}
+        return one_row(ids, values, y, weight), []
     found = columns.features(x, learning)
     if found is not None:
         ids, values, names = found
@@ -27,4 +35,4 @@ def row_of(
 
         batch, names = row_batch(x, columns.schema)
         ids, values = batch.indices.tolist(), batch.values.tolist()
-    return one_row(ids, values, y, weight), columns.add(names) if learning and names and weight > 0 else {}
+    return one_row(ids, values, y, weight), names

@@ -19,7 +19,7 @@ from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Binary
 from onlineboost.engine import schedule
-from onlineboost.engine.dicts import row_of
+from onlineboost.engine.dicts import named_row
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine
 from onlineboost.engine.tickets import Pending, Ticket, parsed, together
@@ -27,7 +27,6 @@ from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeW
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
-
 
 _MANY_ROWS = 1024  # that are worth several threads
 
@@ -122,9 +121,10 @@ class Fitted:
         sign = target.encode_one(label)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
-        quick = self.columns.quick(x, True) if isinstance(self.machine, BatchMachine) and weight > 0 else None
+        machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
+        quick = self.columns.quick(x, True) if machine is not None else None
         with self.lock.turn(), self.lock.writing:
-            if quick is not None and self.machine.run_row(*quick, sign, weight, True) is not None:
+            if machine is not None and quick is not None and machine.run_row(*quick, sign, weight, True) is not None:
                 self.target = target
                 return
             self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
@@ -137,7 +137,7 @@ class Fitted:
         """Answer a dict of features, and keep what was said until the label comes."""
         machine = self._asking()
         with self.lock.reading:
-            row, names = row_of(x, self.columns, False)
+            row, names = named_row(x, self.columns, False)
             said = machine.ask(row)
             number, data = self.pending.give(row, said, names, time)
             score = said.scores[:, 0]
@@ -247,9 +247,12 @@ class Fitted:
 
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> float:
         """The score of one dict of features, or the probability of the positive label."""
-        quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
+        machine = self.machine if isinstance(self.machine, BatchMachine) else None
+        quick = self.columns.quick(x, False) if machine is not None else None
         with self.lock.reading:
-            score = None if quick is None else self.machine.run_row(*quick, 1.0, 1.0, False)
+            score = None
+            if machine is not None and quick is not None:
+                score = machine.run_row(*quick, 1.0, 1.0, False)
             if score is not None:
                 return float(self.machine.probabilities(np.array([score]))[0]) if probabilities else score
             examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)

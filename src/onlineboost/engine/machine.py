@@ -147,7 +147,7 @@ class Machine(ABC):
 
 
 class Said(NamedTuple):
-    """What a machine has said of some rows: all that it must know later, to learn them as if the labels had been there."""
+    """What a machine has said of some rows: all that it must know later, to learn them as it would have then."""
 
     votes: Floats32  # [rows, learners of all parts] real votes
     scores: Floats  # [rows, answers] that of the machine first, then those of its parts; NaN of parts that rested

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.block import Call
-from onlineboost.data.batch import Batch, Floats, Ints, Ints32
+from onlineboost.data.batch import Batch, Ints, Ints32
 from onlineboost.engine.passes import at_once
 from onlineboost.transforms.slots import Slots, find_row
 
@@ -56,7 +56,7 @@ class OneRow:
         arrays = np.zeros(2, np.int64), np.zeros(size, np.int32), np.zeros(size, np.float32), np.ones(1), np.ones(1)
         steps = Steps(Batch(*arrays), learning)
         self.ends, self.ids, self.values, self.y, self.weight = arrays
-        self.size, self.memory = size, memoryview(self.values).cast("B")
+        self.size, self.memory = size, memoryview(self.values).cast("B")  # type: ignore[arg-type]
         self.score = np.zeros(1)
         self.possible = machine.add_steps(steps, self.score)
         self.tokens, self.status, self.events = steps.tokens, steps.status, steps.events

@@ -41,7 +41,7 @@ class Group:
 
     def __init__(self, first: int, last: int, committee: Any, work: Any, record: Record, alone: bool) -> None:
         place = Place(first, np.zeros(4, np.int64), np.zeros(2, np.int64))
-        apart = (lambda value: value) if alone else isolated
+        apart: Callable[[Any], Any] = (lambda value: value) if alone else isolated
         self.committee, self.work, self.place = committee, apart(work), apart(place)
         self.record = record if alone else record._replace(edges=apart(record.edges), weights=apart(record.weights))
         n = last - first
@@ -84,10 +84,10 @@ class Pass:
         self.advance, self.finish = [], []
         if settings.scan or not mode.learning or mode.replaying:
             for group in self.groups:
-                states = group.committee, booster, settings, group.record, group.work
+                states: tuple[Any, ...] = group.committee, booster, settings, group.record, group.work
                 self.advance.append(Call(loop.advance, batch, *states, mode, group.space, group.place, table))
             if not mode.replaying:
-                ends = booster, head, settings, record, mode, done, votes, table
+                ends: tuple[Any, ...] = booster, head, settings, record, mode, done, votes, table
                 self.finish.append(Call(loop.finish, batch, scores, *ends))
         else:
             (group,) = self.groups
@@ -114,8 +114,8 @@ class Pass:
     def run(self, batch: Batch, votes: Floats32 | None = None, scores: Floats | None = None) -> tuple[Floats, int]:
         """Take all groups through the batch; returns its answers, and the number of rows done.
 
-        These are fewer than all if the committee needs more room. ``votes`` are those for the rows when they were asked,
-        and ``scores`` the answers, if they are given; else the votes are written there.
+        These are fewer than all if the committee needs more room. ``votes`` are those for the rows when they were
+        asked, and ``scores`` the answers, if they are given; else the votes are written there.
         """
         size, done = batch.y.size, 0
         scores = np.empty(size) if scores is None else np.array(scores)
@@ -136,7 +136,6 @@ class Pass:
         if self.mode.replaying and size:
             self.record.clock[1] = self.groups[-1].place.clock[1]
         return scores, done
-
 
     def run_in_stages(self, batch: Batch, piece: int, threads: int) -> tuple[Floats, list[float]]:
         """Take the groups through a batch side by side, in pieces of so many rows.
@@ -192,7 +191,7 @@ def piece_of(seconds: float) -> int:
 
 
 def even_bounds(n_learners: int, groups: int, grain: int) -> list[int]:
-    """The first learners of groups of about equal size, which begin at multiples of ``grain``; and the number of all."""
+    """The first learners of groups of about equal size, at multiples of ``grain``; and the number of all."""
     blocks = -(-n_learners // grain)
     ends = np.linspace(0, blocks, min(groups, blocks) + 1).round().astype(int)
     return [min(int(end) * grain, n_learners) for end in ends]

@@ -1,8 +1,8 @@
 """Learners on several machines: groups of learners, or the parts of an ensemble, as actors of Ray.
 
-An actor learns every batch in its turn. A group gets the numbers that the group before it has carried, so the result is
-that of one process, bit for bit. The head, the record and the stack stay here. Each actor hands over its state at a cut,
-every few batches. If one dies, it is made again from its last cut and gets the batches since then once more: since
+An actor learns every batch in its turn. A group gets the numbers that the group before it has carried, so the result
+is that of one process, bit for bit. The head, the record and the stack stay here. Each actor hands over its state at a
+cut, every few batches. If one dies, it is made again from its last cut and gets the batches since then once more: since
 learning is deterministic, nothing changes.
 
 While learners are away, the states here are old: whoever reads them brings the learners back first.
@@ -10,47 +10,23 @@ While learners are away, the states here are old: whoever reads them brings the 
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from onlineboost.data.batch import Batch, Floats, cut, without_rest
+from onlineboost.data.batch import Batch, cut, without_rest
 from onlineboost.engine import loop
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.passes import Pass, longest_of
-from onlineboost.errors import MissingPackageError
 
 CUT_EVERY = 16  # batches
 _TRIES = 3  # how often an actor is made again before it is given up
 _AHEAD = 2  # batches on the way for each actor
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1"}
-
-
-@contextmanager
-def cluster(workers: int | None, address: str | None) -> Iterator[Any]:
-    """Ray, connected or started; what was started here is stopped at the end."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError:
-        raise MissingPackageError("engine='ray'", "Ray", "'onlineboost[ray]'") from None
-    started = not ray.is_initialized()
-    if started:
-        local = {"num_cpus": workers} if workers and address is None else {}
-        ray.init(address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR, **local)
-    try:
-        yield ray
-    finally:
-        if started:
-            ray.shutdown()
 
 
 class GroupOfLearners:
@@ -178,7 +154,7 @@ class Team:
         raise error
 
     def _repair(self) -> None:
-        """Make actors again that have died, and give them, and those after them, the batches that they have not done."""
+        """Make actors again that have died, and give all actors the batches that they have not done."""
         sent = len(self.batches)
         for k, remote in enumerate(self.remotes):
             done = self._done(remote)
@@ -190,7 +166,7 @@ class Team:
                     self._ask(k, number)
 
     def _done(self, remote: _Remote) -> int | None:
-        """Number of batches since the cut that an actor has done, when all that it can do is done; None if it has died."""
+        """Number of batches since the cut that an actor has done; None if it has died."""
         try:
             return int(self.ray.get(remote.actor.__ray_call__.remote(lambda worker: worker.done)))
         except self.ray.exceptions.RayError:

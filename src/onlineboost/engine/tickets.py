@@ -121,7 +121,8 @@ class Pending:
     def due(self, time: float | None) -> list[bytes]:
         """Take out the tickets that have expired by now."""
         with self.lock:
-            found, now = [], float(self.next) if time is None else float(time)
+            found: list[int] = []
+            now = float(self.next) if time is None else float(time)
             for number, data in self.waiting.items():
                 old = self.age is not None and now - _HEAD.unpack_from(data)[2] > self.age
                 if not old and len(self.waiting) - len(found) <= self.most:

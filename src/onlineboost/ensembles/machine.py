@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
-from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine import schedule
+from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
@@ -26,7 +26,6 @@ from onlineboost.ensembles.newton import Scales, Stack, new_stack_work, stack_ro
 from onlineboost.ensembles.restarting import Alarm, RestartingMachine
 from onlineboost.ensembles.resting import Rest, note_row
 from onlineboost.storage.validity import require
-
 
 _PIECE = 1024  # rows that parts learn before the stack does, where they do so side by side
 
@@ -88,7 +87,8 @@ class EnsembleMachine(BatchMachine):
         shares = self._shares(said)
 
         def stage_of(k: int) -> Stage:
-            run = parts[k].run_slotted if isinstance(parts[k], CompiledMachine) else parts[k].run
+            part = parts[k]
+            run = part.run_slotted if isinstance(part, CompiledMachine) else part.run
 
             def go(number: int) -> None:
                 span = slice(number * piece, (number + 1) * piece)
@@ -133,7 +133,7 @@ class EnsembleMachine(BatchMachine):
             self._stack_call(self.parts, scores, piece.y, piece.weight, answers[start:stop], True, False)()
             for part, (_, events) in zip(self.parts, results, strict=True):
                 for event in events:
-                    part.notify(event)
+                    _notify(part, event)
         return answers
 
     def _work_of_parts(self) -> list[PartOfEnsemble]:
@@ -396,6 +396,14 @@ class EnsembleMachine(BatchMachine):
         whole = max(sum(total.values()), 1e-300)
         found = [(name, numbers[name], strength / whole) for name, strength in total.items() if strength > 0]
         return sorted(found, key=lambda one: -one[2])
+
+
+def _notify(part: BatchMachine, event: Any) -> None:
+    """Tell of an alarm of a part, or of one of its parts."""
+    if isinstance(part, RestartingMachine):
+        part.notify(event)
+    elif isinstance(part, EnsembleMachine):
+        _notify(next(one for one in part.parts if isinstance(one, RestartingMachine | EnsembleMachine)), event)
 
 
 def _silent(event: Any) -> None:

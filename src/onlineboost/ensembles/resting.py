@@ -21,7 +21,6 @@ import numpy as np
 
 from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import njit
-
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.storage.validity import COUNT, SUM, Limits, require
 

@@ -44,9 +44,7 @@ class Delayed:
     (190, None, 200)
     """
 
-    def __init__(
-        self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "then"
-    ) -> None:
+    def __init__(self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "then") -> None:
         if not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
             raise ParameterError("delay", delay, "a number of at least 0")
         self.model, self.delay, self.votes = model, float(delay), votes

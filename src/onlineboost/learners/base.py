@@ -179,9 +179,7 @@ class Learner(OnlineClassifier):
     def joined(self, parts: list[Any], sizes: list[int]) -> Any:
         """The whole committee, from parts that were apart; what learners share is the same in all."""
         first = parts[0]
-        made = {
-            name: np.concatenate([getattr(part, name) for part in parts], axis) for name, axis in self.axes.items()
-        }
+        made = {name: np.concatenate([getattr(part, name) for part in parts], axis) for name, axis in self.axes.items()}
         return first._replace(**made)
 
     def size(self, committee: Any) -> int:

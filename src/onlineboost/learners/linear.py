@@ -189,14 +189,15 @@ class Linear(
         if first % width == 0 and (last % width == 0 or last + width > lanes):
             mine = slice(first, min(-(-last // width) * width, lanes))
             sums = isolated(committee.norm_sum[mine]), isolated(committee.weight_sum[mine])
-            return LinearState(committee.weights, scale, *sums, committee.lane + first, *committee[5:])
+            return committee._replace(scale=scale, norm_sum=sums[0], weight_sum=sums[1], lane=committee.lane + first)
         return self.apart(committee, first, last)._replace(scale=scale)
 
     def apart(self, committee: LinearState, first: int, last: int) -> LinearState:
         width = len(committee.block)
         size = -(-(last - first) // width) * width
         weights, sums = _aligned_zeros((len(committee.weights), 2, size)), (np.zeros(size), np.zeros(size))
-        part = LinearState(weights, committee.scale.copy(), *sums, 0, *committee[5:])
+        scale = committee.scale.copy()
+        part = committee._replace(weights=weights, scale=scale, norm_sum=sums[0], weight_sum=sums[1], lane=0)
         for mine, whole in _lanes(part, committee, first, last):
             mine[:] = whole
         return part
@@ -206,7 +207,7 @@ class Linear(
         lanes = -(-n // width) * width
         weights = _aligned_zeros((len(parts[0].weights), 2, _stride(lanes)))
         sums = np.zeros(lanes), np.zeros(lanes)
-        whole, first = LinearState(weights, parts[0].scale, *sums, 0, *parts[0][5:]), 0
+        whole, first = parts[0]._replace(weights=weights, norm_sum=sums[0], weight_sum=sums[1], lane=0), 0
         for part, size in zip(parts, sizes, strict=True):
             self.put(whole, part, first, first + size)
             first += size

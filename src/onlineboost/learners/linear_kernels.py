@@ -157,9 +157,7 @@ def forget(state: LinearState, i: int) -> None:
 
 
 @hot
-def _gradients(
-    state: LinearState, work: LinearWork, lane: int, h: Floats32, t: Floats32, p: Floats, zero: Any
-) -> bool:
+def _gradients(state: LinearState, work: LinearWork, lane: int, h: Floats32, t: Floats32, p: Floats, zero: Any) -> bool:
     """The weighted squared derivative of the loss for a block of learners; whether any has something to learn."""
     importance = narrow(load(p, lane, zero))
     if state.logistic:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.learners.base import Learner
@@ -102,7 +102,9 @@ def carry(state: NaiveBayesState, work: NaiveBayesWork, slot: int, old_zero: int
 
 
 @hot
-def learn(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
+def learn(
+    state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
+) -> None:
     bins = state.bins.edges.shape[1] + 1
     if bins == 1:  # there are no bins yet
         return

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.engine.heads import logistic

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
@@ -52,7 +52,9 @@ def predict(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, 
 
 
 @hot
-def learn(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
+def learn(
+    state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
+) -> None:
     """A learner that is wrong moves by the example, times its weight; one that is right stays."""
     for i in range(p.size):
         work.step[i] = p[i] * t[i] if h[i] * t[i] <= 0 else 0.0

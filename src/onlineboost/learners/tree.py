@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from onlineboost.data.allocation import filled, planning
+from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -172,7 +172,7 @@ class Tree(
         whole: TreeState = super().joined(wide, sizes)
         rows = np.cumsum([0, *(part.free.size for part in parts)])
         start = [part.start[:-1] + before for part, before in zip(parts, rows[:-1], strict=True)]
-        together = {name: np.concatenate([getattr(part, name) for part in parts]) for name in self.pooled}
+        together: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in self.pooled}
         return whole._replace(start=np.concatenate([*start, rows[-1:]]), **together)
 
     def _with_nodes(self, committee: TreeState, nodes: int) -> TreeState:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.draws import uniform
-from onlineboost.compiled.jit import f32, hot, lean, njit
+from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
@@ -55,7 +55,9 @@ def predict(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h:
 
 
 @hot
-def learn(state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
+def learn(
+    state: SimulatedState, work: SimulatedWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
+) -> None:
     pass
 
 

@@ -10,10 +10,17 @@ from typing import Any
 
 from onlineboost.errors import MissingPackageError
 
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # actors that die are made again
+}
+
 
 def find_ray(what: str = "engine='ray'") -> Any:
     """The module ``ray``; ``what`` needs it, says the error if it is not installed."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     try:
         import ray
     except ImportError:
