@@ -89,6 +89,9 @@ def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
                 model = make(booster, learner)
                 for n in (37, 400):  # in the middle of the warm-up, and later
                     learn(model, kind, n)
+                    if kind == "dicts":  # and some tickets that wait
+                        model.tell(model.ask(DICTS[0]), 1)
+                        model.ask(DICTS[1]), model.ask(DICTS[2])
                     model.save(Path(folder) / "m", base=model if number % 5 == 0 else None, notes={"curve": {}})
                     found.append((f"{booster} {learner} {n}", kind, (Path(folder) / "m").read_bytes()))
     return found
@@ -231,6 +234,7 @@ def use(path: Path, kind: str) -> str:
         lambda: describe(path, 5),
         lambda: predict(model, kind),
         lambda: learn(model, kind, 200),
+        lambda: tell(model),
         lambda: predict(model, kind),
         lambda: look(model),
         lambda: model.save(path),
@@ -251,6 +255,11 @@ def predict(model: Any, kind: str) -> None:
         model.predict_one(DICTS[0]), model.predict_proba_one(DICTS[1])
     else:
         list(map(model.predict, open_stream(X[:20], y=Y[:20], like=model)))
+
+
+def tell(model: Any) -> None:
+    for number in model.pending:
+        model.tell(model.pending[number], 1)
 
 
 def look(model: Any) -> None:

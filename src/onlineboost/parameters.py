@@ -12,6 +12,7 @@ import numpy as np
 
 from onlineboost.errors import ParameterError
 
+_OF_RUNS = ("n_jobs",)  # parameters of a run: they do not change the model, and are neither shown nor saved
 _MAX_DEPTH = 12  # of models within models, such as OnlineBBM(Copies(Linear())) in an ensemble
 
 
@@ -60,7 +61,8 @@ class Parameters:
         The number of threads belongs to the machine, not to the model.
         """
         params = self.get_params(deep=False)
-        params.pop("n_jobs", None)
+        for name in _OF_RUNS:
+            params.pop(name, None)
         if not isinstance(params.get("random_state"), int):
             params |= {name: None for name in params if name == "random_state"}
         return params
@@ -71,7 +73,8 @@ class Parameters:
 
     def __repr__(self) -> str:
         defaults = self.defaults()
-        changed = (f"{k}={v!r}" for k, v in self.get_params(deep=False).items() if repr(v) != repr(defaults[k]))
+        params = self.get_params(deep=False).items()
+        changed = (f"{k}={v!r}" for k, v in params if k not in _OF_RUNS and repr(v) != repr(defaults[k]))
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
@@ -88,7 +91,7 @@ def brief(value: Any) -> str:
     for name, parameter in list(inspect.signature(type(value)).parameters.items()):
         given = getattr(value, name)
         named = named or parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD
-        if repr(given) != repr(parameter.default):
+        if name not in _OF_RUNS and repr(given) != repr(parameter.default):
             arguments.append(f"{name}={brief(given)}" if named else brief(given))
         else:
             named = True

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from numba import njit
+from rounds import rounded
 from scipy.stats import binom
 
 import onlineboost
@@ -30,7 +31,6 @@ from onlineboost import (
     Tree,
     theory,
 )
-from onlineboost.boosters import adaboost_ol, online_bbm
 from onlineboost.compiled.draws import count, uniform
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import comparison
@@ -255,7 +255,7 @@ def test_gradient_descent_keeps_six_roots_of_t_and_not_four():
         h[-1] = -1.0 if alpha >= 1.9 or t >= 0.99 * T else 1.0
         played -= h[-1] * alpha
         chosen += h[-1]
-        adaboost_ol.round(state, h, 1.0, p)
+        rounded(AdaBoostOL, state, h, 1.0, p)
     regret = played + 2 * abs(chosen)
     assert 5.4 * math.sqrt(T) < regret <= 6 * math.sqrt(T)
 
@@ -301,8 +301,8 @@ def test_labels_are_symmetric(N):
     for _ in range(50):
         h = rng.choice([-1.0, 1.0], N)
         p, flipped = np.empty(N), np.empty(N)
-        online_bbm.round(state, h, 1.0, p)
-        online_bbm.round(state, -h, -1.0, flipped)
+        rounded(OnlineBBM, state, h, 1.0, p)
+        rounded(OnlineBBM, state, -h, -1.0, flipped)
         assert np.array_equal(p, flipped)
 
 

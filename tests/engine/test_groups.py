@@ -174,6 +174,7 @@ def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
     y = np.where(X[:, 0] > 0, 1, -1)
     model = OnlineBoost("low", random_state=0, n_jobs=2)
     model.partial_fit(X[:3000], y[:3000])
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.default_int_handler)  # also in the background
     threading.Timer(0.15, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[3000:], y[3000:])

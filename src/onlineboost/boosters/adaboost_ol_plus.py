@@ -112,7 +112,7 @@ class AdaBoostOLPlus(
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> print(f"{progressive_score(AdaBoostOLPlus(Tree(3), random_state=0), X, y):.3f}")
-    0.123
+    0.124
     """
 
     estimator: Any = None

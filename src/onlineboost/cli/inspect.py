@@ -45,7 +45,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     model, columns = loaded.model, loaded.fitted.columns
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
-        "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items() if name != "n_jobs"},
         "examples": model.n_seen_,
         "labels": model.classes_.tolist(),
         "features": model.n_features_in_,

@@ -1,0 +1,91 @@
+"""Speed of learning on threads, beside one thread and beside another version of the code, from arrays in memory.
+
+The contenders take turns, each in a process of its own; examples per second, medians of five.
+
+    python benchmarks/threads.py --base FOLDER/src [--data FOLDER] [--rows 100000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "threads.json"
+MODELS = {
+    "63 trees of depth 5": ("covtype", "OnlineBBM(Tree(5), 63, random_state=0)"),
+    "63 trees of depth 8": ("covtype", "OnlineBBM(Tree(8), 63, random_state=0)"),
+    "161 linear learners": ("covtype", "OnlineBBM(Linear(), 161)"),
+    "161 linear learners, text": ("rcv1", "OnlineBBM(Linear(), 161)"),
+    "OnlineBoost()": ("covtype", "OnlineBoost(random_state=0)"),
+}
+RUNS = 5
+WORKER = """
+import json, sys, time, warnings
+import numpy as np
+from onlineboost import *
+from onlineboost import datasets
+warnings.simplefilter("ignore")
+name, model, jobs, rows, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+X, y = datasets.load(name, folder)
+order = np.random.default_rng(0).permutation(len(y))[:rows]
+X, y = X[order], y[order]
+X = X.toarray().astype(np.float32) if name == "covtype" else X
+def new():
+    made = eval(model)
+    if jobs > 1:
+        made.n_jobs = jobs
+    return made
+new().fit(X[:3000], y[:3000])
+model_ = new()
+start = time.perf_counter()
+model_.fit(X, y)
+print(json.dumps(len(y) / (time.perf_counter() - start)))
+"""
+
+
+def blocks() -> dict[str, str]:
+    found = kept(FIGURES)
+    rows = []
+    for name, speeds in found["speeds"].items():
+        before, one, two = (statistics.median(speeds[who]) for who in ("before", "1 thread", "2 threads"))
+        rows.append([name, f"{before:,.0f}", f"{one:,.0f}", f"{two:,.0f}", f"{two / one:.2f}", f"{two / before:.2f}"])
+    head = ["model", "before", "1 thread", "2 threads", "2 threads / 1", "2 threads / before"]
+    return {"threads": table(head, rows)}
+
+
+def speed(source: Path, name: str, model: str, jobs: int, rows: int, data: Path) -> float:
+    environment = {**os.environ, "PYTHONPATH": str(source), "ONLINEBOOST_QUIET": "1"}
+    arguments = [sys.executable, "-c", WORKER, name, model, str(jobs), str(rows), str(data)]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_data(parser)
+    parser.add_argument("--base", type=Path, required=True, help="folder src of the other version")
+    parser.add_argument("--rows", type=int, default=100_000)
+    options = parser.parse_args()
+    contenders = {"before": (options.base, 1), "1 thread": (ROOT / "src", 1), "2 threads": (ROOT / "src", 2)}
+    speeds: dict[str, Any] = {}
+    for name, (data, model) in MODELS.items():
+        mine = speeds[name] = {who: [] for who in contenders}
+        for _ in range(RUNS):
+            for who, (source, jobs) in contenders.items():
+                mine[who].append(speed(source, data, model, jobs, options.rows, options.data.resolve()))
+        print(name, {who: round(statistics.median(found)) for who, found in mine.items()}, flush=True)
+    keep(FIGURES, {"rows": options.rows, "speeds": speeds})
+
+
+if __name__ == "__main__":
+    main()
