@@ -2,7 +2,7 @@
 
 The contenders take turns, each in a process of its own; examples per second, medians of five.
 
-    python benchmarks/threads.py --base FOLDER/src [--data FOLDER] [--rows 100000]
+    python benchmarks/threads.py --base COMMIT [--data FOLDER] [--rows 100000]
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +74,30 @@ def speed(source: Path, name: str, model: str, jobs: int, rows: int, data: Path)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_data(parser)
-    parser.add_argument("--base", type=Path, required=True, help="folder src of the other version")
+    parser.add_argument("--base", required=True, help="commit of the other version")
     parser.add_argument("--rows", type=int, default=100_000)
     options = parser.parse_args()
-    contenders = {"before": (options.base, 1), "1 thread": (ROOT / "src", 1), "2 threads": (ROOT / "src", 2)}
+    with tempfile.TemporaryDirectory() as folder:
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", f"{folder}/base", options.base], check=True)
+        try:
+            speeds = measure(Path(folder) / "base/src", options.rows, options.data.resolve())
+        finally:
+            subprocess.run([*git, "remove", "--force", f"{folder}/base"], check=True)
+    keep(FIGURES, {"rows": options.rows, "speeds": speeds})
+
+
+def measure(base: Path, rows: int, data: Path) -> dict[str, Any]:
+    """Examples per second of all contenders, which take turns."""
+    contenders = {"before": (base, 1), "1 thread": (ROOT / "src", 1), "2 threads": (ROOT / "src", 2)}
     speeds: dict[str, Any] = {}
-    for name, (data, model) in MODELS.items():
+    for name, (set_, model) in MODELS.items():
         mine = speeds[name] = {who: [] for who in contenders}
         for _ in range(RUNS):
             for who, (source, jobs) in contenders.items():
-                mine[who].append(speed(source, data, model, jobs, options.rows, options.data.resolve()))
+                mine[who].append(speed(source, set_, model, jobs, rows, data))
         print(name, {who: round(statistics.median(found)) for who, found in mine.items()}, flush=True)
-    keep(FIGURES, {"rows": options.rows, "speeds": speeds})
+    return speeds
 
 
 if __name__ == "__main__":

@@ -57,7 +57,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_data(parser)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--more", type=Path, nargs="*", default=[], help="further sets, as arrays X and y in their order")
+    parser.add_argument(
+        "--more", type=Path, nargs="*", default=[], help="further sets, as arrays X and y in their order"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     streams = {}
