@@ -1,6 +1,6 @@
 """Speed of learning on threads, beside one thread and beside another version of the code, from arrays in memory.
 
-The contenders take turns, each in a process of its own; examples per second, medians of five.
+The contenders take turns, each in a process of its own; examples per second, medians of six.
 
     python benchmarks/threads.py --base COMMIT [--data FOLDER] [--rows 100000]
 """
@@ -17,9 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "scripts"))
-from figures import FOLDER, add_data, keep, kept, table
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, ROOT, add_data, keep, kept, table
 
 FIGURES = FOLDER / "threads.json"
 MODELS = {
@@ -29,7 +28,7 @@ MODELS = {
     "161 linear learners, text": ("rcv1", "OnlineBBM(Linear(), 161)"),
     "OnlineBoost()": ("covtype", "OnlineBoost(random_state=0)"),
 }
-RUNS = 5
+RUNS = 3  # of two fits each
 WORKER = """
 import json, sys, time, warnings
 import numpy as np
@@ -47,10 +46,13 @@ def new():
         made.n_jobs = jobs
     return made
 new().fit(X[:3000], y[:3000])
-model_ = new()
-start = time.perf_counter()
-model_.fit(X, y)
-print(json.dumps(len(y) / (time.perf_counter() - start)))
+speeds = []
+for _ in range(2):
+    made = new()
+    start = time.perf_counter()
+    made.fit(X, y)
+    speeds.append(len(y) / (time.perf_counter() - start))
+print(json.dumps(speeds))
 """
 
 
@@ -64,11 +66,12 @@ def blocks() -> dict[str, str]:
     return {"threads": table(head, rows)}
 
 
-def speed(source: Path, name: str, model: str, jobs: int, rows: int, data: Path) -> float:
+def speeds_of(source: Path, name: str, model: str, jobs: int, rows: int, data: Path) -> list[float]:
     environment = {**os.environ, "PYTHONPATH": str(source), "ONLINEBOOST_QUIET": "1"}
     arguments = [sys.executable, "-c", WORKER, name, model, str(jobs), str(rows), str(data)]
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout.splitlines()[-1]))
+    found: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def main() -> None:
@@ -95,7 +98,7 @@ def measure(base: Path, rows: int, data: Path) -> dict[str, Any]:
         mine = speeds[name] = {who: [] for who in contenders}
         for _ in range(RUNS):
             for who, (source, jobs) in contenders.items():
-                mine[who].append(speed(source, set_, model, jobs, rows, data))
+                mine[who].extend(speeds_of(source, set_, model, jobs, rows, data))
         print(name, {who: round(statistics.median(found)) for who, found in mine.items()}, flush=True)
     return speeds
 

@@ -75,7 +75,10 @@ class OnlineClassifier(Parameters, ABC):
 
     def new_fitted(self, target: Binary) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
-        return Fitted(self.clone(), Columns(), target, self.new_machine(0))
+        fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
+        if self.fitted is not None:  # bounds of tickets that the user has chosen
+            fitted.pending = self.fitted.pending.anew()
+        return fitted
 
     # ---- learning
 
@@ -124,10 +127,15 @@ class OnlineClassifier(Parameters, ABC):
             try:
                 yield
             finally:
-                if self.fitted is not None:
-                    self.fitted.come_back()
-                self.away.close()
-                self.away = None
+                try:
+                    if self.fitted is not None:
+                        self.fitted.come_back()
+                finally:
+                    self.away.close()
+                    self.away = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "away"}
 
     def verdict(self) -> str:
         """Whether boosting paid so far; empty for a learner alone."""
@@ -321,6 +329,7 @@ class OnlineClassifier(Parameters, ABC):
         0
         """
         fitted = self.fitted if self.fitted is not None else self.new_fitted(Binary())
+        fitted.check_asking(time)
         self.fitted = fitted
         if isinstance(x, Mapping):
             found: Any = fitted.ask(x, time)
@@ -368,6 +377,7 @@ class OnlineClassifier(Parameters, ABC):
         if len(self.fitted.pending):
             raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
         self.fitted.pending = pending
+        self.fitted.check_asking(None)
 
     # ---- what was learnt
 

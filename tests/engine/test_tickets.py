@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -252,7 +253,7 @@ HOSTILE = {
     "signature": lambda arrays, facts: arrays["model.pending.tickets"].__setitem__(70, 255),
     "secret": lambda arrays, facts: facts["parts"]["model"]["pending"].update(secret="00"),
     "settings": lambda arrays, facts: facts["parts"]["model"]["pending"].update(most="many"),
-    "early": lambda arrays, facts: facts["parts"]["model"]["pending"].update(early=["x"]),
+    "early": lambda arrays, facts: facts["parts"]["model"]["pending"].update(early=[1]),
     "missing": lambda arrays, facts: facts["parts"]["model"]["pending"].pop("secret"),
 }
 
@@ -313,3 +314,70 @@ def test_the_command_simulates_late_labels(tmp_path, capsys):
     assert "leave out --checkpoint-every" in err
     _, err = run(capsys, "train", *options, "--delay-column", "a", code=2)
     assert "--delay-column needs --delay" in err
+
+
+def test_a_ticket_told_by_many_threads_is_learnt_once(dicts):
+    model = OnlineBBM(n_estimators=3)
+    for x, y in dicts[:50]:
+        model.learn_one(x, y)
+    for k in range(30):
+        ticket, problems = model.ask(dicts[k][0]), []
+
+        def tell(ticket=ticket, problems=problems):
+            try:
+                model.tell(ticket, 1)
+            except TicketError as problem:
+                problems.append(problem)
+
+        threads = [threading.Thread(target=tell) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(problems) == 3
+    assert model.n_seen_ == 80 and len(model.pending) == 0
+
+
+def test_tickets_of_copies_are_told_apart(dicts, tmp_path):
+    """A copy gives tickets of the same numbers."""
+    model = OnlineBBM(n_estimators=3)
+    for x, y in dicts[:50]:
+        model.learn_one(x, y)
+    told = model.ask(dicts[0][0])
+    model.tell(told, 1)
+    model.save(tmp_path / "m")
+    for twin in (copy.deepcopy(model), onlineboost.load(tmp_path / "m")):
+        theirs, mine = model.ask(dicts[1][0]), twin.ask(dicts[2][0])
+        assert theirs.number == mine.number or twin.pending is not model.pending
+        twin.tell(theirs, 1)
+        twin.tell(mine, 1)
+        for ticket in (theirs, mine, told):
+            with pytest.raises(TicketError, match="told before"):
+                twin.tell(ticket, 1)
+
+
+def test_times_and_labels_that_make_no_sense(dicts):
+    model = OnlineBBM(n_estimators=3)
+    for x, y in dicts[:50]:
+        model.learn_one(x, y)
+    for time in (float("inf"), float("nan"), "now"):
+        with pytest.raises(DataError, match="the time is"):
+            model.ask(dicts[0][0], time=time)
+    with pytest.raises(DataError, match="the label is 'no'"):
+        model.pending = Pending(most=2, expired=("label", "no"))
+    assert len(model.pending) == 0
+
+
+def test_fit_keeps_the_bounds_of_tickets(stream):
+    model = OnlineBBM(n_estimators=3)
+    model.pending = Pending(most=7, age=3)
+    model.fit(*stream)
+    assert (model.pending.most, model.pending.age) == (7, 3)
+
+
+def test_a_row_without_a_time_is_an_error(dicts):
+    rows = [(x | {"time": None if k == 100 else 1.0 + k}, y) for k, (x, y) in enumerate(dicts)]
+    late = Delayed(OnlineBBM(n_estimators=3), 5, "time")
+    with pytest.raises(DataError, match="no value of 'time'"):
+        for page in open_stream(rows):
+            late.learn(page)

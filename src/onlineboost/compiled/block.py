@@ -90,7 +90,7 @@ def _write(value: Any, words: list[int], key: list[Any]) -> None:
             raise TypeError("an argument of a compiled function is an array whose rows are not adjacent")
         words.append(value.ctypes.data)
         words.extend(value.shape)
-        key.append((value.dtype.num, value.ndim))
+        key.append((value.dtype, value.ndim))
     elif isinstance(value, tuple):
         key.append((type(value), len(value)))
         for each in value:
@@ -124,9 +124,9 @@ def _entry(function: Any, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> C
     found = _entries.get((function, key))
     if found is None:
         signature = (BlockType(_type(arguments)),)
-        function = function if all(map(_is_ours, key)) else _uncached(function)
-        function.compile(signature)
-        found = _entries[function, key] = function.overloads[signature].entry_point
+        compiled = function if all(map(_is_ours, key)) else _uncached(function)
+        compiled.compile(signature)
+        found = _entries[function, key] = compiled.overloads[signature].entry_point
     return found  # type: ignore[no-any-return]
 
 
@@ -148,7 +148,7 @@ class Call:
         words: list[int] = []
         key: list[Any] = []
         _write(arguments, words, key)
-        self._arguments = [*arguments]  # which must live as long as this
+        self._arguments, self._key = [*arguments], key[1:]  # which must live as long as this
         self._block: NDArray[np.int64] = np.array(words, np.int64)
         self.run = functools.partial(_entry(function, tuple(key), arguments), self._block.ctypes.data)
 
@@ -158,7 +158,10 @@ class Call:
     def on(self, *first: Any) -> None:
         """Replace the first arguments by others of the same types."""
         words: list[int] = []
+        key: list[Any] = []
         for value in first:
-            _write(value, words, [])
+            _write(value, words, key)
+        if key != self._key[: len(key)]:
+            raise TypeError("an argument of a compiled function has become one of another type")
         self._arguments[: len(first)] = first
         self._block[: len(words)] = words

@@ -50,6 +50,12 @@ def check_batch(batch: Batch, learning: bool) -> None:
         raise DataError(f"row {row} of the batch has no label: expected -1 or +1 to learn from it", row=row)
 
 
+def typed(batch: Batch) -> Batch:
+    """The batch with arrays of the types that compiled code reads."""
+    types = np.int64, np.int32, np.float32, np.float64, np.float64
+    return Batch(*(np.ascontiguousarray(array, dtype) for array, dtype in zip(batch, types, strict=True)))
+
+
 def longest_row(batch: Batch) -> int:
     """Largest number of features in a row."""
     return int(np.diff(batch.indptr).max(initial=0))

@@ -71,6 +71,8 @@ class CompiledMachine(BatchMachine):
             or (steps.learning and (young or isinstance(self.watch, Watch)))
         ):
             return False
+        if steps.learning:  # a committee that was trimmed gets its room back
+            self.committee, _ = self.learner.with_room_for(self.committee, cut(steps.row, 0, 0))
         room = self.learner.row_room(self.committee)
         row = steps.slotted(self.slots, self.learner.takes_missing, room)
         for transform in transforms:

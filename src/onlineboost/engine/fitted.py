@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
 
 _MANY_ROWS = 1024  # that are worth several threads
+_LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
 @dataclass
@@ -58,7 +60,8 @@ class Fitted:
         """A copy of everything, made between two updates, for ``copy`` and ``pickle``."""
         with self.lock.reading:
             machine, columns = self.machine.snapshot(), copy.deepcopy(self.columns)
-            return vars(self) | {"machine": machine, "columns": columns, "target": copy.copy(self.target)}
+            copies = {"machine": machine, "columns": columns, "pending": copy.copy(self.pending)}
+            return vars(self) | copies | {"target": copy.copy(self.target)}
 
     # ---- learners on other machines
 
@@ -68,14 +71,17 @@ class Fitted:
             if not isinstance(self.machine, BatchMachine):
                 raise ParameterError("engine", "ray", "'threads': learners that are Python objects cannot be divided")
             self.machine.check_divisible()
+            away.close()  # actors of another machine
             self.machine.away = away
 
     def come_back(self) -> None:
         """Take back what was learnt elsewhere."""
         if isinstance(self.machine, BatchMachine) and self.machine.away is not None:
-            with self.lock.turn(), self.lock.writing:
-                self.machine.bring_back()
-            self.machine.away = None
+            try:
+                with self.lock.turn(), self.lock.writing:
+                    self.machine.bring_back()
+            finally:
+                self.machine.away = None
 
     # ---- learning
 
@@ -124,18 +130,19 @@ class Fitted:
         machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
         quick = self.columns.quick(x, True) if machine is not None else None
         with self.lock.turn(), self.lock.writing:
-            if machine is not None and quick is not None and machine.run_row(*quick, sign, weight, True) is not None:
-                self.target = target
-                return
-            self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
+            done = machine is not None and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
+            if not done:
+                self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
             self.target = target
-        self._warn()
+        if not done or not self.machine.n_learnt % _LOOK_EVERY:
+            self._warn()
 
     # ---- labels that come later
 
     def ask(self, x: Any, time: float | None) -> Ticket:
         """Answer a dict of features, and keep what was said until the label comes."""
         machine = self._asking()
+        self.check_rows(lambda: len(x))
         with self.lock.reading:
             row, names = named_row(x, self.columns, False)
             said = machine.ask(row)
@@ -148,6 +155,7 @@ class Fitted:
         """``ask`` for all rows of batches."""
         machine, tickets = self._asking(), []
         for part in parts:
+            self.check_rows(lambda part=part: longest_row(part))  # type: ignore[misc]
             with self.lock.reading:
                 said = machine.ask(part)
                 chances = machine.probabilities(said.scores[:, 0]).tolist()
@@ -170,11 +178,13 @@ class Fitted:
         if not asked:
             return
         with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
+            for one in asked:  # once more: another thread may have told it
+                self.pending.check(one)
             self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
             machine.tell(*together(asked, signs, weight))
             self.target = target
             for one in asked:
-                self.pending.take(one.number)
+                self.pending.take(one)
         self._warn()
 
     def expire(self, time: float | None) -> None:
@@ -182,12 +192,21 @@ class Fitted:
         due = self.pending.due(time)
         if due and self.pending.expired != "drop":
             machine, label = self._asking(), self.pending.expired[1]
-            target = self.target.with_label(label)
-            sign = target.encode_one(label)
             asked = [parsed(data, machine.n_said) for data in due]
             with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
-                machine.tell(*together(asked, [sign] * len(asked), 1.0))
+                target = self.target.with_label(label)
+                signs = [target.encode_one(label)] * len(asked)
+                self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
+                machine.tell(*together(asked, signs, 1.0))
                 self.target = target
+            self._warn()
+
+    def check_asking(self, time: Any) -> None:
+        """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
+        if time is not None and not (isinstance(time, int | float) and math.isfinite(time)):
+            raise DataError(f"the time is {time!r}: expected a finite number")
+        if self.pending.expired != "drop":
+            self.target.with_label(self.pending.expired[1])
 
     def _asking(self) -> BatchMachine:
         if not isinstance(self.machine, BatchMachine):
@@ -291,8 +310,8 @@ class Fitted:
             "sizes": machine.sizes,
         }
         if self.pending.next:  # the model was asked for tickets
-            facts["pending"] = self.pending.describe()
             arrays |= self.pending.arrays()
+            facts["pending"] = self.pending.describe()  # after them: the next number is beyond all
         return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed))
 
     @classmethod

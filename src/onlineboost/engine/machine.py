@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Sparse, copied, writable
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, typed
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Binary
 from onlineboost.engine.dicts import row_of
@@ -146,6 +146,9 @@ class Machine(ABC):
         return []
 
 
+_NEXT_TRY = 32  # rows
+
+
 class Said(NamedTuple):
     """What a machine has said of some rows: all that it must know later, to learn them as it would have then."""
 
@@ -188,14 +191,16 @@ class BatchMachine(Machine):
     def run_row(self, ids: Ints32, values: tuple[float, ...], y: float, weight: float, learning: bool) -> float | None:
         """The answer to one row, which is learnt if asked; None if it must go the way of batches."""
         rows = self.passes.__dict__
+        if self.away is not None or (learning and self.n_learnt < rows.get("next_try", 0)):
+            return None
         key = "learn_one" if learning else "score_one"
         row: OneRow | None = rows.get(key)
         if row is None or not row.is_current(len(values)):
             size = 1 << (max(len(values), 8) - 1).bit_length()
             row = rows[key] = OneRow(self, learning, size)
         if not row.possible:
-            if learning:  # it may be possible soon
-                rows[key] = None
+            if learning:  # it may be possible later: a young model grows old
+                rows[key], rows["next_try"] = None, self.n_learnt + _NEXT_TRY
             return None
         if learning:
             row.y[0], row.weight[0] = y, weight
@@ -229,7 +234,7 @@ class BatchMachine(Machine):
             yield from self.of_batch(batch, target)
 
     def of_batch(self, batch: Batch, target: Binary) -> Iterator[Batch]:
-        yield batch
+        yield typed(batch)
 
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool

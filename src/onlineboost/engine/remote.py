@@ -233,8 +233,9 @@ class Away:
     def states(self) -> list[Any]:
         """The work of all actors, as it is now."""
         assert self.team is not None
+        found = [pickle.loads(state) for state in self.team.cut()]
         self.current = True
-        return [pickle.loads(state) for state in self.team.cut()]
+        return found
 
     def close(self) -> None:
         if self.team is not None:

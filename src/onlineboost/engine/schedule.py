@@ -126,5 +126,5 @@ def uninterrupted() -> Iterator[None]:
     finally:
         if mine:
             signal.signal(signal.SIGINT, before)
-    if asked and callable(before):
-        before(*asked[0])
+        if asked and callable(before):
+            before(*asked[0])

@@ -26,7 +26,7 @@ from onlineboost.errors import ParameterError, TicketError
 from onlineboost.parameters import brief, check_whole, fits_json
 
 MOST = 1_000_000  # tickets that wait, unless asked for otherwise
-_HEAD = struct.Struct("<8sqdiiii")  # model, number, time; numbers of features, votes, answers, bytes of new names
+_HEAD = struct.Struct("<8sqdqiiii")  # model, number, time, run; numbers of features, votes, answers, bytes of new names
 _SIGNATURE = 16  # bytes
 
 
@@ -52,6 +52,8 @@ class Asked(NamedTuple):
 
     number: int
     time: float
+    run: int  # a random number of the process that gave it, and its signature
+    mark: bytes
     row: Batch
     said: Said
     names: list[tuple[int, str]]  # of features that were new
@@ -77,9 +79,11 @@ class Pending:
         if expired != "drop" and not (labelled and fits_json(expired[1])):
             raise ParameterError("expired", expired, "'drop', or ('label', y)")
         self.model, self.secret = secrets.token_bytes(8), secrets.token_bytes(16)
+        self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers
+        self.past: dict[int, int] = {}  # the next numbers of the copies that this one was made from, by their runs
         self.next = 0  # number of the next ticket
         self.waiting: dict[int, bytes] = {}  # by number, the oldest first
-        self.early: set[int] = set()  # tickets that were told and that this copy of the model had not given yet
+        self.early: set[str] = set()  # signatures of tickets that were told and that other copies of the model gave
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -105,6 +109,12 @@ class Pending:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, lock=threading.Lock())
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a run of its own, as a copy."""
+        self.past = self.past | {self.run: self.next}
+        self.run = secrets.randbits(62)
 
     # ---- giving and taking
 
@@ -142,16 +152,29 @@ class Pending:
         if not secrets.compare_digest(self._signature(data[:-_SIGNATURE]), data[-_SIGNATURE:]):
             raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
         asked = parsed(data, shape)
-        known = asked.number in self.waiting
-        if asked.number in self.early or (not known and asked.number < self.next):
-            raise TicketError(f"ticket {asked.number} was told before, or has expired")
+        self.check(asked)
         return asked
 
-    def take(self, number: int) -> None:
-        """Note that a ticket was told."""
+    def check(self, asked: Asked) -> None:
+        """Raise an error for a ticket that was told before, or has expired."""
+        given = self.next if asked.run == self.run else self.past.get(asked.run, 0)
+        if asked.mark.hex() in self.early or (not self._waits(asked) and asked.number < given):
+            raise TicketError(f"ticket {asked.number} was told before, or has expired")
+
+    def _waits(self, asked: Asked) -> bool:
+        return self.waiting.get(asked.number, b"")[-_SIGNATURE:] == asked.mark
+
+    def take(self, asked: Asked) -> None:
+        """Note that a ticket was told. One that another copy of the model has given is remembered by its signature."""
         with self.lock:
-            if self.waiting.pop(number, None) is None:
-                self.early.add(number)
+            if self._waits(asked):
+                del self.waiting[asked.number]
+            else:
+                self.early.add(asked.mark.hex())
+
+    def anew(self) -> Pending:
+        """No tickets, with the same bounds."""
+        return Pending(self.most, self.age, self.expired)
 
     def _signed(self, number: int, time: float, row: Batch, said: Said, names: list[tuple[int, str]]) -> bytes:
         first, last = row.indptr[0], row.indptr[-1]
@@ -159,7 +182,7 @@ class Pending:
         sizes = int(last - first), said.votes.size, said.scores.size, len(text)
         body = b"".join(
             (
-                _HEAD.pack(self.model, number, time, *sizes),
+                _HEAD.pack(self.model, number, time, self.run, *sizes),
                 row.indices[first:last].tobytes(),
                 row.values[first:last].tobytes(),
                 said.votes.tobytes(),
@@ -177,7 +200,8 @@ class Pending:
     def describe(self) -> dict[str, Any]:
         """As JSON, without the tickets themselves."""
         names = "most", "age", "expired", "next"
-        keys = {"model": self.model.hex(), "secret": self.secret.hex(), "early": sorted(self.early)}
+        keys: dict[str, Any] = {"model": self.model.hex(), "secret": self.secret.hex(), "early": sorted(self.early)}
+        keys["past"] = [[run, number] for run, number in (self.past | {self.run: self.next}).items()]
         return {name: getattr(self, name) for name in names} | keys
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -195,9 +219,12 @@ class Pending:
         found.model, found.secret = bytes.fromhex(facts["model"]), bytes.fromhex(facts["secret"])
         found.next = check_whole("next", facts["next"], 0, 1 << 62)
         early = facts["early"]
-        if not isinstance(early, list) or not all(type(number) is int for number in early):
-            raise ValueError("the numbers of tickets are not whole numbers")
+        if not isinstance(early, list) or not all(isinstance(mark, str) for mark in early):
+            raise ValueError("the signatures of tickets are not strings")
         found.early = set(early)
+        found.past = {
+            check_whole("run", run, 0, 1 << 62): check_whole("next", n, 0, 1 << 62) for run, n in facts["past"]
+        }
         sizes, content = arrays["pending.sizes"], arrays["pending.tickets"].tobytes()
         if sizes.ndim != 1 or (sizes < _HEAD.size + _SIGNATURE).any() or int(sizes.sum()) != len(content):
             raise ValueError("the sizes of the tickets do not match")
@@ -215,7 +242,7 @@ class Pending:
 
 def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
     """The contents of a ticket whose signature is right: so they were written by us, but perhaps for other shapes."""
-    _, number, time, entries, votes, scores, text = _HEAD.unpack_from(data)
+    _, number, time, run, entries, votes, scores, text = _HEAD.unpack_from(data)
     wanted = _HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + _SIGNATURE
     if min(entries, votes, scores, text) < 0 or wanted != len(data) or (votes, scores) != shape:
         raise TicketError("the ticket does not fit this model: the model was fitted anew since")
@@ -233,7 +260,7 @@ def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
     if (ids < 0).any() or (magnitude > LARGEST).any() or not math.isfinite(time):
         raise TicketError("the ticket has numbers that no row has: it was not written by this library")
     names = [(int(id), str(name)) for id, name in json.loads(data[at : at + text])] if text else []
-    return Asked(number, time, one_row(ids.tolist(), values.tolist()), said, names)
+    return Asked(number, time, run, data[-_SIGNATURE:], one_row(ids.tolist(), values.tolist()), said, names)
 
 
 def together(asked: list[Asked], y: Any, weight: float) -> tuple[Batch, Said]:

@@ -157,7 +157,7 @@ class EnsembleMachine(BatchMachine):
             if isinstance(part, RestartingMachine):
                 back.notify = part.notify
             parts.append(back)
-        self.parts = tuple(parts)
+        self.parts, self.token = tuple(parts), object()
 
     def _shares(self, said: Said | None) -> list[Said] | None:
         """What was said, or is to be said, by each part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Literal, NamedTuple
 
@@ -13,6 +14,7 @@ from onlineboost.data.page import Page
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.model import OnlineClassifier
+from onlineboost.parameters import check_one_of
 
 Votes = Literal["then", "now"]
 
@@ -47,6 +49,7 @@ class Delayed:
     def __init__(self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "then") -> None:
         if not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
             raise ParameterError("delay", delay, "a number of at least 0")
+        check_one_of("votes", votes, ("then", "now"))
         self.model, self.delay, self.votes = model, float(delay), votes
         self.column = None if column is None else (column, feature_id(column))
         self.late: deque[_Late] = deque()
@@ -86,9 +89,10 @@ class Delayed:
             return float(self.asked)
         name, id = self.column
         found = np.flatnonzero(row.indices[row.indptr[0] : row.indptr[1]] == id)
-        if found.size:
-            return float(row.values[row.indptr[0] + found[0]])
-        if self.model.fitted is None or id not in self.model.fitted.columns.names:
+        time = float(row.values[row.indptr[0] + found[0]]) if found.size else 0.0
+        if found.size and not math.isnan(time):
+            return time
+        if found.size or self.model.fitted is None or id not in self.model.fitted.columns.names:
             raise DataError(f"a row has no value of {name!r}: expected a number, the time of the row", column=name)
         return 0.0  # zeros are not kept
 
