@@ -347,7 +347,7 @@ class OnlineClassifier(Parameters, ABC):
         return found
 
     def tell(self, ticket: Any, y: Any, w: float = 1.0) -> None:
-        """Learn what was asked, now that its label is known; with the votes given then.
+        """Learn what was asked, now that its label is known; the answer given then is the one that counts.
 
         Parameters
         ----------

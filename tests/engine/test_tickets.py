@@ -41,10 +41,12 @@ def dicts():
     return [*zip(rows, y, strict=True)]
 
 
+@pytest.mark.parametrize("votes", ["now", "then"])
 @pytest.mark.parametrize(("booster", "learner"), L)
-def test_a_ticket_told_at_once_is_learn_one(booster, learner, dicts):
+def test_a_ticket_told_at_once_is_learn_one(booster, learner, votes, dicts):
     """Bit for bit, from the first row on, through replays, pauses, late features and models that start over."""
     at_once, told = make(booster, learner), make(booster, learner)
+    told.pending = Pending(votes=votes)
     for x, y in dicts:
         at_once.learn_one(x, y)
         told.tell(told.ask(x), y)
@@ -71,9 +73,10 @@ def test_tickets_are_told_in_any_order_and_the_answer_is_that_of_then(dicts):
     assert model.n_seen_ == 200 and len(model.pending) == len(twin.pending) == 0
 
 
-def test_the_weights_come_from_the_votes_given_then(dicts):
-    """A learner whose votes have changed since gets the weight that its old votes lead to."""
+def test_the_weights_come_from_the_votes_given_then_if_asked_for(dicts):
+    """A learner whose votes have changed since gets the weight that its old votes lead to; else, of its new ones."""
     model = OnlineBBM(Linear(), 3, gamma=0.3)
+    model.pending = Pending(votes="then")
     x = {"a": 1.0}
     model.tell(model.ask(x), 1)
     ticket = model.ask(x)  # all vote +1
@@ -89,6 +92,15 @@ def test_the_weights_come_from_the_votes_given_then(dicts):
     right = [table.table[table.start[i] + 1 - i] if table.low[i] <= 1 - i else 0.0 for i in range(3)]
     assert given[0] == pytest.approx(right)
     assert not np.allclose(*given)
+    usual = copy.deepcopy(model)
+    usual.fitted.pending = Pending()
+    ticket = usual.ask(x)
+    for _ in range(3):
+        usual.learn_one(x, -1)
+    twin, before = copy.deepcopy(usual), usual.weight_sums_
+    usual.tell(ticket, 1)
+    twin.learn_one(x, 1)
+    assert np.array_equal(usual.weight_sums_ - before, twin.weight_sums_ - before)
 
 
 def test_tables_are_asked_too(stream):
@@ -379,5 +391,4 @@ def test_a_row_without_a_time_is_an_error(dicts):
     rows = [(x | {"time": None if k == 100 else 1.0 + k}, y) for k, (x, y) in enumerate(dicts)]
     late = Delayed(OnlineBBM(n_estimators=3), 5, "time")
     with pytest.raises(DataError, match="no value of 'time'"):
-        for page in open_stream(rows):
-            late.learn(page)
+        list(map(late.learn, open_stream(rows)))

@@ -157,9 +157,10 @@ class CompiledMachine(BatchMachine):
                 answers, n = self._side_by_side(part), part.y.size
             else:
                 given = learning and said is not None
-                votes = None if said is None else said.votes[done : done + part.y.size]
+                votes = said.votes[done : done + part.y.size] if said is not None and said.votes.shape[1] else None
                 answered = said.scores[done : done + part.y.size, 0] if given and said is not None else None
-                answers, n = self._pass(part, Mode(learning, replaying, given)).run(part, votes, answered)
+                mode = Mode(learning, replaying, given, given and votes is not None)
+                answers, n = self._pass(part, mode).run(part, votes, answered)
             scores.append(answers[:n])
             done += n
             if learning and self.learner.is_full(self.committee):

@@ -39,7 +39,8 @@ CARRIED = 4  # numbers carried from learner to learner; the first is the number 
 class Mode(NamedTuple):
     learning: bool
     replaying: bool
-    given: bool  # votes and answers are those given when the rows were asked, not those of now
+    given: bool  # answers are those given when the rows were asked, not those of now
+    votes_given: bool = False  # and so are the votes
 
 
 class Table(NamedTuple):
@@ -145,7 +146,7 @@ def _say(
     first, n, at = place.first, space.p.size, r & (table.carry.shape[0] - 1)
     _predict(committee, work, batch, r, space.h)
     said = table.votes[at, first : first + n]
-    if not mode.given:
+    if not mode.votes_given:
         for i in range(n):
             said[i] = space.h[i]
     _counted(said, settings.hard, space.votes)

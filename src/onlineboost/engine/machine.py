@@ -152,7 +152,7 @@ _NEXT_TRY = 32  # rows
 class Said(NamedTuple):
     """What a machine has said of some rows: all that it must know later, to learn them as it would have then."""
 
-    votes: Floats32  # [rows, learners of all parts] real votes
+    votes: Floats32  # [rows, learners of all parts] real votes; [rows, 0]: those of the time when they are needed
     scores: Floats  # [rows, answers] that of the machine first, then those of its parts; NaN of parts that rested
 
     def rows(self, start: int, stop: int) -> Said:

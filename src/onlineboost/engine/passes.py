@@ -123,12 +123,12 @@ class Pass:
         while done < size:
             start, stop = done, min(done + self.step, size)
             places = np.arange(start, stop) % self.rows if votes is not None else None
-            if votes is not None and self.mode.given:
+            if votes is not None and self.mode.votes_given:
                 self.table.votes[places] = votes[start:stop]
             for group in self.groups:
                 group.go(done, stop)
             at_once(self.calls)
-            if votes is not None and not self.mode.given:
+            if votes is not None and not self.mode.votes_given:
                 votes[start:stop] = self.table.votes[places]
             done, full = self.groups[-1].place.rows[2:].tolist()
             if full:

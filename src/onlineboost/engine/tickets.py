@@ -1,8 +1,8 @@
 """Tickets: rows that were answered and whose labels have not come yet.
 
-``ask`` answers a row and keeps what was said of it; ``tell`` learns the row when its label comes, with the votes given
-then. A ticket is data: the row, four bytes for each vote, eight for each answer, a number and a time, signed by the
-model that gave it. The model keeps the same bytes of those that wait, and saves them in its file.
+``ask`` answers a row and keeps what was said of it; ``tell`` learns the row when its label comes, and counts the answer
+given then. A ticket is data: the row, eight bytes for each answer, a number and a time, if asked for four bytes for each
+vote; signed by the model that gave it. The model keeps the same bytes of those that wait, and saves them in its file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from onlineboost.data.batch import LARGEST, Batch, joined, one_row
 from onlineboost.engine.machine import Said
 from onlineboost.errors import ParameterError, TicketError
-from onlineboost.parameters import brief, check_whole, fits_json
+from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
 
+Votes = Literal["now", "then"]
 MOST = 1_000_000  # tickets that wait, unless asked for otherwise
 _HEAD = struct.Struct("<8sqdqiiii")  # model, number, time, run; numbers of features, votes, answers, bytes of new names
 _SIGNATURE = 16  # bytes
@@ -69,10 +70,14 @@ class Pending:
         limit
     expired : what becomes of tickets that expire: "drop", or the label with which they are learnt, as in
         ``expired=("label", 0)``
+    votes : the learners' weights come from their votes when the ticket is told ("now"), or from those when it was given
+        ("then"): these take four bytes each, and err more if labels are very late (docs/late-labels.md)
     """
 
-    def __init__(self, most: int = MOST, age: float | None = None, expired: Any = "drop") -> None:
+    def __init__(self, most: int = MOST, age: float | None = None, expired: Any = "drop", votes: Votes = "now") -> None:
+        check_one_of("votes", votes, ("now", "then"))
         self.most, self.age, self.expired = check_whole("most", most, 1, 1 << 40), age, expired
+        self.votes = votes
         if age is not None and not (isinstance(age, int | float) and age >= 0):
             raise ParameterError("age", age, "a number of at least 0, or None")
         labelled = isinstance(expired, tuple | list) and len(expired) == 2 and expired[0] == "label"
@@ -120,6 +125,7 @@ class Pending:
 
     def give(self, row: Batch, said: Said, names: list[tuple[int, str]], time: float | None) -> tuple[int, bytes]:
         """A new ticket for a row: its number and its bytes."""
+        said = said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
         with self.lock:
             number = self.next
             at = float(number) if time is None else float(time)
@@ -174,7 +180,7 @@ class Pending:
 
     def anew(self) -> Pending:
         """No tickets, with the same bounds."""
-        return Pending(self.most, self.age, self.expired)
+        return Pending(self.most, self.age, self.expired, self.votes)
 
     def _signed(self, number: int, time: float, row: Batch, said: Said, names: list[tuple[int, str]]) -> bytes:
         first, last = row.indptr[0], row.indptr[-1]
@@ -199,7 +205,7 @@ class Pending:
 
     def describe(self) -> dict[str, Any]:
         """As JSON, without the tickets themselves."""
-        names = "most", "age", "expired", "next"
+        names = "most", "age", "expired", "votes", "next"
         keys: dict[str, Any] = {"model": self.model.hex(), "secret": self.secret.hex(), "early": sorted(self.early)}
         keys["past"] = [[run, number] for run, number in (self.past | {self.run: self.next}).items()]
         return {name: getattr(self, name) for name in names} | keys
@@ -215,7 +221,8 @@ class Pending:
     def restore(cls, facts: Any, arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Pending:
         """What was saved; raises a ValueError if it makes no sense."""
         expired = facts["expired"]
-        found = cls(facts["most"], facts["age"], tuple(expired) if isinstance(expired, list) else expired)
+        expired = tuple(expired) if isinstance(expired, list) else expired
+        found = cls(facts["most"], facts["age"], expired, facts["votes"])
         found.model, found.secret = bytes.fromhex(facts["model"]), bytes.fromhex(facts["secret"])
         found.next = check_whole("next", facts["next"], 0, 1 << 62)
         early = facts["early"]
@@ -244,7 +251,7 @@ def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
     """The contents of a ticket whose signature is right: so they were written by us, but perhaps for other shapes."""
     _, number, time, run, entries, votes, scores, text = _HEAD.unpack_from(data)
     wanted = _HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + _SIGNATURE
-    if min(entries, votes, scores, text) < 0 or wanted != len(data) or (votes, scores) != shape:
+    if min(entries, votes, scores, text) < 0 or wanted != len(data) or scores != shape[1] or votes not in (0, shape[0]):
         raise TicketError("the ticket does not fit this model: the model was fitted anew since")
     at = _HEAD.size
 
@@ -264,7 +271,9 @@ def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
 
 
 def together(asked: list[Asked], y: Any, weight: float) -> tuple[Batch, Said]:
-    """The rows of tickets with their labels, and what was said of them."""
+    """The rows of tickets with their labels, and what was said of them; votes only if all have them."""
+    if min(one.said.votes.shape[1] for one in asked) == 0:
+        asked = [one._replace(said=one.said._replace(votes=one.said.votes[:, :0])) for one in asked]
     rows = joined([one.row for one in asked])
     rows = rows._replace(y=np.asarray(y, float), weight=np.full(len(asked), weight))
     return rows, Said(*(np.concatenate(parts) for parts in zip(*(one.said for one in asked), strict=True)))

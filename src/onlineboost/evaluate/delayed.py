@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
 from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.tickets import Votes
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_one_of
-
-Votes = Literal["then", "now"]
 
 
 class _Late(NamedTuple):
@@ -34,7 +33,7 @@ class Delayed:
     delay : how late labels are: told after so many further rows were asked; or, with ``column``, when the time of a row
         is later by this much
     column : name of a feature that has the times of the rows; None: rows are counted
-    votes : "then": learners get weights by the votes given when the row was asked; "now": by those when it is told
+    votes : "now": learners get weights by their votes when the row is told; "then": by those when it was asked
 
     >>> from onlineboost import OnlineBBM
     >>> from onlineboost.readers import open_stream
@@ -46,7 +45,7 @@ class Delayed:
     (190, None, 200)
     """
 
-    def __init__(self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "then") -> None:
+    def __init__(self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "now") -> None:
         if not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
             raise ParameterError("delay", delay, "a number of at least 0")
         check_one_of("votes", votes, ("then", "now"))
@@ -68,6 +67,7 @@ class Delayed:
                 self._tell_due(machine, now)
             said = machine.ask(row)
             scores[r] = said.scores[0, 0]
+            said = said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
             self.late.append(_Late(now + self.delay, row, said))
             self._tell_due(machine, now)
         return scores
@@ -99,7 +99,4 @@ class Delayed:
     def _tell_due(self, machine: BatchMachine, now: float) -> None:
         while self.late and self.late[0].due <= now:
             late = self.late.popleft()
-            if self.votes == "then":
-                machine.tell(late.row, late.said)
-            else:
-                machine.run(late.row, True)
+            machine.tell(late.row, late.said)
