@@ -144,12 +144,17 @@ def _say(
 ) -> None:
     """The votes of a group on a row, or those given before; the learners are ready to learn it."""
     first, n, at = place.first, space.p.size, r & (table.carry.shape[0] - 1)
-    _predict(committee, work, batch, r, space.h)
-    said = table.votes[at, first : first + n]
-    if not mode.votes_given:
+    h = space.h
+    _predict(committee, work, batch, r, h)
+    said = table.votes[at]
+    if n < said.size:
+        said = said[first : first + n]
+    if mode.votes_given:
+        _counted(said, settings.hard, space.votes)
+    else:
+        _counted(h[:n], settings.hard, space.votes)
         for i in range(n):
-            said[i] = space.h[i]
-    _counted(said, settings.hard, space.votes)
+            said[i] = h[i]
     carry = table.carry[at]
     if first == 0:
         carry[0] = place.clock[0] + place.clock[1]
@@ -187,7 +192,9 @@ def _teach(
             p[i] *= batch.weight[r]
     if not mode.replaying:
         # Two short loops, without min and max, whose rules for NaN forbid vector code.
-        edges, weights = record.edges[first : first + n], record.weights[first : first + n]
+        edges, weights = record.edges, record.weights
+        if n < edges.size:
+            edges, weights = edges[first : first + n], weights[first : first + n]
         for i in range(n):
             vote = 1.0 if votes[i] > 1 else votes[i]
             edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)

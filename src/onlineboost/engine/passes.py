@@ -22,7 +22,7 @@ from onlineboost.engine.record import Record
 from onlineboost.engine.schedule import Stage
 
 _NUMBERS = 1 << 13  # most votes on the way from the learners to the head: they stay in the fastest cache
-_ROWS = 64  # most rows on the way
+_ROWS = 512  # most rows on the way
 _invoke = operator.methodcaller("__call__")
 
 
