@@ -1,8 +1,9 @@
 """Tickets: rows that were answered and whose labels have not come yet.
 
 ``ask`` answers a row and keeps what was said of it; ``tell`` learns the row when its label comes, and counts the answer
-given then. A ticket is data: the row, eight bytes for each answer, a number and a time, if asked for four bytes for each
-vote; signed by the model that gave it. The model keeps the same bytes of those that wait, and saves them in its file.
+given then. A ticket is data: the row, eight bytes for each answer, a number and a time, and if asked for, four bytes for
+each vote; signed by the model that gave it. The model keeps the same bytes of those that wait, and saves them in its
+file.
 """
 
 from __future__ import annotations
