@@ -1,7 +1,7 @@
 """Tickets: rows that were answered and whose labels have not come yet.
 
 ``ask`` answers a row and keeps what was said of it; ``tell`` learns the row when its label comes, and counts the answer
-given then. A ticket is data: the row, eight bytes for each answer, a number and a time, and if asked for, four bytes for
+given then. A ticket is data: the row, eight bytes for each answer, a number, a time, and if asked for, four bytes for
 each vote; signed by the model that gave it. The model keeps the same bytes of those that wait, and saves them in its
 file.
 """
