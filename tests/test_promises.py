@@ -47,6 +47,16 @@ def test_batching_does_not_change_a_bit(booster, learner, delivery, stream, cuts
     assert everything(parts) == everything(whole)
 
 
+@pytest.mark.parametrize(("booster", "learner"), L)
+def test_answers_are_given_before_the_label_is_used(booster, learner, stream):
+    """Also by boosters whose vote depends on the round before."""
+    X, y = stream
+    model = make(booster, learner).fit(X[:100], y[:100])
+    for row in range(100, 115):
+        one = slice(row, row + 1)
+        assert np.array_equal(model.decision_function(X[one]), model.progressive_fit(X[one], y[one])), row
+
+
 @every_pair
 def test_rows_of_weight_zero_are_passed_over(booster, learner, delivery, stream):
     X, y = stream[0][:80], stream[1][:80]
