@@ -60,7 +60,7 @@ class Fitted:
         """A copy of everything, made between two updates, for ``copy`` and ``pickle``."""
         with self.lock.reading:
             machine, columns = self.machine.snapshot(), copy.deepcopy(self.columns)
-            copies = {"machine": machine, "columns": columns, "pending": copy.copy(self.pending)}
+            copies = {"machine": machine, "columns": columns, "pending": self.pending.frozen()}
             return vars(self) | copies | {"target": copy.copy(self.target)}
 
     # ---- learners on other machines

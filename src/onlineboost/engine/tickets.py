@@ -113,6 +113,12 @@ class Pending:
             kept = {"waiting": dict(self.waiting), "early": set(self.early)}
             return {name: value for name, value in vars(self).items() if name != "lock"} | kept
 
+    def frozen(self) -> Pending:
+        """The same tickets of the same run, to be written down."""
+        twin = Pending.__new__(Pending)
+        twin.__dict__.update(self.__getstate__(), lock=threading.Lock())
+        return twin
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, lock=threading.Lock())
         self._begin()
