@@ -6,9 +6,11 @@ import os
 
 import numpy as np
 import pytest
+from commands import run
 
 from onlineboost import (
     AdaBoostOL,
+    Alarm,
     DefensiveBoost,
     Linear,
     OnlineBBM,
@@ -90,3 +92,38 @@ def test_machines_do_not_change_a_byte(kind, rows, cluster, tmp_path):
 def test_what_cannot_be_divided(model, rows, cluster):
     with pytest.raises(ParameterError, match="engine='ray': expected 'threads'"):
         model.fit(*rows, engine="ray", workers=2)
+
+
+def test_alarms_of_parts_elsewhere_are_told_here(rows, cluster):
+    X, y = rows
+    alarms: dict[str, list[Alarm]] = {"threads": [], "ray": []}
+    for engine, told in alarms.items():
+        parts = [Linear(), Restarting(OnlineBBM(n_estimators=3), delta=0.9)]
+        StackedEnsemble(parts, random_state=0, on_drift=told.append).fit(X, y, engine=engine, workers=2)
+    assert alarms["ray"] == alarms["threads"] != []
+
+
+def test_an_actor_that_always_fails_is_given_up(rows, cluster, monkeypatch):
+    made = []
+
+    def make_dead(team, which):
+        which.actor = team.kind.remote(which.cut)
+        made.append(which)
+        cluster.kill(which.actor)
+
+    monkeypatch.setattr(remote.Team, "_make", make_dead)
+    with pytest.raises(cluster.exceptions.RayError):
+        MODELS["trees"]().fit(*rows, engine="ray", workers=2)
+    assert len(made) < 30
+
+
+def test_the_command_trains_on_ray(cluster, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.normal(size=(2500, 2))]
+    (tmp_path / "d.csv").write_text("a,b,label\n" + "\n".join(lines))
+    options = (tmp_path / "d.csv", "-a", "bbm", "-n", 9, "-q")
+    run(capsys, "train", *options, "-o", tmp_path / "threads")
+    run(capsys, "train", *options, "-o", tmp_path / "ray", "--engine", "ray", "-j", 2)
+    assert (tmp_path / "threads").read_bytes() == (tmp_path / "ray").read_bytes()
+    _, err = run(capsys, "train", *options, "--address", "x", code=2)
+    assert "needs --engine ray" in err

@@ -52,6 +52,7 @@ class CompiledMachine(BatchMachine):
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
     kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
     names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
+    n_grown: int = 0  # number of features for which there is room at least
     passes: Any = field(default_factory=threading.local, repr=False, compare=False)  # of each thread, by mode
     token: Any = field(default_factory=object, repr=False, compare=False)  # another one whenever a state was replaced
 
@@ -302,10 +303,11 @@ class CompiledMachine(BatchMachine):
         """Make room for more features."""
         transforms = tuple(transform.grown(n_features) for transform in self.transforms)
         self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
+        self.n_grown = n_features
 
     @property
     def n_slots(self) -> int:
-        return int(self.slots.used[0]) if self.slots is not None else 0
+        return int(self.slots.used[0]) if self.slots is not None else self.n_grown
 
     @property
     def max_slots(self) -> int:
