@@ -42,9 +42,6 @@ check: $(DEVELOP)  ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-actors: $(DEVELOP)  ## the tests of training on Ray, which take minutes
-	ONLINEBOOST_TEST_ACTORS=1 $(BIN)/python -m pytest tests/scale/test_actors.py
-
 lowest: lowest.txt  ## the tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint lowest.txt --editable '.[plot]' $(TESTING)

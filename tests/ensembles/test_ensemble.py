@@ -29,8 +29,7 @@ from onlineboost import (
 )
 from onlineboost.datasets import load_letter
 from onlineboost.engine.heads import VoteHead
-from onlineboost.ensembles import machine as ensemble_machine
-from onlineboost.ensembles import resting
+from onlineboost.ensembles import restarting, resting
 from onlineboost.evaluate import progressive_score
 
 
@@ -126,7 +125,7 @@ def test_rows_that_parts_do_not_see_cost_nothing(monkeypatch):
     def run(*_):
         raise AssertionError("a part that rests was run")
 
-    monkeypatch.setattr(ensemble_machine.RestartingMachine, "run_slotted", run)
+    monkeypatch.setattr(restarting.RestartingMachine, "run_slotted", run)
     model.partial_fit(X[400:], y[400:]).predict(X)
 
 

@@ -52,7 +52,7 @@ class CompiledMachine(BatchMachine):
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
     kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
     names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
-    n_grown: int = 0  # number of features for which there is room at least
+    n_grown: int = 0  # number of slots, if batches have them already
     passes: Any = field(default_factory=threading.local, repr=False, compare=False)  # of each thread, by mode
     token: Any = field(default_factory=object, repr=False, compare=False)  # another one whenever a state was replaced
 
@@ -267,6 +267,10 @@ class CompiledMachine(BatchMachine):
             for name in self.booster.of_learners() if hasattr(self.booster, "of_learners") else ():
                 getattr(self.booster, name)[mine] = getattr(group.machine.booster, name)[mine]
 
+    def returned(self, before: Self) -> Self:
+        self.slots, self.names = before.slots, before.names
+        return self
+
     def trimmed(self) -> Self:
         self.bring_back()
         twin = copy.copy(self)
@@ -303,7 +307,8 @@ class CompiledMachine(BatchMachine):
         """Make room for more features."""
         transforms = tuple(transform.grown(n_features) for transform in self.transforms)
         self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
-        self.n_grown = n_features
+        if self.slots is None:
+            self.n_grown = n_features
 
     @property
     def n_slots(self) -> int:

@@ -226,8 +226,29 @@ class BatchMachine(Machine):
     def bring_back(self) -> None:
         """Take back what actors have learnt, if they have."""
 
+    @property
+    def may_alarm(self) -> bool:
+        """Whether it may start over."""
+        return False
+
+    @property
+    def n_alarms(self) -> int:
+        """Number of alarms so far."""
+        return 0
+
     def listen(self, notify: Callable[[Any], None]) -> None:
         """Tell of alarms by this function."""
+
+    def tell_of(self, alarm: Any) -> None:
+        """Tell of an alarm that was raised elsewhere."""
+
+    def alarms(self, since: int = 0) -> list[Any]:
+        """The alarms from number ``since`` on, as far as they are kept."""
+        return []
+
+    def returned(self, before: Self) -> Self:
+        """This machine, which was elsewhere, in the place of the one that had stayed here."""
+        return self
 
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Batch]:
         for batch in source.batches(y, weight):

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -120,8 +120,20 @@ class RestartingMachine(CompiledMachine):
     def go_to(self, example: int) -> None:
         self.clock.examples[0] = example
 
+    @property
+    def may_alarm(self) -> bool:
+        return True
+
     def listen(self, notify: Callable[[Alarm], None]) -> None:
         self.notify = notify
+
+    def tell_of(self, alarm: Alarm) -> None:
+        self.notify(alarm)
+
+    def returned(self, before: Self) -> Self:
+        found = super().returned(before)
+        found.notify = before.notify
+        return found
 
     @property
     def _watching(self) -> Any:
@@ -132,7 +144,6 @@ class RestartingMachine(CompiledMachine):
         return int(self._watching.counts[0])
 
     def alarms(self, since: int = 0) -> list[Alarm]:
-        """The alarms from number ``since`` on, as far as they are kept."""
         if since == self.n_alarms:
             return []
         one = self._watching is not self.windows
