@@ -143,10 +143,14 @@ class Binned:
 
     def moved(self, committee: Any, room: Any) -> Any:
         """A copy of the committee in other room."""
-        new = self.with_room(self.n_learners(committee), room)
+        return self.moved_to(self.with_room(self.n_learners(committee), room), committee)
+
+    def moved_to(self, new: Any, committee: Any) -> Any:
+        """A new committee, with all that the old one has learnt."""
         if planning():
             return new
         self.move(committee, new)
+        room = self.room(new)
         return new._replace(bins=grown_bins(committee.bins, room.slots, room.bins), short=committee.short)
 
     def n_seen(self, committee: Any) -> int | None:

@@ -128,6 +128,7 @@ class Tree(
             gains=filled(0, (n_learners, slots)),
             allowed=some_slots(n_learners, slots, self.features),
             short=np.zeros(1, np.int64),
+            stride=1,
             bins=new_bins(slots, n_bins, self.max_slots),
             histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
             most_rows=most_rows,
@@ -190,9 +191,13 @@ class Tree(
         return super().with_room_for(committee, rows)
 
     def moved(self, committee: TreeState, room: TreeRoom) -> TreeState:
-        """Memory is reserved for all nodes and rows that trees may have; it is taken as they are used."""
-        rows = self._all_rows(room, len(committee.used))
-        moved: TreeState = super().moved(committee, room._replace(rows=rows, nodes=self._most_nodes()))
+        """Memory is reserved for all nodes and rows that trees may have; it is taken as they are used.
+
+        The first rows of all trees come first, then the second ones: the system gives memory in large pages.
+        """
+        n = len(committee.used)
+        room = room._replace(rows=self._all_rows(room, n), nodes=self._most_nodes())
+        moved: TreeState = self.moved_to(self.with_room(n, room)._replace(stride=n), committee)
         return moved
 
     def in_room(self, committee: TreeState, room: Any) -> TreeState:

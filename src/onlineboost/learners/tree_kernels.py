@@ -49,11 +49,12 @@ class TreeState(NamedTuple):
     wrong: Floats  # [trees, nodes, 2] weights of the mistakes by majority and by naive Bayes
     since: Floats  # [trees, nodes, 4] weights of both since the leaf began, their squares, updates since the last try
     used: Ints  # [trees, 2] nodes and rows of histograms in use
-    start: Ints  # [trees + 1] where the rows of histograms of a tree begin
+    start: Ints  # [trees + 1] the first row of histograms of each tree; at the end, the number of all
     free: Ints32  # [rows] a stack of the free rows of each tree, numbered from its first
     gains: Floats  # [trees, slots] total gain of splits by this slot, in bits times weight
     allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
     short: Ints  # [1] 1 if there must be more room before the next example
+    stride: int  # from a row of a tree to its next one
     bins: Bins
     histograms: Floats32  # [rows * slots, bins, 2] weights by bin and label, without the bin of zero
     most_rows: int  # of a tree
@@ -100,10 +101,10 @@ def _is_forest(state: TreeState) -> bool:
         return False
     for i in range(trees):
         used, taken = state.used[i, 0], state.used[i, 1]
-        reserved = state.start[i + 1] - state.start[i]
+        reserved = _reserved(state, i)
         if not (1 <= used <= n_nodes and 0 <= taken <= min(state.most_rows, reserved)):
             return False
-        mine = owned[state.start[i] : state.start[i + 1]]
+        mine = owned[state.start[i] :: state.stride][:reserved]
         parent.fill(-1)
         splits = rows = 0
         for node in range(n_nodes):
@@ -135,7 +136,7 @@ def _is_forest(state: TreeState) -> bool:
         if state.nodes[i, 0, DEPTH] != 0 or used != 1 + 2 * splits or taken != rows:
             return False
         for k in range(reserved - taken):
-            row = state.free[state.start[i] + k]
+            row = state.free[state.start[i] + k * state.stride]
             if row >= mine.size or mine[row]:
                 return False
             mine[row] = True
@@ -191,7 +192,15 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
 @hot
 def _base(state: TreeState, i: int, row: int) -> int:
     """Where the histograms of a leaf begin."""
-    return (state.start[i] + i64(row) - 1) * state.gains.shape[1]  # type: ignore[no-any-return]
+    return (state.start[i] + (i64(row) - 1) * state.stride) * state.gains.shape[1]  # type: ignore[no-any-return]
+
+
+@hot
+def _reserved(state: TreeState, i: int) -> int:
+    """Number of rows of histograms of a tree, taken or free."""
+    if state.stride > 1:
+        return state.free.size // state.stride
+    return state.start[i + 1] - state.start[i]  # type: ignore[no-any-return]
 
 
 @lean
@@ -221,6 +230,8 @@ def move_histograms(old: TreeState, new: TreeState) -> None:
     reserved = new.most_rows if new.free.size == trees * new.most_rows else 0
     for i in range(trees):
         rows = 0
+        if new.stride > 1:
+            new.start[i] = i
         for node in range(old.used[i, 0]):
             if old.nodes[i, node, ROW] == 0:
                 continue
@@ -236,9 +247,9 @@ def move_histograms(old: TreeState, new: TreeState) -> None:
                     new.histograms[b + slot, k, 0] = old.histograms[a + slot, k, 0]
                     new.histograms[b + slot, k, 1] = old.histograms[a + slot, k, 1]
         new.used[i, 1] = rows
-        new.start[i + 1] = new.start[i] + max(rows, reserved)
+        new.start[i + 1] = new.start[i] + max(rows, reserved) if new.stride == 1 else new.free.size
         for k in range(max(reserved - rows, 0)):
-            new.free[new.start[i] + k] = reserved - 1 - k
+            new.free[new.start[i] + k * new.stride] = reserved - 1 - k
 
 
 @lean
@@ -302,9 +313,9 @@ def _compare(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: flo
 def _row(state: TreeState, i: int, node: int) -> int:
     """1 + the row of histograms of a leaf, a free one if it has none; 0 if no row is free."""
     row = i64(state.nodes[i, node, ROW])
-    left = state.start[i + 1] - state.start[i] - state.used[i, 1]
+    left = _reserved(state, i) - state.used[i, 1]
     if row == 0 and left > 0 and state.used[i, 1] < state.most_rows:
-        row = 1 + i64(state.free[state.start[i] + left - 1])
+        row = 1 + i64(state.free[state.start[i] + (left - 1) * state.stride])
         state.used[i, 1] += 1
         state.nodes[i, node, ROW] = row
     return int(row)
@@ -318,7 +329,7 @@ def _release(state: TreeState, i: int, node: int) -> None:
     for s in range(state.bins.clock[MET]):
         for k in range(state.histograms.shape[1]):
             state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
-    state.free[state.start[i + 1] - state.used[i, 1]] = row - 1
+    state.free[state.start[i] + (_reserved(state, i) - state.used[i, 1]) * state.stride] = row - 1
     state.used[i, 1] -= 1
     state.nodes[i, node, ROW] = 0
 
