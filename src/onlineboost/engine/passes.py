@@ -21,7 +21,7 @@ from onlineboost.engine.loop import Mode, Place, Space
 from onlineboost.engine.record import Record
 from onlineboost.engine.schedule import Stage
 
-_NUMBERS = 1 << 13  # most votes on the way from the learners to the head: they stay in the fastest cache
+_NUMBERS = 1 << 16  # most votes on the way from the learners to the head: they stay in the cache of a core
 _ROWS = 512  # most rows on the way
 _invoke = operator.methodcaller("__call__")
 

@@ -241,7 +241,7 @@ def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list
 
 def _stride(lanes: int) -> int:
     """Memory for so many lanes: of many, whole cache lines, which two threads must not share."""
-    return lanes if lanes < 64 else -(-lanes // 32) * 32
+    return lanes if lanes < 64 else -(-lanes // 16) * 16
 
 
 def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
