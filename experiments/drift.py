@@ -30,7 +30,7 @@ from onlineboost import (
     datasets,
 )
 from onlineboost.data.batch import Batch, Floats, joined
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.readers import open_stream
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
@@ -55,7 +55,7 @@ def variants(model: OnlineClassifier) -> dict[str, OnlineClassifier]:
 
 def run(model: OnlineClassifier, stream: Batch) -> Floats:
     """Mistakes by example."""
-    return Binary.mistakes(model.progressive_fit(stream), stream.y).astype(float)
+    return Classes.mistakes(model.progressive_fit(stream), stream.y).astype(float)
 
 
 def changing(stream: Batch) -> dict[str, Any]:

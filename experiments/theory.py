@@ -23,7 +23,7 @@ from scipy.stats import binom
 from worst_case import Scripted, smooth_weights, worst_learners
 
 from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP, theory
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 from figures import FOLDER, ROOT, keep, kept
@@ -37,7 +37,7 @@ Numbers = dict[str, Any]
 def wrong(model: Any, n_examples: int, seed: int = 0) -> np.ndarray:
     """Whether the booster was wrong on each example, before it learnt it."""
     X, y = theory.simulated_stream(n_examples, seed)
-    return Binary.mistakes(model.progressive_fit(X, y), y)
+    return Classes.mistakes(model.progressive_fit(X, y), y)
 
 
 # ---- measurements

@@ -154,7 +154,7 @@ def good(value: float) -> bool:
     return abs(value) <= LARGEST
 
 
-class Binary:
+class Classes:
     """1 is +1, any other first label is -1, the second takes the place that is left."""
 
     def __init__(self, format: str) -> None:
@@ -203,7 +203,7 @@ def check_label(draft: Draft) -> None:
 def read(format: str, text: bytes, options: Options) -> Result:
     mark = 3 if text.startswith(b"\xef\xbb\xbf") else 0  # the columns of the first line are counted after it
     at, line = mark, 1
-    labels = Binary(format)
+    labels = Classes(format)
     result = Result([], [], [])
     if text.startswith((b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"PAR1", b"ARROW1")):
         return result._replace(refusals=[Refusal(1, None, "OTHER_FILE")])

@@ -19,11 +19,12 @@ from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes, joined_scores
+from onlineboost.engine.classes import with_classes
 from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.machine import BatchMachine, Machine
 from onlineboost.engine.tickets import Pending
-from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError
+from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
@@ -33,7 +34,7 @@ MAX_JOBS = 1024
 
 
 class OnlineClassifier(Parameters, ABC):
-    """A binary classifier that learns one example at a time; the result does not depend on batches.
+    """A classifier that learns one example at a time; the result does not depend on batches.
 
     Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
     """
@@ -64,6 +65,16 @@ class OnlineClassifier(Parameters, ABC):
     def base_learner(self) -> Any:
         """The weak learner, ready to form a committee."""
 
+    def with_classes(self, machine: Any, n: int) -> BatchMachine:
+        """The machine of this model, for more classes: new ones begin at this row."""
+        if not machine.leaves:
+            raise ParameterError("estimator", self, "a compiled learner such as Linear, for more than two classes")
+        seed, known = machine.settings.seed, max(machine.n_classes, 2)
+        fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
+        for one in fresh:
+            one.go_to(machine.n_learnt)
+        return with_classes(machine, fresh)
+
     def max_row_features(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
@@ -73,7 +84,7 @@ class OnlineClassifier(Parameters, ABC):
         """Number of features with slots of their own; further ones share slots by a hash."""
         return int(self.base_learner().max_features())
 
-    def new_fitted(self, target: Binary) -> Fitted:
+    def new_fitted(self, target: Classes) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
@@ -98,7 +109,8 @@ class OnlineClassifier(Parameters, ABC):
         Parameters
         ----------
         X : array or SciPy sparse matrix, (rows, features); or a stream of ``onlineboost.readers.open_stream``
-        y : labels of any two values, of which the larger is the positive one; not with a stream, which has its own
+        y : labels of any two values or more; of two, the larger is the positive one; not with a stream, which has its
+            own
         sample_weight : weights of at least 0, one per row; rows of weight 0 are skipped
         verbose : 1 prints a summary
         engine : "threads" (``n_jobs`` of them), or "ray": learners are divided among the machines of a cluster. The
@@ -142,7 +154,10 @@ class OnlineClassifier(Parameters, ABC):
         return ""
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Continue learning. The first batch must contain both labels, or ``classes`` must name them."""
+        """Continue learning. The first batch must contain two labels, or ``classes`` must name them.
+
+        Further classes may come at any time: each begins at the row where it is first met, or here if it is named.
+        """
         self._learn(X, y, classes, sample_weight)
         return self
 
@@ -166,7 +181,7 @@ class OnlineClassifier(Parameters, ABC):
 
     def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> Floats:
         if isinstance(page, Batch):
-            schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, Binary(-1, 1))
+            schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, Classes(-1, 1))
             page = Page(page, [], target, schema or Schema())
         if not isinstance(page, Page):
             raise DataError(
@@ -202,9 +217,11 @@ class OnlineClassifier(Parameters, ABC):
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
-        target = copy.copy(fitted.target) if fitted is not None else Binary()
-        if classes is not None or len(target.known) < 2:
-            target.declare(classes if classes is not None else y)
+        target = copy.copy(fitted.target) if fitted is not None else Classes()
+        if classes is not None:
+            target.declare(classes)
+        else:
+            target.meet(y)
         signs = target.encode(y)
         weight = check_weight(sample_weight, source.n_rows)
         if fitted is None:
@@ -214,6 +231,8 @@ class OnlineClassifier(Parameters, ABC):
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         fitted.meet(source, target)
+        if classes is not None:
+            fitted.name_classes(target.width)
         self.fitted = fitted
         return fitted.learn_table(source, signs, weight)
 
@@ -225,13 +244,17 @@ class OnlineClassifier(Parameters, ABC):
             parts += [scores] if scored else []
         if fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
-        return np.concatenate(parts) if parts else np.empty(0)
+        return joined_scores(parts)
 
     # ---- answers
 
     def decision_function(self, X: Any) -> Floats:
-        """A score per row; its sign is the answer, and 0 counts as positive."""
-        return self._answers(self._check_fitted(), X)
+        """A score per row; its sign is the answer, and 0 counts as positive.
+
+        Of more than two classes, a score for each, in the order of ``classes_``; the largest is the answer.
+        """
+        fitted = self._check_fitted()
+        return fitted.target.scores(self._answers(fitted, X))
 
     def _jobs(self) -> int:
         """Number of threads."""
@@ -252,7 +275,7 @@ class OnlineClassifier(Parameters, ABC):
             X = open_stream(X, like=self, labels="ignored")
         batches = (page if isinstance(page, Batch) else page.batch for page in _pages(X))
         parts = [fitted.score_batch(batch, probabilities) for batch in batches]
-        return np.concatenate(parts) if parts else np.empty(0)
+        return np.concatenate(parts) if parts else np.empty((0, *fitted.target.shape))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row."""
@@ -260,21 +283,22 @@ class OnlineClassifier(Parameters, ABC):
         return fitted.target.decode(self._answers(fitted, X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each of the two labels, the negative one first as in ``classes_``, for each row."""
+        """The probability of each label, in the order of ``classes_``, for each row."""
         fitted = self._check_fitted()
         return fitted.target.probabilities(self._answers(fitted, X, probabilities=True))
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label, from scores of ``decision_function``."""
+        """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
         return self._check_fitted().machine.probabilities(scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
-        scores, y = self.decision_function(X), np.asarray(y)
-        if y.shape != scores.shape or not y.size:
-            raise DataError(f"y has shape {y.shape}: expected {scores.shape}, one label per row of X, and at least one")
-        target = self._check_fitted().target
-        hits = ~target.mistakes(scores, target.encode(y))
+        fitted = self._check_fitted()
+        scores, y = self._answers(fitted, X), np.asarray(y)
+        if y.shape != scores.shape[:1] or not y.size:
+            shape = scores.shape[:1]
+            raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
+        hits = ~fitted.target.mistakes(scores, fitted.target.encode(y))
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
@@ -286,7 +310,7 @@ class OnlineClassifier(Parameters, ABC):
         """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(Binary())
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(Classes())
         fitted.learn_one(x, y, float(w))
         self.fitted = fitted
 
@@ -302,9 +326,11 @@ class OnlineClassifier(Parameters, ABC):
             return {}
         return fitted.target.by_label(fitted.score_one(x, probabilities=True))
 
-    def decision_one(self, x: Mapping[Any, Any]) -> float:
-        """The score for one dict of features."""
-        return self._check_fitted().score_one(x)
+    def decision_one(self, x: Mapping[Any, Any]) -> Any:
+        """The score for one dict of features; of more than two classes, a score for each."""
+        fitted = self._check_fitted()
+        score = fitted.score_one(x)
+        return fitted.target.scores(score[None])[0] if isinstance(score, np.ndarray) else score
 
     # ---- labels that come later
 
@@ -328,7 +354,7 @@ class OnlineClassifier(Parameters, ABC):
         >>> len(model.pending)
         0
         """
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(Binary())
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(Classes())
         fitted.check_asking(time)
         self.fitted = fitted
         if isinstance(x, Mapping):
@@ -373,7 +399,7 @@ class OnlineClassifier(Parameters, ABC):
         if not isinstance(pending, Pending):
             raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(most, age, expired)")
         if self.fitted is None:
-            self.fitted = self.new_fitted(Binary())
+            self.fitted = self.new_fitted(Classes())
         if len(self.fitted.pending):
             raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
         self.fitted.pending = pending
@@ -390,7 +416,7 @@ class OnlineClassifier(Parameters, ABC):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, the negative one first."""
+        """The labels: two with the negative one first, more of them sorted."""
         return self._check_fitted().target.classes
 
     @property
@@ -407,7 +433,7 @@ class OnlineClassifier(Parameters, ABC):
     @property
     def edges_(self) -> Floats:
         """The edge of each weak learner over guessing, weighted by its weights: 0 is guessing, 1 is always right."""
-        record = self._check_fitted().machine.record
+        record = self._check_fitted().machine.learners
         given = record.weights != 0
         return np.where(given, record.edges / np.where(given, record.weights, 1), 0.0)
 
@@ -419,7 +445,7 @@ class OnlineClassifier(Parameters, ABC):
     @property
     def weight_sums_(self) -> Floats:
         """The total weight of examples that each weak learner got."""
-        return self._check_fitted().machine.record.weights.copy()
+        return self._check_fitted().machine.learners.weights.copy()
 
     def n_features_seen(self) -> int | None:
         """Number of different features seen so far; None if the learners do not count them."""
@@ -440,7 +466,7 @@ class OnlineClassifier(Parameters, ABC):
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=False),
+            classifier_tags=ClassifierTags(multi_class=True),
             input_tags=InputTags(sparse=True, allow_nan=True),
         )
 
@@ -518,7 +544,7 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     return kind_of(X) != "arrays"
 
 
-def _check_classes(target: Binary, classes: Any) -> None:
+def _check_classes(target: Classes, classes: Any) -> None:
     if classes is not None:
         copy.copy(target).declare(classes)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onlineboost import DataError, Linear, OnlineBBM
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 
 X = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, -2.0], [-0.7, 1.0]] * 10)
 
@@ -35,7 +35,7 @@ def test_labels_one_by_one():
 
 
 def test_first_of_unknown_labels_is_negative():
-    labels = Binary()
+    labels = Classes()
     assert [labels.encode_one(label) for label in ("b", "a", "b")] == [-1.0, 1.0, -1.0]
     with pytest.raises(DataError, match="'c': expected one of 'b', 'a'"):
         labels.encode_one("c")
@@ -82,7 +82,7 @@ def test_a_label_is_one_value():
 
 
 def test_zero_is_positive():
-    labels = Binary()
+    labels = Classes()
     labels.declare(["no", "yes"])
     assert labels.decode(0.0) == "yes"
     model = Linear().partial_fit(np.zeros((0, 1)), [], classes=[0, 1])
@@ -96,6 +96,6 @@ def test_strings_are_not_numbers():
 
 
 def test_labels_larger_than_any_integer_of_numpy():
-    target = Binary(0, 10**30)
+    target = Classes(0, 10**30)
     assert target.decode(np.array([1.0, -1.0])).tolist() == [10**30, 0]
     assert target.decode(np.array([])).dtype == object

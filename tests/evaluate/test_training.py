@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onlineboost import Linear, OnlineBBM
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.record import new_record
 from onlineboost.evaluate.paired import Paired
@@ -52,7 +52,7 @@ def test_the_comparison_counts_rows_on_which_one_is_wrong(pages):
     assert training.paired.totals.tolist() == totals.tolist()
     assert totals[2] > 0 and totals[3] > 0
     assert training.verdict().startswith(f"OnlineBBM {gain(totals, 'Linear alone')}")
-    difference = Binary.mistakes(scores[1], y) * weight - Binary.mistakes(scores[0], y) * weight
+    difference = Classes.mistakes(scores[1], y) * weight - Classes.mistakes(scores[0], y) * weight
     assert totals[2] - totals[3] == pytest.approx(difference.sum())
 
 

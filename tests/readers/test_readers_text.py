@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reference_readers import Options, Refusal, Result, Row, read
 
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import status
 from onlineboost.readers.csv_header import guess_separator
@@ -61,7 +61,7 @@ def refusal_of(message: str) -> Refusal:
 def reader_for(format: str, options: Options, chunk: int, batch_size: int, guess: bool = False) -> TextReader:
     label = None if options.label == "label" else options.label
     schema = Schema(label, options.weight, options.drop, options.categorical)
-    reading = ReadOptions(schema, Binary(), options.labelled, False, options.skip, batch_size, with_names=True)
+    reading = ReadOptions(schema, Classes(), options.labelled, False, options.skip, batch_size, with_names=True)
     layout = {"header": options.header, "separator": None if guess else options.separator} if format == "csv" else {}
     return TextReader(REGISTERED.find(format).reader(reading, **layout).syntax, reading, chunk)
 

@@ -188,7 +188,7 @@ def test_other_data_are_not_taken_for_the_same(quick, letters, tmp_path):
     first = Experiment(tmp_path).run({"letter": letters})
     second = Experiment(tmp_path, seed=1).run({"letter": letters})
     assert first["sets"][0]["entries"] != second["sets"][0]["entries"]
-    # Binary of the test part alone.
+    # Classes of the test part alone.
     y = letters.y.copy()
     y[np.random.default_rng(0).permutation(2000)[1600:]] *= -1
     Experiment(tmp_path).run({"letter": letters})

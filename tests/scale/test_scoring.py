@@ -18,7 +18,7 @@ from onlineboost import Linear
 from onlineboost.data.batch import one_row
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.datasets import load_letter
 from onlineboost.errors import WorkerError
 from onlineboost.readers import open_stream
@@ -166,7 +166,7 @@ def workers(cluster):
 def pages(n):
     """Pages of one row each, which has the number of its page as its value."""
     for number in range(1, n + 1):
-        yield Page(one_row([0], [number]), [], Binary(), Schema())
+        yield Page(one_row([0], [number]), [], Classes(), Schema())
 
 
 def slow_at_first(batch):

@@ -115,7 +115,7 @@ def test_bins_and_crosses_matter_more_than_boosting():
 
 
 def test_a_product_is_learnt_by_nothing_else():
-    """Binary by the sign of a product: no line, and with the pair of columns nearly all."""
+    """Classes by the sign of a product: no line, and with the pair of columns nearly all."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 6))
     y = np.sign(X[:, 2] * X[:, 4])

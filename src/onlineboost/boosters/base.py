@@ -143,7 +143,7 @@ class Booster(OnlineClassifier):
     def verdict(self) -> str:
         """Whether boosting paid, by a paired test on the stream; empty if no example had a positive weight."""
         fitted = self._check_fitted()
-        return verdict(fitted.machine.record, fitted.spec, fitted.spec.base_learner())
+        return verdict(fitted.machine.learners, fitted.spec, fitted.spec.base_learner())
 
     def report(self) -> Report:
         """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""

@@ -14,7 +14,7 @@ from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.cli.chart import chart
 from onlineboost.cli.compiling import compile_first
 from onlineboost.cli.terminal import flush, say, say_lines
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import Difference, difference, gain
 from onlineboost.ensembles.online_boost import OnlineBoost
@@ -72,7 +72,7 @@ def run() -> None:
             began = time.perf_counter()
             scores = entry.model.clone().progressive_fit(X, y)
             speed = len(y) / (time.perf_counter() - began)
-        seen[entry.name] = Binary.mistakes(scores, y.astype(float))
+        seen[entry.name] = Classes.mistakes(scores, y.astype(float))
         other = alone(entry, seen)
         change = ""
         if other is not None:

@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     indptr: Ints
     indices: Ints32
     values: Floats32
-    y: Floats  # -1 or +1; NaN if unknown
+    y: Floats  # codes of labels: -1 and +1, then 2, 3, and so on; NaN if unknown
     weight: Floats
 
 
@@ -45,9 +45,10 @@ def check_batch(batch: Batch, learning: bool) -> None:
         raise DataError(f"the batch has a value larger than {LARGEST:g}: expected numbers of at most that magnitude")
     if learning and not ((batch.weight >= 0) & (batch.weight <= LARGEST)).all():
         raise DataError(f"the batch has a wrong weight: expected numbers from 0 to {LARGEST:g}")
-    if learning and not (np.abs(batch.y) == 1).all():
-        row = int(np.argmin(np.abs(batch.y) == 1))
-        raise DataError(f"row {row} of the batch has no label: expected -1 or +1 to learn from it", row=row)
+    known = (batch.y == -1) | ((batch.y >= 1) & (batch.y == np.floor(batch.y)))
+    if learning and not known.all():
+        row = int(np.argmin(known))
+        raise DataError(f"row {row} of the batch has no label: expected -1, +1, 2, 3, ... to learn from it", row=row)
 
 
 def typed(batch: Batch) -> Batch:

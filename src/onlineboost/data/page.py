@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onlineboost.data.batch import Batch, cut
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 
 
 class Page(NamedTuple):
@@ -15,7 +15,7 @@ class Page(NamedTuple):
 
     batch: Batch
     names: list[tuple[int, str]]  # of features that appear for the first time
-    target: Binary  # the labels seen so far
+    target: Classes  # the labels seen so far
     schema: Schema
     position: int = 0  # bytes read of all files so far
     skipped: int = 0  # records skipped since the last page

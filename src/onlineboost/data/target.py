@@ -26,7 +26,10 @@ def mistaken(score: float, y: float) -> bool:
 class Target(ABC):
     """The kind of label to predict: its encoding, and the meaning of a score."""
 
-    width: int  # number of values in a score
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of values in a score."""
 
     @staticmethod
     @abstractmethod
@@ -51,53 +54,113 @@ class Target(ABC):
         """As JSON, for a model file."""
 
 
-class Binary(Target):
-    """Two labels of any kind as -1 and +1; the sign of a score is the answer, and 0 counts as +1.
+MAX_CLASSES = 1000
 
-    Two labels given together are sorted: the larger is +1. Given one by one, the label 1 (or True) is +1 and any other
-    first label is -1; the second label gets the other sign.
 
-    >>> target = Binary()
+class Classes(Target):
+    """Labels of any kind as codes: -1 and +1, then 2, 3, and so on.
+
+    Of two labels, the sign of a score is the answer, and 0 counts as +1. Of more, there is a score for each, and the
+    largest is the answer.
+
+    Labels given together are met in their order; of the first two, the larger is +1. Given one by one, the label 1 (or
+    True) is +1 and any other first label is -1; the second label gets the other sign.
+
+    >>> target = Classes()
     >>> target.declare(["spam", "ham"])
     >>> target.encode(["spam", "ham", "ham"])
     array([ 1., -1., -1.])
     >>> target.decode_one(1.0)
     'spam'
+    >>> target.meet(["ham", "news", "spam"])
+    >>> target.encode(["spam", "ham", "news"])
+    array([ 1., -1.,  2.])
     """
 
-    width = 1
+    def __init__(self, *labels: Any) -> None:
+        self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place: that of code -1 is 0
 
-    def __init__(self, negative: Any = _NONE, positive: Any = _NONE) -> None:
-        self.negative = negative
-        self.positive = positive
+    @property
+    def width(self) -> int:
+        return 1 if len(self.labels) == 2 else len(self.labels)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the scores of one row."""
+        return () if self.width == 1 else (self.width,)
+
+    @staticmethod
+    def places(codes: Floats) -> NDArray[np.int64]:
+        """The place of each code: which of the scores is its own."""
+        return np.maximum(codes, 0).astype(np.int64)
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
-        """Whether the sign of each score is wrong; a score of 0 counts as positive."""
-        wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
-        return wrong
+        """Which answers are wrong: by the sign of each score, or the largest of each row."""
+        if scores.ndim == 1:
+            wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
+            return wrong if not (y > 1).any() else wrong | (y > 1)
+        found: NDArray[np.bool_] = scores.argmax(axis=1) != Classes.places(y)
+        return found
+
+    @property
+    def negative(self) -> Any:
+        return self.labels[0]
+
+    @negative.setter
+    def negative(self, label: Any) -> None:
+        self.labels[0] = label
+
+    @property
+    def positive(self) -> Any:
+        return self.labels[1]
+
+    @positive.setter
+    def positive(self, label: Any) -> None:
+        self.labels[1] = label
 
     @property
     def known(self) -> list[Any]:
-        return [label for label in (self.negative, self.positive) if label is not _NONE]
+        return [label for label in self.labels if label is not _NONE]
 
     @property
     def has_negative(self) -> bool:
         return self.negative is not _NONE
 
-    def by_label(self, probability: float) -> dict[Any, float]:
-        """The probability of each label seen so far, given that of the positive one."""
-        pairs = ((self.negative, 1 - probability), (self.positive, probability))
-        return {label: number for label, number in pairs if label is not _NONE}
+    def by_label(self, chances: Any) -> dict[Any, float]:
+        """The probability of each label seen so far, given that of the positive one, or those of all."""
+        found = [1 - chances, chances] if self.width == 1 else self._in_order(np.atleast_2d(chances))[0].tolist()
+        pairs = zip(self.labels if self.width == 1 else self.classes.tolist(), found, strict=True)
+        return {label: float(number) for label, number in pairs if label is not _NONE}
 
-    def probabilities(self, positive: Floats) -> Floats:
-        """A column for each label, the negative one first."""
-        return np.column_stack([1 - positive, positive])
+    def probabilities(self, chances: Floats) -> Floats:
+        """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
+        return np.column_stack([1 - chances, chances]) if self.width == 1 else self._in_order(chances)
+
+    def scores(self, scores: Floats) -> Floats:
+        """Scores as users see them: the columns in the order of ``classes``."""
+        return scores if self.width == 1 else self._in_order(scores)
+
+    def _in_order(self, columns: Floats) -> Floats:
+        missing = self.width - columns.shape[1]  # labels of rows that were not learnt: of weight 0
+        return np.pad(columns, ((0, 0), (0, missing)), constant_values=-np.inf)[:, self._order]
+
+    @property
+    def _order(self) -> list[int]:
+        """The places of the labels, in the order of ``classes``: two as they are, more of them sorted."""
+        places = [*range(len(self.labels))]
+        if len(self.labels) == 2:
+            return places
+        try:
+            return sorted(places, key=lambda place: self.labels[place])
+        except TypeError:  # labels of several types
+            return places
 
     @property
     def classes(self) -> NDArray[Any]:
-        mixed = len({type(label) for label in self.known}) > 1
-        return np.array(self.known, object if mixed else None)
+        """Two labels, the negative one first; more are sorted."""
+        labels = [self.labels[place] for place in self._order if self.labels[place] is not _NONE]
+        return _array(labels)
 
     def describe(self) -> list[list[Any]]:
         for label in self.known:
@@ -111,101 +174,155 @@ class Binary(Target):
         target.__setstate__(described)
         labels = target.known
         known = all(map(fits_json, labels)) and len(labels) == sum(map(len, described))
-        if len(described) != 2 or not known or len(set(labels)) < len(labels):
-            raise ValueError("the labels are not two different strings or numbers")
+        enough = 2 <= len(described) <= MAX_CLASSES and (len(described) == 2 or len(labels) == len(described))
+        if not enough or not known or len(set(labels)) < len(labels):
+            raise ValueError("the labels are not different strings or numbers")
         return target
 
-    def __copy__(self) -> Binary:
-        return Binary(self.negative, self.positive)
+    def __copy__(self) -> Classes:
+        return Classes(*self.labels)
 
     def __getstate__(self) -> list[list[Any]]:
-        return [[label] if label is not _NONE else [] for label in (self.negative, self.positive)]
+        return [[label] if label is not _NONE else [] for label in self.labels]
 
     def __setstate__(self, state: list[list[Any]]) -> None:
-        self.negative, self.positive = (place[0] if place else _NONE for place in state)
+        self.labels = [place[0] if place else _NONE for place in state]
 
-    def merged(self, other: Binary) -> Binary:
-        """The labels of both; an error if a label would have two signs."""
-        both = Binary()
-        pairs = list(zip(self.__getstate__(), other.__getstate__(), strict=True))
-        both.__setstate__([mine or theirs for mine, theirs in pairs])
+    def merged(self, other: Classes) -> Classes:
+        """The labels of both; an error if a label would have two codes."""
+        mine, theirs = self.__getstate__(), other.__getstate__()
+        size = max(len(mine), len(theirs))
+        pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
+        both = Classes()
+        both.__setstate__([a or b for a, b in pairs])
         agree = all(a == b or not a or not b for a, b in pairs)
-        if not agree or (len(both.known) == 2 and both.negative == both.positive):
+        if not agree or len(set(map(repr, both.known))) < len(both.known):
             raise DataError(f"the labels are {_some(other.known)}: expected {_some(self.known)}, as in training")
         return both
 
-    def with_label(self, label: Any) -> Binary:
+    def with_label(self, label: Any) -> Classes:
         """This target if it knows the label, else a copy with the label added."""
-        if isinstance(label, str | int | float) and label in self.known:
+        if isinstance(label, str | int | float) and label in self.labels:
             return self
         larger = copy.copy(self)
         larger.encode_one(label)
         return larger
 
     def declare(self, classes: Any) -> None:
-        """Set the two labels. They may be declared again, but not changed."""
-        try:
-            found = [_plain(label) for label in np.unique(np.asarray(classes))]
-        except TypeError:
-            raise DataError(
-                "y has labels of different types, or missing ones: expected two values of one type"
-            ) from None
-        if len(found) != 2:
-            hint = "; if the other comes later, name both: partial_fit(..., classes=...)" if len(found) < 2 else ""
+        """Set all labels that there will be, two or more. They may be declared again, but not changed."""
+        found = _different(classes)
+        if len(found) < 2:
+            hint = "; if the other comes later, name both: partial_fit(..., classes=...)"
             raise DataError(f"{len(found)} different labels ({_some(found)}): expected two{hint}")
         if not set(self.known) <= set(found):
             raise DataError(
                 f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
             )
-        for label in found:
-            if label not in self.known:
-                if self.negative is _NONE:
-                    self.negative = label
-                else:
-                    self.positive = label
+        self._add(sorted(found) if not self.known else found)
+
+    def meet(self, y: Any) -> None:
+        """Take in the labels of rows, in the order in which they come."""
+        found = _different(y)
+        if not self.known and len(found) < 2:
+            self.declare(found)  # which raises an error
+        found[:2] = found[:2] if self.known else sorted(found[:2])
+        self._add(found)
+
+    def _add(self, labels: list[Any]) -> None:
+        known = self.known
+        new = [label for label in labels if label not in known]
+        words = {isinstance(label, str) for label in (*known, *new)}
+        if len(words) > 1:  # a word is no number
+            raise DataError(f"the labels are {_some(new)}: expected one of {_some(known or labels)}, or of that type")
+        if len(self.known) + len(new) > MAX_CLASSES:
+            raise DataError(
+                f"more than {MAX_CLASSES:,} different labels ({_some(labels)}): expected classes; is it an id, or a "
+                "number to predict?"
+            )
+        for label in new:
+            free = [place for place in (0, 1) if self.labels[place] is _NONE]
+            if free:
+                self.labels[free[0]] = label
+            else:
+                self.labels.append(label)
 
     def encode(self, y: Any) -> Floats:
-        """The labels as -1 and +1."""
+        """The labels as codes."""
         y = np.asarray(y)
         if y.ndim != 1:
             raise DataError(f"y has shape {y.shape}: expected one label per row, in one dimension")
-        positive = _equal(y, self.positive)
-        unknown = ~(positive | _equal(y, self.negative))
+        codes = np.zeros(y.size)
+        for place, label in enumerate(self.labels):
+            codes[_equal(y, label)] = place if place else -1
+        unknown = codes == 0
         if unknown.any():
             row = int(np.argmax(unknown))
             message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {_some(self.known)}"
             raise DataError(message, row=row)
-        return np.where(positive, 1.0, -1.0)
+        return codes
 
     def encode_one(self, label: Any) -> float:
-        """One label as -1 or +1; a new label gets the sign that is free."""
+        """The code of one label; a new label gets the sign that is free, or the next code."""
         label = _plain(label)
         if isinstance(label, list | dict | set | np.ndarray):
             raise DataError(f"the label is a {type(label).__name__}: expected one value")
         if label is None or label != label:
-            raise DataError(f"the label is {label!r}: expected one of two values")
-        if label not in self.known:
-            if len(self.known) == 2:
-                raise DataError(f"the label is {label!r}: expected one of {_some(self.known)}")
-            if self.positive is _NONE and (self.negative is not _NONE or label == 1):
+            raise DataError(f"the label is {label!r}: expected a value")
+        if label not in self.labels:
+            if not self.known and label == 1:
                 self.positive = label
             else:
-                self.negative = label
-        return 1.0 if label == self.positive else -1.0
+                self._add([label])
+        place = self.labels.index(label)
+        return float(place) if place else -1.0
 
     def decode(self, scores: Floats) -> NDArray[Any]:
-        negative, positive = self.decode_one(-1.0), self.decode_one(1.0)
-        if type(negative) is not type(positive):
-            return np.array([positive if score >= 0 else negative for score in scores], object)
-        answers: NDArray[Any] = np.where(
-            scores >= 0, np.array(positive), np.array(negative)
-        )  # also ints beyond 64 bits
-        return answers
+        if scores.ndim == 1:
+            labels, places = [self.decode_one(-1.0), self.decode_one(1.0)], (scores >= 0).astype(np.int64)
+        else:
+            labels, places = self.labels, scores.argmax(axis=1)
+        found: NDArray[Any] = _array(labels)[places]
+        return found
 
-    def decode_one(self, score: float) -> Any:
-        """The label for one score; the other label if this one is unknown so far, None if both are."""
+    def decode_one(self, score: Any) -> Any:
+        """The label for one score, or for those of all labels; the other one of two if it is unknown so far."""
+        if isinstance(score, np.ndarray):
+            return self.labels[int(score.argmax())]
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
         return wanted if wanted is not _NONE else other if other is not _NONE else None
+
+
+def joined_scores(parts: list[Floats]) -> Floats:
+    """Scores of rows one after the other; classes that were not known yet have the lowest score there is."""
+    if not parts:
+        return np.empty(0)
+    width = max(part.shape[1] if part.ndim > 1 else 1 for part in parts)
+    if width == 1:
+        return np.concatenate(parts)
+    wide = [part if part.ndim > 1 else np.column_stack([-part, part]) for part in parts]
+    return np.concatenate(
+        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=-np.inf) for part in wide]
+    )
+
+
+def _array(labels: list[Any]) -> NDArray[Any]:
+    mixed = len({type(label) for label in labels}) > 1
+    return np.array(labels, object if mixed else None)
+
+
+def _different(labels: Any) -> list[Any]:
+    """The different labels, in the order in which they come."""
+    labels = np.asarray(labels)
+    try:
+        found, first = np.unique(labels, return_index=True)
+    except TypeError:
+        raise DataError("y has labels of different types, or missing ones: expected values of one type") from None
+    different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
+    if any(label is None or label != label for label in different):
+        raise DataError("y has a missing label: expected a value in each row")
+    if len(different) > 2 and any(isinstance(label, float) and label % 1 for label in different):
+        raise DataError(f"Unknown label type: y has fractions ({_some(different)}): expected classes, not numbers")
+    return different
 
 
 def _plain(label: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -19,7 +20,16 @@ from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
-from onlineboost.engine.passes import Pass, at_once, balanced, even_bounds, longest_of, piece_of, rows_on_the_way
+from onlineboost.engine.passes import (
+    Pass,
+    Trial,
+    at_once,
+    balanced,
+    even_bounds,
+    longest_of,
+    piece_of,
+    rows_on_the_way,
+)
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import GroupOfLearners
 from onlineboost.engine.replay import Kept
@@ -154,7 +164,10 @@ class CompiledMachine(BatchMachine):
                 self.committee, part = self.learner.with_room_for(self.committee, part)
             else:
                 part = self.learner.known(self.committee, part)
-            if learning and not replaying and said is None and self._is_worth_dividing(part):
+            divisible = learning and not replaying and said is None and self._is_worth_dividing(part)
+            trial = vars(self.passes).setdefault("trial", Trial()) if divisible else None
+            began = time.perf_counter()
+            if trial is not None and trial.divides():
                 answers, n = self._side_by_side(part), part.y.size
             else:
                 given = learning and said is not None
@@ -162,6 +175,8 @@ class CompiledMachine(BatchMachine):
                 answered = said.scores[done : done + part.y.size, 0] if given and said is not None else None
                 mode = Mode(learning, replaying, given, given and votes is not None)
                 answers, n = self._pass(part, mode).run(part, votes, answered)
+            if trial is not None:
+                trial.note((time.perf_counter() - began) / part.y.size)
             scores.append(answers[:n])
             done += n
             if learning and self.learner.is_full(self.committee):
@@ -267,6 +282,22 @@ class CompiledMachine(BatchMachine):
             for name in self.booster.of_learners() if hasattr(self.booster, "of_learners") else ():
                 getattr(self.booster, name)[mine] = getattr(group.machine.booster, name)[mine]
 
+    @property
+    def leaves(self) -> tuple[CompiledMachine, ...]:
+        return (self,)
+
+    def succeeded_by(self, fresh: CompiledMachine) -> None:
+        """Let a new machine begin at this row of the stream, with the features known so far."""
+        fresh.slots, fresh.names = self.slots, self.names
+        fresh.grow(self.n_slots)
+        pairs = zip(self.transforms, fresh.transforms, strict=True)
+        fresh.transforms = tuple(new.continued(old) for old, new in pairs)
+
+    def elsewhere(self) -> Self:
+        twin = super().elsewhere()
+        twin.slots, twin.names = None, {}
+        return twin
+
     def returned(self, before: Self) -> Self:
         self.slots, self.names = before.slots, before.names
         return self
@@ -320,7 +351,6 @@ class CompiledMachine(BatchMachine):
 
     @property
     def out_of_slots(self) -> bool:
-        """Whether all slots are taken: further features share them."""
         return self.n_slots == self.max_slots
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
 from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.dicts import named_row
 from onlineboost.engine.lock import SharedLock
-from onlineboost.engine.machine import BatchMachine, Machine
-from onlineboost.engine.tickets import Pending, Ticket, parsed, together
+from onlineboost.engine.machine import BatchMachine, Machine, Said
+from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
@@ -43,7 +43,7 @@ class Fitted:
 
     spec: Any  # a model with the parameters that this was made with; parameters set later have no effect
     columns: Columns
-    target: Binary
+    target: Classes
     machine: Machine
     lock: SharedLock = field(default_factory=SharedLock)
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
@@ -85,7 +85,7 @@ class Fitted:
 
     # ---- learning
 
-    def meet(self, source: Dense | Sparse, target: Binary) -> None:
+    def meet(self, source: Dense | Sparse, target: Classes) -> None:
         """Remember the columns and labels of a checked table that is to be learnt."""
         with self.lock.turn(), self.lock.writing:
             self.machine.name_features(self.columns.adopt(source))
@@ -95,7 +95,7 @@ class Fitted:
         """Learn the rows of a table; returns the score of each before its label was used."""
         return self._learn(self.machine.of_table(source, y, weight, self.target))
 
-    def check_page(self, page: Page) -> Binary:
+    def check_page(self, page: Page) -> Classes:
         """Raise an error for a page that cannot be learnt, before anything changes; returns the target for it."""
         check_batch(page.batch, learning=True)
         self.check_rows(lambda: longest_row(page.batch))
@@ -104,7 +104,7 @@ class Fitted:
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
 
-    def learn_page(self, page: Page, target: Binary) -> Floats:
+    def learn_page(self, page: Page, target: Classes) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
         with self.lock.turn(), self.lock.writing:
             if self.columns.schema is None:
@@ -117,9 +117,46 @@ class Fitted:
         scores = []
         for part in parts:
             with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
-                scores.append(self.machine.run(part, True))
+                scores += self._learn_part(part)
         self._warn()
         return _joined(scores)
+
+    def _learn_part(self, part: Any) -> list[Floats]:
+        """Learn examples; where the first of a class comes, the machine takes the class in before it."""
+        if not isinstance(part, Batch):
+            return [self.machine.run(part, True)]
+        scores, start, size = [], 0, part.y.size
+        places = Classes.places(part.y)
+        while True:
+            new = np.flatnonzero((places[start:] >= self._n_classes) & (part.weight[start:] > 0))
+            stop = start + int(new[0]) if new.size else size
+            if start < stop or not size:
+                scores.append(self.machine.run(cut(part, start, stop) if (start, stop) != (0, size) else part, True))
+            if stop == size:
+                return scores
+            self._take_classes(int(places[stop]) + 1)
+            start = stop
+
+    @property
+    def _n_classes(self) -> int:
+        return self.machine.n_classes if isinstance(self.machine, BatchMachine) else 2
+
+    def name_classes(self, n: int) -> None:
+        """Begin with this number of classes."""
+        if n > self._n_classes:
+            with self.lock.turn(), self.lock.writing:
+                self._take_classes(n)
+
+    def _take_classes(self, n: int) -> None:
+        before = self.machine
+        if not isinstance(before, BatchMachine):
+            raise DataError(f"there are {n} classes: Python objects as weak learners take two")
+        before.bring_back()
+        if before.away is not None:
+            before.away.close()
+        machine = self.spec.with_classes(before, n)
+        machine.n_jobs, machine.away = before.n_jobs, before.away
+        self.machine = machine
 
     def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
         """Learn one dict of features."""
@@ -130,9 +167,11 @@ class Fitted:
         machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
         quick = self.columns.quick(x, True) if machine is not None else None
         with self.lock.turn(), self.lock.writing:
+            known = sign < self._n_classes
+            quick = quick if known else None
             done = machine is not None and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
             if not done:
-                self.machine.run(self.machine.of_dict(x, self.columns, target, sign, weight, True), True)
+                self._learn_part(self.machine.of_dict(x, self.columns, target, sign, weight, True))
             self.target = target
         if not done or not self.machine.n_learnt % _LOOK_EVERY:
             self._warn()
@@ -147,9 +186,8 @@ class Fitted:
             row, names = named_row(x, self.columns, False)
             said = machine.ask(row)
             number, data = self.pending.give(row, said, names, time)
-            score = said.scores[:, 0]
-            probability = float(machine.probabilities(score)[0])
-        return Ticket(number, self.target.decode_one(float(score[0])), probability, data)
+            (answer,) = self._answers(machine, said)
+        return Ticket(number, *answer, data)
 
     def ask_rows(self, parts: Any, time: float | None) -> list[Ticket]:
         """``ask`` for all rows of batches."""
@@ -158,12 +196,18 @@ class Fitted:
             self.check_rows(lambda part=part: longest_row(part))  # type: ignore[misc]
             with self.lock.reading:
                 said = machine.ask(part)
-                chances = machine.probabilities(said.scores[:, 0]).tolist()
-                for r in range(part.y.size):
-                    given = self.pending.give(cut(part, r, r + 1), said.rows(r, r + 1), [], time)
-                    answer = self.target.decode_one(float(said.scores[r, 0]))
-                    tickets.append(Ticket(given[0], answer, chances[r], given[1]))
+                for r, answer in enumerate(self._answers(machine, said)):
+                    number, data = self.pending.give(cut(part, r, r + 1), said.rows(r, r + 1), [], time)
+                    tickets.append(Ticket(number, *answer, data))
         return tickets
+
+    def _answers(self, machine: BatchMachine, said: Said) -> Iterator[tuple[Any, float]]:
+        """The label for each row, and its probability; of two labels, that of the positive one."""
+        scores = said.scores[:, : machine.width]
+        chances = machine.probabilities(scores if machine.width > 1 else scores[:, 0])
+        for score, chance in zip(scores, chances, strict=True):
+            answer = self.target.decode_one(score if machine.width > 1 else float(score[0]))
+            yield answer, float(np.max(chance))
 
     def tell(self, tickets: list[Any], labels: Any, weight: float) -> None:
         """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong."""
@@ -181,7 +225,7 @@ class Fitted:
             for one in asked:  # once more: another thread may have told it
                 self.pending.check(one)
             self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
-            machine.tell(*together(asked, signs, weight))
+            self._tell(asked, signs, weight)
             self.target = target
             for one in asked:
                 self.pending.take(one)
@@ -197,9 +241,22 @@ class Fitted:
                 target = self.target.with_label(label)
                 signs = [target.encode_one(label)] * len(asked)
                 self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
-                machine.tell(*together(asked, signs, 1.0))
+                self._tell(asked, signs, 1.0)
                 self.target = target
             self._warn()
+
+    def _tell(self, asked: list[Asked], signs: list[float], weight: float) -> None:
+        """Learn rows whose labels have come; the machine takes in classes that are new."""
+        while asked:
+            new = (k for k, sign in enumerate(signs) if weight > 0 and sign >= self._n_classes)
+            n = next(new, len(asked))
+            if n:
+                machine = self._asking()
+                told = [one._replace(said=machine.fitting(one.said)) for one in asked[:n]]
+                machine.tell(*together(told, signs[:n], weight))
+            if n < len(asked):
+                self._take_classes(int(signs[n]) + 1)
+            asked, signs = asked[n:], signs[n:]
 
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
@@ -264,8 +321,8 @@ class Fitted:
         scores = self.machine.run(examples, False)
         return self.machine.probabilities(scores) if probabilities else scores
 
-    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> float:
-        """The score of one dict of features, or the probability of the positive label."""
+    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
+        """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
         machine = self.machine if isinstance(self.machine, BatchMachine) else None
         quick = self.columns.quick(x, False) if machine is not None else None
         with self.lock.reading:
@@ -273,9 +330,11 @@ class Fitted:
             if machine is not None and quick is not None:
                 score = machine.run_row(*quick, 1.0, 1.0, False)
             if score is not None:
-                return float(self.machine.probabilities(np.array([score]))[0]) if probabilities else score
-            examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
-            return float(self._run(examples, probabilities)[0])
+                found = self.machine.probabilities(np.array([score]))[0] if probabilities else score
+            else:
+                examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
+                found = self._run(examples, probabilities)[0]
+        return found if isinstance(found, np.ndarray) else float(found)
 
     # ---- checks
 
@@ -309,23 +368,25 @@ class Fitted:
             "columns": self.columns.describe(),
             "sizes": machine.sizes,
         }
+        if self._n_classes > 2:
+            facts["classes"] = self._n_classes
         if self.pending.next:  # the model was asked for tickets
             arrays |= self.pending.arrays()
             facts["pending"] = self.pending.describe()  # after them: the next number is beyond all
-        return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed))
+        return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed, self._n_classes))
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
         """The contents of a file, for a model built with its parameters."""
-        columns, target = Columns.restore(part.facts["columns"]), Binary.restore(part.facts["target"])
+        columns, target = Columns.restore(part.facts["columns"]), Classes.restore(part.facts["target"])
         seed = check_whole("seed", part.facts["seed"], 0, (1 << 63) - 1)
 
-        sizes = part.facts["sizes"]
-        plan = _plan(model, sizes, seed)
+        sizes, n = part.facts["sizes"], check_whole("classes", part.facts.get("classes", 2), 2, len(target.labels))
+        plan = _plan(model, sizes, seed, n)
         if plan is None:
             raise ModelFileError(path, "description", "not a model of compiled learners")
         check_plan(path, plan, part.arrays)
-        made = _new_machine(model, sizes, seed)
+        made = _new_machine(model, sizes, seed, n)
         for name, state in (made.states() or {}).items():
             fill(path, name, state, part.arrays)
         try:
@@ -340,19 +401,19 @@ class Fitted:
         return found
 
 
-def _new_machine(model: Any, sizes: list[Any], seed: int) -> Machine:
+def _new_machine(model: Any, sizes: list[Any], seed: int, n_classes: int) -> Machine:
     made: Machine = model.new_machine(0, seed)
+    if n_classes > 2:
+        made = model.with_classes(made, n_classes)
     made.resize(sizes)
     return made
 
 
-def _plan(model: Any, sizes: list[Any], seed: int) -> dict[str, NDArray[Any]] | None:
+def _plan(model: Any, sizes: list[Any], seed: int, n_classes: int) -> dict[str, NDArray[Any]] | None:
     """The arrays of a model of this size before anything was learnt, without memory."""
     with planned():
-        return _new_machine(model, sizes, seed).arrays()
+        return _new_machine(model, sizes, seed, n_classes).arrays()
 
 
 def _joined(parts: list[Floats]) -> Floats:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty(0)
+    return parts[0] if len(parts) == 1 else joined_scores(parts)

@@ -6,15 +6,16 @@ import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Sparse, copied, writable
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, typed
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, cut, typed
 from onlineboost.data.columns import Columns
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.engine.dicts import row_of
 from onlineboost.engine.one_row import OneRow, Steps
 from onlineboost.engine.record import Record, Settings
@@ -38,16 +39,16 @@ class Machine(ABC):
         """Score every example before its label is used; with ``learning``, learn from it."""
 
     @abstractmethod
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Any]:
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[Any]:
         """The rows of a table as examples, in parts that are run one after the other."""
 
     @abstractmethod
-    def of_batch(self, batch: Batch, target: Binary) -> Iterator[Any]:
+    def of_batch(self, batch: Batch, target: Classes) -> Iterator[Any]:
         """The rows of a batch as examples, in parts that are run one after the other."""
 
     @abstractmethod
     def of_dict(
-        self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
+        self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
     ) -> Any:
         """One dict as an example. With ``learning``, new names are remembered."""
 
@@ -60,6 +61,11 @@ class Machine(ABC):
     def n_learnt(self) -> int:
         """Number of examples learnt."""
         return int(self.record.clock[0])
+
+    @property
+    def learners(self) -> Record:
+        """The statistics of the weak learners, or of the parts."""
+        return self.record
 
     @property
     @abstractmethod
@@ -75,7 +81,7 @@ class Machine(ABC):
 
     @abstractmethod
     def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label."""
+        """Probabilities of the positive label, or of all classes."""
 
     @abstractmethod
     def states(self) -> dict[str, Any] | None:
@@ -175,20 +181,60 @@ class BatchMachine(Machine):
         """What the machine says of rows."""
         votes, scores = self.n_said
         said = Said(np.full((rows.y.size, votes), np.nan, np.float32), np.full((rows.y.size, scores), np.nan))
-        said.scores[:, 0] = self.run(rows, False, said)
+        said.scores[:, : self.width] = self.run(rows, False, said).reshape(rows.y.size, -1)
         return said
+
+    def fitting(self, said: Said) -> Said:
+        """What was said, as it is read now: nothing, if there were fewer classes then."""
+        votes, scores = self.n_said
+        if said.scores.shape[1] == scores and said.votes.shape[1] in (0, votes):
+            return said
+        n = len(said.scores)
+        return Said(np.empty((n, 0), np.float32), np.full((n, scores), np.nan))
 
     def tell(self, rows: Batch, said: Said) -> None:
         """Learn rows whose labels have come, by what was said of them."""
-        self.run(rows, True, said)
+        told(self.run, rows, said, self.width)
 
     passes: Any  # what each thread keeps from row to row
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that it knows."""
+        return 2
+
+    @property
+    def width(self) -> int:
+        """Number of scores of a row: one for each class, but one for two."""
+        return self.n_classes if self.n_classes > 2 else 1
+
+    def shape_of(self, rows: Batch) -> tuple[int, ...]:
+        """The shape of the scores of rows."""
+        return (rows.y.size,) if self.width == 1 else (rows.y.size, self.width)
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """Machines of compiled learners that take the same rows with slots for ids, by ``run_slotted``."""
+        return ()
+
+    def run_slotted(self, batch: Batch, learning: bool, said: Said | None = None) -> Floats:
+        """``run`` on rows with slots for ids."""
+        raise NotImplementedError
+
+    @property
+    def out_of_slots(self) -> bool:
+        """Whether all slots are taken: further features share them."""
+        return False
+
+    def elsewhere(self) -> Self:
+        """A copy that learns on another machine, from rows with slots for ids."""
+        return copy.copy(self)
 
     @abstractmethod
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         """Add the calls that take one row through this machine and write its score; False if there is no such way."""
 
-    def run_row(self, ids: Ints32, values: tuple[float, ...], y: float, weight: float, learning: bool) -> float | None:
+    def run_row(self, ids: Ints32, values: tuple[float, ...], y: float, weight: float, learning: bool) -> Any:
         """The answer to one row, which is learnt if asked; None if it must go the way of batches."""
         rows = self.passes.__dict__
         if self.away is not None or (learning and self.n_learnt < rows.get("next_try", 0)):
@@ -250,17 +296,33 @@ class BatchMachine(Machine):
         """This machine, which was elsewhere, in the place of the one that had stayed here."""
         return self
 
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[Batch]:
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[Batch]:
         for batch in source.batches(y, weight):
             yield from self.of_batch(batch, target)
 
-    def of_batch(self, batch: Batch, target: Binary) -> Iterator[Batch]:
+    def of_batch(self, batch: Batch, target: Classes) -> Iterator[Batch]:
         yield typed(batch)
 
     def of_dict(
-        self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
+        self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
     ) -> Batch:
         batch, new = row_of(x, columns, learning, y, weight)
         if new:
             self.name_features(new)
         return batch
+
+
+def told(run: Callable[..., Floats], rows: Batch, said: Said, width: int) -> Floats:
+    """Learn rows of which a machine has said something, or nothing: then as if the label were there at once.
+
+    Returns the scores of the machine: those given then, or those of now.
+    """
+    scores, silent = np.array(said.scores[:, :width]), np.isnan(said.scores[:, 0])
+    ends = [0, *(np.flatnonzero(np.diff(silent)) + 1).tolist(), rows.y.size]
+    for start, stop in pairwise(ends):
+        mine = cut(rows, start, stop)
+        if start < stop and silent[start]:
+            scores[start:stop] = run(mine, True).reshape(-1, width)
+        elif start < stop:
+            run(mine, True, said.rows(start, stop))
+    return scores

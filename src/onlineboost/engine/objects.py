@@ -15,7 +15,7 @@ from onlineboost.compiled.jit import njit
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.columns import Columns
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.loop import CARRIED, compare
 from onlineboost.engine.machine import Machine
@@ -32,7 +32,7 @@ class ObjectRows(NamedTuple):
     """Rows in the form that the objects take, each with its encoded label and weight."""
 
     rows: list[tuple[Any, float, float]]
-    target: Binary
+    target: Classes
 
 
 @njit
@@ -95,19 +95,19 @@ class ObjectMachine(Machine):
                 record.clock[0] += 1
         return np.array(scores)
 
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Binary) -> Iterator[ObjectRows]:
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         return self._parts(self.committee.rows(source), y, weight, target)
 
-    def _parts(self, rows: Iterator[Any], y: Floats, weight: Floats, target: Binary) -> Iterator[ObjectRows]:
+    def _parts(self, rows: Iterator[Any], y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         rows = zip(rows, y.tolist(), weight.tolist(), strict=True)
         while part := list(islice(rows, _ROWS)):
             yield ObjectRows(part, target)
 
-    def of_batch(self, batch: Batch, target: Binary) -> Iterator[ObjectRows]:
+    def of_batch(self, batch: Batch, target: Classes) -> Iterator[ObjectRows]:
         return self._parts(self.committee.rows_of_batch(batch), batch.y, batch.weight, target)
 
     def of_dict(
-        self, x: Mapping[Any, Any], columns: Columns, target: Binary, y: float, weight: float, learning: bool
+        self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
     ) -> ObjectRows:
         return ObjectRows([(self.committee.row(x, columns, learning), y, weight)], target)
 

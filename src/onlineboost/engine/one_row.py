@@ -11,13 +11,13 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from onlineboost.compiled.block import Call
-from onlineboost.data.batch import Batch, Ints, Ints32
+from onlineboost.data.batch import Batch, Floats, Ints, Ints32
 from onlineboost.engine.passes import at_once
 from onlineboost.transforms.slots import Slots, find_row
 
@@ -37,6 +37,10 @@ class Steps:
     tokens: list[tuple[Any, Any]] = field(default_factory=list)  # of machines, as long as their states are the same
     found: dict[Any, Batch] = field(default_factory=dict)  # rows with slots, by what they were found with
 
+    def with_labels(self, y: Floats) -> Steps:
+        """The same steps, for a machine that gets other labels."""
+        return replace(self, row=self.row._replace(y=y))
+
     def slotted(self, slots: Slots, missing: bool, room: int) -> Batch:
         """The row with slots for ids; slots beyond ``room`` are left out, or there is no way if it is learnt."""
         key = id(slots), missing, room
@@ -46,7 +50,7 @@ class Steps:
             self.found[key] = Batch(*ends, self.row.y, self.row.weight)
             arguments = self.row, slots, self.found[key], self.learning, missing, room, self.status
             self.looks.append(Call(find_row, *arguments))
-        return self.found[key]
+        return self.found[key]._replace(y=self.row.y)
 
 
 class OneRow:
@@ -57,7 +61,7 @@ class OneRow:
         steps = Steps(Batch(*arrays), learning)
         self.ends, self.ids, self.values, self.y, self.weight = arrays
         self.size, self.memory = size, memoryview(self.values).cast("B")  # type: ignore[arg-type]
-        self.score = np.zeros(1)
+        self.score = np.zeros(machine.width)
         self.possible = machine.add_steps(steps, self.score)
         self.tokens, self.status, self.events = steps.tokens, steps.status, steps.events
         self.looks, self.calls = [call.run for call in steps.looks], [call.run for call in steps.calls]
@@ -70,7 +74,7 @@ class OneRow:
                 return False
         return size <= self.size
 
-    def run(self, ids: Ints32, values: tuple[float, ...]) -> float | None:
+    def run(self, ids: Ints32, values: tuple[float, ...]) -> Any:
         """The answer to a row, which is learnt if this was made for it; None if it must go the way of batches."""
         n = len(values)
         self.ids[:n] = ids
@@ -83,4 +87,4 @@ class OneRow:
         at_once(self.calls)
         for event in self.events:
             event()
-        return self.score.item()
+        return self.score.item() if self.score.size == 1 else self.score.copy()

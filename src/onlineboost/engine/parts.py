@@ -9,7 +9,6 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +18,11 @@ from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.machine import BatchMachine, Said, told
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.schedule import Stage
+from onlineboost.transforms.slots import Slots
 
 _PIECE = 1024  # rows that parts learn before their scores are combined, where they do so side by side
 
@@ -63,25 +63,31 @@ class PartsMachine(BatchMachine):
     @property
     def n_said(self) -> tuple[int, int]:
         votes, scores = zip(*(part.n_said for part in self.parts), strict=True)
-        return sum(votes), 1 + sum(scores)
+        return sum(votes), self.width + sum(scores)
 
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         if self.away is not None and learning and said is None and self.awake() is self.parts:
             return self._learn_away(examples)
         self.bring_back()
-        parts, rows = self.awake(), examples
-        batches = self._slotted(parts, rows, learning)
-        scores, answers = np.empty((len(parts), rows.y.size)), np.empty(rows.y.size)
+        parts = self.awake()
+        return self.run_parts(parts, self._slotted(parts, examples, learning), examples, learning, said)
+
+    def run_parts(
+        self, parts: Sequence[BatchMachine], batches: list[Batch], rows: Batch, learning: bool, said: Said | None
+    ) -> Floats:
+        """Take parts through the rows, each through its own batch of them."""
+        answers = np.empty(self.shape_of(rows))
+        scores = np.empty((len(parts), *parts[0].shape_of(rows)))
         side_by_side = learning and self.n_jobs > 1 and said is None
         piece = _PIECE if side_by_side else max(rows.y.size, 1)
         given = learning and said is not None
         if given and said is not None:
-            answers[:] = said.scores[:, 0]
+            answers.reshape(rows.y.size, -1)[:] = said.scores[:, : self.width]
         shares = self._shares(said)
 
         def stage_of(k: int) -> Stage:
             part = parts[k]
-            run = part.run_slotted if isinstance(part, CompiledMachine) else part.run
+            run = part.run_slotted if part.leaves else part.run
 
             def go(number: int) -> None:
                 span = slice(number * piece, (number + 1) * piece)
@@ -89,9 +95,10 @@ class PartsMachine(BatchMachine):
                 if shares is None:
                     scores[k, span] = run(mine, learning)
                 elif learning:
-                    scores[k] = _told(run, mine, shares[k])
+                    scores[k] = told(run, mine, shares[k], part.width).reshape(scores[k].shape)
                 else:
-                    scores[k] = shares[k].scores[:, 0] = run(mine, False, shares[k])
+                    scores[k] = run(mine, False, shares[k])
+                    shares[k].scores[:, : part.width] = scores[k].reshape(rows.y.size, -1)
 
             return Stage(go)
 
@@ -112,7 +119,7 @@ class PartsMachine(BatchMachine):
         """What was said, or is to be said, by each part."""
         if said is None:
             return None
-        found, votes, scores = [], 0, 1
+        found, votes, scores = [], 0, self.width
         for part in self.parts:
             n, m = part.n_said
             found.append(Said(said.votes[:, votes : votes + n], said.scores[:, scores : scores + m]))
@@ -129,7 +136,7 @@ class PartsMachine(BatchMachine):
 
     def _learn_away(self, rows: Batch) -> Floats:
         """The answers to rows that actors learn, one for each part."""
-        answers, batches = np.empty(rows.y.size), self._slotted(self.parts, rows, True)
+        answers, batches = np.empty(self.shape_of(rows)), self._slotted(self.parts, rows, True)
         for start, stop, results in self.away.learn(self, batches, self._work_of_parts, chained=False):
             scores, piece = np.array([scores for scores, _ in results]), cut(rows, start, stop)
             self.combine(self.parts, scores, piece, answers[start:stop], True, False)()
@@ -141,12 +148,20 @@ class PartsMachine(BatchMachine):
     def _work_of_parts(self) -> list[PartOfEnsemble]:
         found = []
         for part in self.parts:
-            twin = copy.copy(part)
-            if isinstance(twin, CompiledMachine):
-                twin.slots, twin.names = None, {}
+            twin = part.elsewhere()
             twin.listen(_silent)
             found.append(PartOfEnsemble(twin))
         return found
+
+    def elsewhere(self) -> Self:
+        twin = copy.copy(self)
+        twin.parts = tuple(part.elsewhere() for part in self.parts)
+        return twin
+
+    def returned(self, before: Self) -> Self:
+        pairs = zip(self.parts, before.parts, strict=True)
+        self.parts = tuple(part.returned(one) for part, one in pairs)
+        return self
 
     def bring_back(self) -> None:
         if self.away is None or self.away.current:
@@ -160,9 +175,10 @@ class PartsMachine(BatchMachine):
         """Parts that share slots: with the same bound, missing values or not, and the same times of rest."""
         groups: dict[Any, tuple[CompiledMachine, ...]] = {}
         for k, part in enumerate(parts):
-            if isinstance(part, CompiledMachine) and part.slots is not None:
-                key = part.slots.bound, part.learner.takes_missing, self.may_rest(k)
-                groups[key] = (*groups.get(key, ()), part)
+            for leaf in part.leaves:
+                if leaf.slots is not None:
+                    key = leaf.slots.bound, leaf.learner.takes_missing, self.may_rest(k)
+                    groups[key] = (*groups.get(key, ()), leaf)
         return [*groups.values()]
 
     def may_rest(self, k: int) -> bool:
@@ -179,7 +195,7 @@ class PartsMachine(BatchMachine):
 
     def _slotted(self, parts: tuple[BatchMachine, ...], rows: Batch, learning: bool) -> list[Batch]:
         """The rows for each part, with slots for ids; if there is no memory for one part, all are as they were."""
-        found = {id(part): rows for part in parts}
+        found: dict[int, Batch] = {}
         groups = self._groups(parts)
         before = [(one, one.committee, one.transforms, one.slots, one.n_slots) for group in groups for one in group]
         try:
@@ -195,7 +211,12 @@ class PartsMachine(BatchMachine):
                 assert slots is not None
                 slots.forget(size)
             raise
-        return [self.rows_of(k, found[id(part)]) for k, part in enumerate(parts)]
+        mine = (found.get(id(part.leaves[0]), rows) if part.leaves else rows for part in parts)
+        return [self.rows_of(k, batch) for k, batch in enumerate(mine)]
+
+    @property
+    def out_of_slots(self) -> bool:
+        return all(part.out_of_slots for part in self.parts)
 
     @property
     def _widest(self) -> BatchMachine:
@@ -240,11 +261,13 @@ class PartsMachine(BatchMachine):
             part.check()
 
     def states(self) -> dict[str, Any]:
-        shared = {id(part) for group in self._groups(self.parts) for part in group[1:]}
         found: dict[str, Any] = {}
+        seen: set[int] = set()
         for k, part in enumerate(self.parts):
-            mine = part.states() or {}
-            found |= {f"part{k}.{name}": mine[name] for name in mine if name != "slots" or id(part) not in shared}
+            for name, state in (part.states() or {}).items():
+                if not isinstance(state, Slots) or id(state) not in seen:  # parts share slots
+                    found[f"part{k}.{name}"] = state
+                    seen.add(id(state))
         return found
 
     # ---- alarms
@@ -304,19 +327,3 @@ class PartsMachine(BatchMachine):
 
 def _silent(event: Any) -> None:
     """The alarms of a part that is elsewhere are told here."""
-
-
-def _told(run: Callable[..., Floats], rows: Batch, said: Said) -> Floats:
-    """Learn rows of which a part has said something, or nothing, if it rested: then as if the label were there at once.
-
-    Returns the scores of the part: those given then, or those of now.
-    """
-    scores, silent = np.array(said.scores[:, 0]), np.isnan(said.scores[:, 0])
-    ends = [0, *(np.flatnonzero(np.diff(silent)) + 1).tolist(), rows.y.size]
-    for start, stop in pairwise(ends):
-        mine = cut(rows, start, stop)
-        if start < stop and silent[start]:
-            scores[start:stop] = run(mine, True)
-        elif start < stop:
-            run(mine, True, said.rows(start, stop))
-    return scores

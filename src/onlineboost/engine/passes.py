@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,7 @@ from onlineboost.engine.schedule import Stage
 
 _NUMBERS = 1 << 16  # most votes on the way from the learners to the head: they stay in the cache of a core
 _ROWS = 512  # most rows on the way
+_TRY_AGAIN = 100  # batches
 _invoke = operator.methodcaller("__call__")
 
 
@@ -208,3 +210,28 @@ def balanced(bounds: Sequence[int], seconds: Sequence[float], grain: int) -> lis
     for k in range(1, len(ends)):  # no group without learners
         ends[k] = min(max(ends[k], ends[k - 1] + 1), blocks - (len(ends) - 1 - k))
     return [0, *(end * grain for end in ends[1:-1]), n]
+
+
+@dataclass
+class Trial:
+    """Whether groups side by side are faster than one group: where memory is slow, as for long sparse rows, they are
+    not. Each way is tried now and then.
+    """
+
+    seconds: dict[bool, float] = field(default_factory=dict)  # of a row, divided and not
+    batches: int = 0
+    divided: bool = False  # the last time
+
+    def divides(self) -> bool:
+        """Whether the next batch is to be divided."""
+        known, self.batches = self.seconds, self.batches + 1
+        if len(known) < 2:
+            self.divided = True not in known
+        else:
+            faster = known[True] <= known[False]
+            self.divided = faster != (self.batches % _TRY_AGAIN == 0)
+        return self.divided
+
+    def note(self, seconds: float) -> None:
+        """Take in what a row has taken, this way."""
+        self.seconds[self.divided] = seconds

@@ -36,8 +36,8 @@ _SIGNATURE = 16  # bytes
 class Ticket:
     """An answer whose label is to come: ``model.tell(ticket, y)``.
 
-    ``answer`` is the label that was predicted, and ``probability`` that of the positive label. ``bytes(ticket)`` is all
-    of it, to be kept anywhere: ``model.tell`` takes these bytes too.
+    ``answer`` is the label that was predicted, and ``probability`` that of the positive label; of more than two
+    classes, that of the answer. ``bytes(ticket)`` is all of it, to be kept anywhere: ``model.tell`` takes these bytes.
     """
 
     number: int
@@ -258,7 +258,7 @@ def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
     """The contents of a ticket whose signature is right: so they were written by us, but perhaps for other shapes."""
     _, number, time, run, entries, votes, scores, text = _HEAD.unpack_from(data)
     wanted = _HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + _SIGNATURE
-    if min(entries, votes, scores, text) < 0 or wanted != len(data) or scores != shape[1] or votes not in (0, shape[0]):
+    if min(entries, votes, scores, text) < 0 or wanted != len(data) or scores > shape[1] or votes > shape[0]:
         raise TicketError("the ticket does not fit this model: the model was fitted anew since")
     at = _HEAD.size
 

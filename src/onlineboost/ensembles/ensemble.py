@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,6 +68,14 @@ class Ensemble(Listening):
         states = new_stack(n), new_stack(light), new_scales(n), new_rest()
         settings = Settings(n, hard=False, sample=False, seed=seed)
         return EnsembleMachine(settings, new_record(n), tuple(machines), *states)
+
+    def with_classes(self, machine: Any, n: int) -> EnsembleMachine:
+        pairs = zip(self.parts(), machine.parts, strict=True)
+        twin: EnsembleMachine = replace(machine, parts=tuple(part.with_classes(one, n) for part, one in pairs))
+        for model, part in zip(self.parts(), twin.parts, strict=True):
+            if getattr(model, "on_drift", None) is None:
+                part.listen(self.notify)
+        return twin
 
     # ---- what was learnt
 

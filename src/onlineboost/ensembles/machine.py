@@ -10,12 +10,12 @@ import numpy as np
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, cut
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.classes import softmax
 from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
-from onlineboost.ensembles.newton import Scales, Stack, new_stack_work, stack_rows
+from onlineboost.ensembles.newton import Scales, Stack, new_classes_work, new_stack_work, stack_classes, stack_rows
 from onlineboost.ensembles.resting import Rest, note_row
 from onlineboost.storage.validity import require
 
@@ -32,7 +32,7 @@ class EnsembleMachine(PartsMachine):
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         if not learning or self._n_light == len(self.parts):
             return super().run(examples, learning, said)
-        answers, start, counts = [np.empty(0)], 0, np.cumsum(examples.weight > 0)
+        answers, start, counts = [np.empty((0, *self.shape_of(examples)[1:]))], 0, np.cumsum(examples.weight > 0)
         while start < examples.y.size:
             due = self.rest.next_stop(self.n_learnt)
             before = int(counts[start - 1]) if start else 0
@@ -55,19 +55,26 @@ class EnsembleMachine(PartsMachine):
     def combine(
         self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
     ) -> Call:
-        odds = np.array([part.gives_odds for part in parts])
         stacks = self.stack, self.light, self.scales, self.record
+        if self.width > 1:
+            room = new_classes_work(len(self.parts), self.width)
+            return Call(stack_classes, scores, rows.y, rows.weight, answers, *stacks, learning, given, room)
+        odds = np.array([part.gives_odds for part in parts])
         work = new_stack_work(len(self.parts))
         return Call(stack_rows, scores, rows.y, rows.weight, answers, *stacks, odds, learning, given, work)
 
+    @property
+    def n_classes(self) -> int:
+        return self.parts[0].n_classes
+
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         parts = self.awake()
-        scores = np.empty((len(parts), 1))
-        for k, part in enumerate(parts):
-            if not part.add_steps(steps, scores[k]):
-                return False
         row = steps.row
-        steps.calls.append(self.combine(parts, scores, row, score, steps.learning, False))
+        scores, answers = np.empty((len(parts), *self.shape_of(row))), score.reshape(self.shape_of(row))
+        for k, part in enumerate(parts):
+            if not part.add_steps(steps, scores[k].reshape(-1)):
+                return False
+        steps.calls.append(self.combine(parts, scores, row, answers, steps.learning, False))
         if steps.learning and self._n_light < len(self.parts):
             steps.calls.append(Call(note_row, row, self.rest.rows))
             due = self.rest.next_stop(self.n_learnt)
@@ -84,7 +91,7 @@ class EnsembleMachine(PartsMachine):
     def _look(self) -> None:
         """Decide whether parts rest, or begin to do so."""
         costly = self.parts[self._n_light :]
-        full = all(isinstance(part, CompiledMachine) and part.out_of_slots for part in costly)
+        full = all(part.out_of_slots for part in costly)
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
         began = self.rest.decide(self.n_learnt, *losses, full)
         self.token = object()
@@ -128,7 +135,7 @@ class EnsembleMachine(PartsMachine):
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return chances(scores)
+        return chances(scores) if scores.ndim == 1 else softmax(scores)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the influence on each part, by what the part has earned."""

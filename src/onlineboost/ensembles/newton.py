@@ -8,6 +8,12 @@ constant 1 they are x. The answer is z = w.x, and after the label, with p = logi
 
 where F = .9995 forgets, and S = 5 draws towards the start w_0, equal weights that sum to 1 and no constant.
 
+Of more than two classes, each part gives the log odds x_k of every class against the rest, z_k = w.x_k with the same
+weights for all classes, p = softmax(z), and m is the mean of x_k by p:
+
+    H <- F H + sum_k p_k (x_k - m) (x_k - m)' + (1 - F) S I
+    w <- w + H^-1 (x_y - m + (1 - F) S (w_0 - w))
+
 An ensemble has two: one on all parts, one on the light ones. That with the smaller loss so far answers; and parts that
 are not light may rest if they do not lower it (``resting.py``).
 """
@@ -24,6 +30,7 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.data.target import mistaken
+from onlineboost.engine.classes import chances_of, largest
 from onlineboost.engine.heads import VoteHead, logistic, vote_correct
 from onlineboost.engine.loop import compare
 from onlineboost.engine.record import Record
@@ -95,6 +102,11 @@ def new_stack_work(n_parts: int) -> StackWork:
     return StackWork(np.empty(n), np.empty(n), np.empty((n, n)), np.empty(0, np.float32))
 
 
+def new_classes_work(n_parts: int, n_classes: int) -> tuple[Floats, ...]:
+    n, odds = n_parts + 1, [np.empty(n_classes) for _ in range(3)]
+    return np.empty((n, n_classes)), np.empty(n), np.empty((n, n)), *odds
+
+
 @njit
 def stack_rows(block: Any) -> None:
     """Answers from the scores of the parts, [parts, rows]; with ``learning``, each row updates the states.
@@ -125,6 +137,104 @@ def stack_rows(block: Any) -> None:
                 _learn(all_parts, x, n, by_all, y[r], weight[r], step, factor)
             if n_light < n or resting:
                 _learn(light, x, n_light, by_light, y[r], weight[r], step, factor)
+
+
+@njit
+def stack_classes(block: Any) -> None:
+    """``stack_rows`` for more than two classes: scores are log odds, [parts, rows, classes]."""
+    scores, y, weight, answers, all_parts, light, scales, record, learning, given, work = unpack(block)
+    n, n_light, classes = scores.shape[0], light.weights.size - 1, scores.shape[2]
+    resting = n < all_parts.weights.size - 1
+    x, step, factor, by_light, by_all, p = work
+    for r in range(y.size):
+        for j in range(n):
+            for k in range(classes):
+                x[j, k] = min(max(scores[j, r, k], -CLIP), CLIP)
+        _odds_of_classes(light, x, n_light, by_light)
+        if not resting:
+            _odds_of_classes(all_parts, x, n, by_all)
+        lightly = resting or (light.loss[0] > 0 and light.loss[0] <= all_parts.loss[0])
+        if not given:
+            for k in range(classes):
+                answers[r, k] = by_light[k] if lightly else by_all[k]
+        if learning and weight[r] > 0:
+            place = max(int(y[r]), 0)
+            weights = light.weights if lightly else all_parts.weights
+            _note_classes(scales, record, weights, scores[:, r], x, answers[r], place, weight[r])
+            if not resting:
+                _learn_classes(all_parts, x, n, by_all, p, place, weight[r], step, factor)
+            if n_light < n or resting:
+                _learn_classes(light, x, n_light, by_light, p, place, weight[r], step, factor)
+
+
+@hot
+def _odds_of_classes(stack: Stack, x: Floats, n: int, z: Floats) -> None:
+    """The log odds of all classes by the first n parts."""
+    for k in range(z.size):
+        z[k] = 0.0
+    for j in range(n):
+        for k in range(z.size):
+            z[k] += stack.weights[j] * x[j, k]
+
+
+@lean
+def _note_classes(
+    scales: Scales,
+    record: Record,
+    weights: Floats,
+    scores: Floats,
+    x: Floats,
+    answer: Floats,
+    place: int,
+    weight: float,
+) -> None:
+    """Add an example to the statistics. What a part earns is its share of the margin to the best other class."""
+    wrong, first_wrong = largest(answer) != place, largest(scores[0]) != place
+    record.totals[0] += weight
+    record.totals[1] += weight if wrong else 0.0
+    if wrong != first_wrong:
+        record.totals[3 if wrong else 2] += weight
+        record.totals[4] += weight * weight
+    other = 1 if place == 0 else 0
+    for k in range(answer.size):
+        if k != place and answer[k] > answer[other]:
+            other = k
+    for j in range(scales.earned.size):
+        scales.earned[j] *= FORGETTING
+    scales.earned[-1] += weight
+    for j in range(scores.shape[0]):
+        if j < weights.size - 1:
+            scales.earned[j] += weight * weights[j] * (x[j, place] - x[j, other])
+        record.weights[j] += weight
+        record.edges[j] += weight if largest(scores[j]) == place else -weight
+    record.clock[0] += 1
+
+
+@lean
+def _learn_classes(
+    stack: Stack, x: Floats, n: int, z: Floats, p: Floats, place: int, weight: float, step: Floats, factor: Floats
+) -> None:
+    """A Newton step for one example of several classes."""
+    H, w = stack.information, stack.weights
+    chances_of(z, 1.0, p)
+    loss = -math.log(max(p[place], 1e-300))
+    stack.loss[0] = _LOSS_FORGETTING * stack.loss[0] + weight * min(loss, _MOST_LOSS)
+    draw = (1 - FORGETTING) * _STRENGTH
+    for i in range(n + 1):
+        mean = 0.0
+        for k in range(p.size):
+            mean += p[k] * (x[i, k] if i < n else 0.0)
+        factor[n, i] = mean  # until the factor is computed
+        step[i] = weight * ((x[i, place] if i < n else 0.0) - mean) + draw * (stack.start[i] - w[i])
+    for i in range(n + 1):
+        for j in range(i + 1):
+            spread = 0.0
+            if i < n:
+                for k in range(p.size):
+                    spread += p[k] * (x[i, k] - factor[n, i]) * (x[j, k] - factor[n, j])
+            H[i, j] = FORGETTING * H[i, j] + weight * spread
+        H[i, i] += draw
+    _go(stack, n, step, factor)
 
 
 @hot
@@ -170,6 +280,13 @@ def _learn(stack: Stack, x: Floats, n: int, z: float, y: float, weight: float, s
             H[i, j] = FORGETTING * H[i, j] + curvature * a * b
         H[i, i] += draw
         step[i] = slope * a + draw * (stack.start[i] - w[i])
+    _go(stack, n, step, factor)
+
+
+@lean
+def _go(stack: Stack, n: int, step: Floats, factor: Floats) -> None:
+    """Move the weights by the inverse of the information times ``step``."""
+    H, w = stack.information, stack.weights
     for i in range(n + 1):
         for j in range(i + 1):
             s = H[i, j]

@@ -103,10 +103,7 @@ class RestartingMachine(CompiledMachine):
 
     def _start_over(self) -> None:
         fresh: CompiledMachine = self.spec.model().new_machine(0, self.settings.seed)
-        fresh.slots, fresh.names = self.slots, self.names
-        fresh.grow(self.n_slots)
-        pairs = zip(self.transforms, fresh.transforms, strict=True)
-        fresh.transforms = tuple(new.continued(old) for old, new in pairs)
+        self.succeeded_by(fresh)
         vars(self).update(vars(fresh))
 
     def plain(self) -> CompiledMachine:

@@ -79,7 +79,7 @@ class Training:
         if self.paired is not None and self.paired.weight:
             sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base))
         if isinstance(self.model, Booster) and self.model.fitted is not None:
-            sentences.append(spare_learners(self.model.fitted.machine.record, self.model))
+            sentences.append(spare_learners(self.model.fitted.machine.learners, self.model))
         sentences.append(_changes(self.model))
         return " ".join(filter(None, sentences))
 

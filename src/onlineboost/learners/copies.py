@@ -15,7 +15,7 @@ from onlineboost.data.arrays import Dense, Sparse, as_matrix
 from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.engine.dicts import row_of
 from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ParameterError
@@ -100,7 +100,7 @@ class Committee:
         """A dict of features in the form that the members take."""
         return self.kind.from_dict(x, columns, learning, self.members)
 
-    def predict(self, x: Any, hard: bool, target: Binary) -> Floats:
+    def predict(self, x: Any, hard: bool, target: Classes) -> Floats:
         """Every member's vote; 0 before it can predict, which counts as +1."""
         votes = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
@@ -108,7 +108,7 @@ class Committee:
                 votes[i] = self.kind.sign(member, x, target) if hard else self.kind.score(member, x, target)
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
-    def learn(self, x: Any, y: float, p: Floats, target: Binary) -> None:
+    def learn(self, x: Any, y: float, p: Floats, target: Classes) -> None:
         label = target.decode_one(y)
         for i, member in enumerate(self.members):
             # A sampled example has no weight but a count: learnt once with that weight, if the learner takes weights.
@@ -134,11 +134,11 @@ class Kind(Protocol):
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any: ...
 
-    def sign(self, member: Any, x: Any, target: Binary) -> float: ...
+    def sign(self, member: Any, x: Any, target: Classes) -> float: ...
 
-    def score(self, member: Any, x: Any, target: Binary) -> float: ...
+    def score(self, member: Any, x: Any, target: Classes) -> float: ...
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Binary, first: bool) -> None: ...
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Classes, first: bool) -> None: ...
 
 
 class _River:
@@ -171,14 +171,14 @@ class _River:
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         return x
 
-    def sign(self, member: Any, x: Any, target: Binary) -> float:
+    def sign(self, member: Any, x: Any, target: Classes) -> float:
         return _sign(member.predict_one(x), target)
 
-    def score(self, member: Any, x: Any, target: Binary) -> float:
+    def score(self, member: Any, x: Any, target: Classes) -> float:
         shares = member.predict_proba_one(x)
         return float(2 * shares.get(target.positive, 0.0) - 1) if shares else 0.0
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Binary, first: bool) -> None:
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Classes, first: bool) -> None:
         member.learn_one(x, label, **({} if weight is None else {"w": weight}))
 
 
@@ -226,13 +226,13 @@ class _ScikitLearn:
         row[0, [places[id] for id in found.ids]] = found.values
         return row
 
-    def sign(self, member: Any, x: Any, target: Binary) -> float:
+    def sign(self, member: Any, x: Any, target: Classes) -> float:
         return _sign(member.predict(x)[0], target)
 
-    def score(self, member: Any, x: Any, target: Binary) -> float:
+    def score(self, member: Any, x: Any, target: Classes) -> float:
         return float(member.decision_function(x)[0])
 
-    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Binary, first: bool) -> None:
+    def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Classes, first: bool) -> None:
         extra: dict[str, Any] = {} if weight is None else {"sample_weight": np.array([weight])}
         if first and "classes" in inspect.signature(member.partial_fit).parameters:
             if len(target.known) < 2:
@@ -268,13 +268,13 @@ class _Ours:
             machine.name_features(new)
         return batch
 
-    def sign(self, member: Machine, x: Batch, target: Binary) -> float:
+    def sign(self, member: Machine, x: Batch, target: Classes) -> float:
         return self.score(member, x, target)
 
-    def score(self, member: Machine, x: Batch, target: Binary) -> float:
+    def score(self, member: Machine, x: Batch, target: Classes) -> float:
         return float(member.run(x, False)[0])
 
-    def learn(self, member: Machine, x: Batch, label: Any, weight: float | None, target: Binary, first: bool) -> None:
+    def learn(self, member: Machine, x: Batch, label: Any, weight: float | None, target: Classes, first: bool) -> None:
         sign = np.array([_sign(label, target)])
         member.run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
 
@@ -283,7 +283,7 @@ def _rows(source: Dense | Sparse) -> Iterator[Any]:
     return (source.table[r : r + 1] for r in range(source.n_rows))
 
 
-def _sign(label: Any, target: Binary) -> float:
+def _sign(label: Any, target: Classes) -> float:
     return 0.0 if label is None else 1.0 if label == target.positive else -1.0
 
 

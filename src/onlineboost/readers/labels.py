@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
 
 
-def sign_of(target: Binary, label: Any, positive: Any) -> float:
+def sign_of(target: Classes, label: Any, positive: Any) -> float:
     """-1 or +1. If a positive label is named, all others are negative; else there may be two."""
     if positive is None:
         return target.encode_one(label)

@@ -19,7 +19,7 @@ from onlineboost.data.batch import LARGEST, Batch, Floats, cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.labels import sign_of
@@ -118,7 +118,7 @@ def dict_pages(
 
 @functools.lru_cache(8)
 def _row_reader(schema: Schema | None) -> TextReader:
-    options = ReadOptions(schema or Schema(), Binary(), False, True, False, 1, with_names=True)
+    options = ReadOptions(schema or Schema(), Classes(), False, True, False, 1, with_names=True)
     syntax = jsonl.SYNTAX if schema is not None else replace(jsonl.SYNTAX, table=no_columns)
     return TextReader(syntax, options, chunk=1 << 12)
 

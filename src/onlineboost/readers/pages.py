@@ -10,7 +10,7 @@ import numpy as np
 from onlineboost.data.batch import Batch
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.errors import ReadError
 from onlineboost.readers.rows import (
     ENTRIES,
@@ -34,7 +34,7 @@ class ReadOptions(NamedTuple):
     """How to read a stream, whatever its format."""
 
     schema: Schema
-    target: Binary  # labels known before
+    target: Classes  # labels known before
     label_required: bool  # every row must have a label
     label_ignored: bool  # labels are not read
     skip: bool  # bad records are skipped and counted, not raised

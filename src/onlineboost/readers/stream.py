@@ -12,7 +12,7 @@ from onlineboost.data.batch import cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import detect, files, memory
@@ -121,7 +121,7 @@ def open_stream(
     ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
-    known = Binary()
+    known = Classes()
     if like is not None:
         schema, known = _like(like, schema)
     schema.check()
@@ -195,7 +195,7 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
             yield last
 
 
-def _like(model: Any, given: Schema) -> tuple[Schema, Binary]:
+def _like(model: Any, given: Schema) -> tuple[Schema, Classes]:
     """Schema and labels of a model; a model that has learnt no stream yet takes the schema that is given."""
     if getattr(model, "fitted", None) is None:
         raise ParameterError("like", model, "a model that has learnt, such as onlineboost.load(file)")

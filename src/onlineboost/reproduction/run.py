@@ -30,7 +30,7 @@ import numpy as np
 from onlineboost import datasets
 from onlineboost.compiled.cache import source_digest
 from onlineboost.data.batch import Batch, cut, shuffled
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.model import OnlineClassifier
 from onlineboost.reproduction import vw
@@ -213,8 +213,8 @@ def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
     """The best configuration, trained again, and its error on the test rows."""
     model = best.model.clone()
     curve = Curve(most=1 << 6)
-    curve.update(Binary.mistakes(model.progressive_fit(train), train.y), train.weight)
-    wrong = Binary.mistakes(model.decision_function(test), test.y)
+    curve.update(Classes.mistakes(model.progressive_fit(train), train.y), train.weight)
+    wrong = Classes.mistakes(model.decision_function(test), test.y)
     return {
         "chosen": _settings(model),
         "model": repr(model),

@@ -13,7 +13,7 @@ from onlineboost.data.arrays import Dense, Sparse, check_features
 from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineClassifier
@@ -34,7 +34,7 @@ class Transformed(NamedTuple):
 class Data:
     """All rows as one batch. Rows are transformed once for all configurations with the same transforms."""
 
-    def __init__(self, batch: Batch, origin: Page | tuple[Any, Any, Any, Binary]) -> None:
+    def __init__(self, batch: Batch, origin: Page | tuple[Any, Any, Any, Classes]) -> None:
         self.batch = batch
         self.origin = origin  # the same rows for models that need more than a batch
         self._known: dict[Any, Transformed] = {}
@@ -108,7 +108,7 @@ def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Bat
     if y is None:
         raise DataError("y is missing: expected one label per row of X")
     source = check_features(X)
-    labels = Binary()
+    labels = Classes()
     labels.declare(y)
     weight = np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, np.float64)
     source.name(source.names)
@@ -121,7 +121,7 @@ def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Bat
 def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
     batches, names, page = [], [], None
     for page in X:
-        page = page if isinstance(page, Page) else Page(page, [], Binary(-1, 1), Schema())
+        page = page if isinstance(page, Page) else Page(page, [], Classes(-1, 1), Schema())
         names += page.names
         batches.append(without_rest(page.batch))
         if notice is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.model import OnlineClassifier
 from onlineboost.tuning.data import Data, Transformed, pieces
@@ -102,7 +102,7 @@ class Run:
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:
         for k, answers in enumerate(scores):
-            self.mistakes[k] = _sum(self.mistakes[k], Binary.mistakes(answers, batch.y) * batch.weight)
+            self.mistakes[k] = _sum(self.mistakes[k], Classes.mistakes(answers, batch.y) * batch.weight)
         self.weight = _sum(self.weight, batch.weight)
 
 

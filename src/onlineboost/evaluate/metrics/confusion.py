@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Confusion:
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
         positive = y > 0
-        predicted = positive ^ Binary.mistakes(scores, y)
+        predicted = positive ^ Classes.mistakes(scores, y)
         self.table += np.bincount(2 * positive + predicted, weight, 4).reshape(2, 2)
 
     @property

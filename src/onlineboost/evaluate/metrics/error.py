@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Binary
+from onlineboost.data.target import Classes
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
 
@@ -76,7 +76,7 @@ class Mistakes:
     curve: Curve = field(default_factory=Curve)
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        self.curve.update(Binary.mistakes(scores, y), weight)
+        self.curve.update(Classes.mistakes(scores, y), weight)
 
     @property
     def value(self) -> float:

@@ -1,0 +1,233 @@
+"""Many classes: one machine for each class against the rest, on the same rows, and a softmax of their log odds.
+
+Two classes need one machine, whose score has a sign. When a third class comes, that machine goes on for the positive
+class, a copy of it for the negative one, with its sign turned, and a new one begins for the third class; so does one
+for every further class, at the row where it is first met.
+
+The machines' scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities
+are softmax(b z), where b is learnt on the way: each machine has seen the others' examples only as "the rest". One
+Newton step for each example, with forgetting F and a draw S towards 1, as in the stack of an ensemble.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.target import Classes
+from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.heads import VoteHead, vote_correct
+from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.one_row import Steps
+from onlineboost.engine.parts import PartsMachine
+from onlineboost.engine.record import Record, Settings, new_record
+from onlineboost.storage.validity import require
+
+CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
+_FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
+_LEAST, _MOST = 0.05, 20.0  # of b
+
+
+class ClassesHead(NamedTuple):
+    platt: Floats  # [classes, 2] as in ``VoteHead``, for machines whose score is not log odds
+    inverse: Floats  # [classes, 3]
+    sharpness: Floats  # [2] b, and the information on it
+
+    def check(self) -> None:
+        sharp, information = self.sharpness.tolist()
+        require(_LEAST <= sharp <= _MOST and information > 0, "sharpness", "a sharpness and its information")
+
+
+def new_classes_head(n: int) -> ClassesHead:
+    return ClassesHead(filled(0, (n, 2)), filled([1.0, 0.0, 1.0], (n, 3)), filled([1.0, _STRENGTH], 2))
+
+
+@dataclass
+class ClassesMachine(PartsMachine):
+    """Machines for each class against the rest, in the order of codes; that of the first has its sign turned."""
+
+    head: ClassesHead
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.parts)
+
+    @property
+    def leaves(self) -> tuple[CompiledMachine, ...]:
+        return self.parts  # type: ignore[return-value]
+
+    def rows_of(self, k: int, rows: Batch) -> Batch:
+        mine = Classes.places(rows.y) == k
+        return rows._replace(y=np.where(mine == (k > 0), 1.0, -1.0))
+
+    def run_slotted(self, rows: Batch, learning: bool, said: Said | None = None) -> Floats:
+        """``run`` on rows with slots for ids."""
+        batches = [self.rows_of(k, rows) for k in range(len(self.parts))]
+        return self.run_parts(self.parts, batches, rows, learning, said)
+
+    def combine(
+        self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
+    ) -> Call:
+        odds = np.array([part.gives_odds for part in parts])
+        work = np.empty(len(parts)), np.empty(len(parts)), np.empty(0, np.float32)
+        states = self.head, self.record, odds, learning, given, work
+        return Call(class_rows, scores, rows.y, rows.weight, answers, *states)
+
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        n = len(self.parts)
+        scores, signs = np.empty((n, 1)), np.empty((n, 1))
+        if steps.learning:
+            steps.calls.append(Call(signs_of, steps.row.y, signs))
+        for k, part in enumerate(self.parts):
+            if not part.add_steps(steps.with_labels(signs[k]), scores[k]):
+                return False
+        answers = score.reshape(1, n)
+        steps.calls.append(self.combine(self.parts, scores, steps.row, answers, steps.learning, False))
+        steps.tokens.append((self, self.token))
+        return True
+
+    def grow(self, n_features: int) -> None:
+        for part in self.leaves:
+            part.grow(n_features)
+
+    @property
+    def learners(self) -> Record:
+        """Of the weak learners: sums over all classes."""
+        records = [part.learners for part in self.parts]
+        sums = (sum(getattr(one, name) for one in records) for name in ("edges", "weights", "totals"))
+        return Record(self.record.clock, *sums)
+
+    @property
+    def gives_odds(self) -> bool:
+        return True
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return softmax(float(self.head.sharpness[0]) * scores)
+
+    def states(self) -> dict[str, Any]:
+        return {"record": self.record, "head": self.head} | super().states()
+
+    def strengths(self, names: Any) -> list[tuple[str, int, float]]:
+        """The mean strength of each feature over all classes."""
+        total: dict[tuple[str, int], float] = {}
+        for part in self.parts:
+            for name, number, strength in part.strengths(names):
+                total[name, number] = total.get((name, number), 0.0) + abs(strength) / len(self.parts)
+        return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])
+
+
+def with_classes(machine: CompiledMachine | ClassesMachine, fresh: list[CompiledMachine]) -> ClassesMachine:
+    """A machine that knows further classes, for which new ones begin."""
+    machine = machine if isinstance(machine, ClassesMachine) else _of_two(machine)
+    for new in fresh:
+        machine.leaves[0].succeeded_by(new)
+    old, n = machine.n_classes, machine.n_classes + len(fresh)
+    head, record = new_classes_head(n), new_record(n)
+    if not planning():
+        head.platt[:old], head.inverse[:old] = machine.head.platt, machine.head.inverse
+        record.edges[:old], record.weights[:old] = machine.record.edges, machine.record.weights
+    head, record = (
+        head._replace(sharpness=machine.head.sharpness),
+        record._replace(clock=machine.record.clock, totals=machine.record.totals),
+    )
+    return ClassesMachine(machine.settings._replace(n_learners=n), record, (*machine.parts, *fresh), head)
+
+
+def _of_two(machine: CompiledMachine) -> ClassesMachine:
+    """Two machines in the place of the one for two classes: a copy of it for the negative one."""
+    twin = machine.snapshot()
+    twin.slots, twin.names = machine.slots, machine.names
+    head, record = new_classes_head(2), new_record(2)
+    record.clock[0] = machine.n_learnt
+    if isinstance(machine.head, VoteHead) and not planning():
+        head.platt[:], head.inverse[:] = machine.head.platt, machine.head.inverse
+    return ClassesMachine(Settings(2, False, False, machine.settings.seed), record, (twin, machine), head)
+
+
+def softmax(scores: Floats) -> Floats:
+    """Probabilities of all classes, for each row of scores."""
+    e = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-1e300))
+    found: Floats = e / e.sum(axis=1, keepdims=True)
+    return found
+
+
+@njit
+def signs_of(block: Any) -> None:
+    """The labels of one row for the machine of each class."""
+    y, signs = unpack(block)
+    for k in range(signs.shape[0]):
+        mine = max(int(y[0]), 0) == k
+        signs[k, 0] = 1.0 if mine == (k > 0) else -1.0
+
+
+@njit
+def class_rows(block: Any) -> None:
+    """Answers from the scores of all classes, [classes, rows]; with ``learning``, each row updates the states."""
+    scores, y, weight, answers, head, record, as_odds, learning, given, work = unpack(block)
+    z, p, nothing = work
+    n = scores.shape[0]
+    for r in range(y.size):
+        for k in range(n):
+            odds = scores[k, r] if as_odds[k] else head.platt[k, 0] * scores[k, r] + head.platt[k, 1]
+            z[k] = odds if k > 0 else -odds
+        if not given:
+            for k in range(n):
+                answers[r, k] = z[k]
+        if learning and weight[r] > 0:
+            place = max(int(y[r]), 0)
+            for k in range(n):
+                label = 1.0 if (k == place) == (k > 0) else -1.0
+                right = (scores[k, r] >= 0) == (label > 0)
+                record.weights[k] += weight[r]
+                record.edges[k] += weight[r] if right else -weight[r]
+                if not as_odds[k]:
+                    vote_correct(VoteHead(head.platt[k], head.inverse[k]), scores[k, r], nothing, label, weight[r])
+            record.totals[0] += weight[r]
+            record.totals[1] += weight[r] if largest(answers[r]) != place else 0.0
+            record.clock[0] += 1
+            _sharpen(head.sharpness, z, p, place, weight[r])
+
+
+@hot
+def largest(scores: Floats) -> int:
+    """The place of the largest score, the first of several."""
+    best = 0
+    for k in range(1, scores.size):
+        if scores[k] > scores[best]:
+            best = k
+    return best
+
+
+@hot
+def chances_of(z: Floats, scale: float, p: Floats) -> None:
+    """The softmax of scaled scores."""
+    top, total = z[largest(z)], 0.0
+    for k in range(z.size):
+        p[k] = math.exp(scale * (z[k] - top))
+        total += p[k]
+    for k in range(z.size):
+        p[k] /= total
+
+
+@hot
+def _sharpen(sharpness: Floats, z: Floats, p: Floats, place: int, weight: float) -> None:
+    """A Newton step for the sharpness."""
+    for k in range(z.size):
+        z[k] = min(max(z[k], -CLIP), CLIP)
+    chances_of(z, sharpness[0], p)
+    mean = square = 0.0
+    for k in range(z.size):
+        mean += p[k] * z[k]
+        square += p[k] * z[k] * z[k]
+    draw = (1 - _FORGETTING) * _STRENGTH
+    sharpness[1] = _FORGETTING * sharpness[1] + weight * max(square - mean * mean, 0.0) + draw
+    step = (weight * (z[place] - mean) + draw * (1 - sharpness[0])) / sharpness[1]
+    sharpness[0] = min(max(sharpness[0] + step, _LEAST), _MOST)
