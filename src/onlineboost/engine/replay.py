@@ -56,8 +56,11 @@ class Kept(NamedTuple):
 
     def reordered(self, number: int) -> Batch:
         """The rows in a random order, which depends on the number only."""
-        rows = taken(Batch(*self), np.argsort(uniforms(number, self.y.size), kind="stable"))
-        return rows._replace(values=np.where(np.isinf(rows.values), np.float32(np.nan), rows.values))
+        return taken(self.batch(), np.argsort(uniforms(number, self.y.size), kind="stable"))
+
+    def batch(self) -> Batch:
+        """The rows in their order."""
+        return Batch(*self)._replace(values=np.where(np.isinf(self.values), np.float32(np.nan), self.values))
 
 
 class KeptNumbers(Kept):
