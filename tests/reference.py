@@ -1200,7 +1200,8 @@ class Taming:
 
     def __init__(self, learner: Any) -> None:
         self.learner, self.held, self.units = learner, [], None
-        self.m, self.v, self.rows, self.turns = 0.0, 1.6, 0, 0
+        self.m, self.v, self.rows = 0.0, 1.6, 0
+        self.turns, self.same = 0, []  # rows in turn beyond a limit; those beyond the same one
 
     def score(self, row: Any) -> float:
         if self.units is None:
@@ -1227,12 +1228,16 @@ class Taming:
         c, s = self.units
         z, m, d = (y - c) / s, self.m, math.sqrt(self.v)
         side = 1 if z > m + 10 * d else -1 if z < m - 10 * d else 0
-        self.turns = self.turns + side if self.turns * side > 0 else side
-        d *= 2.0 ** max(abs(self.turns) - 1, 0)
+        self.turns = self.turns + 1 if side else 0
+        self.same = [*(self.same if self.same and self.same[-1][0] == side else []), (side, z)] if side else []
+        d *= 2.0 ** (self.turns - len(self.same))
         share = max(1 / (self.rows + 17), 1e-4)
         e = min(max(z - m, -4 * d), 4 * d)
         self.m, self.v = m + share * e, (1 - share) * (self.v + share * e * e)
         self.rows += 1
+        if len(self.same) == 16:
+            middle = sorted(z for _, z in self.same)[8]
+            self.units, self.turns, self.same = (c + s * (middle - self.m), s), 0, []
         return min(max(z, m - 10 * d), m + 10 * d)
 
 
@@ -1375,7 +1380,7 @@ class GradientBoost:
         self.t += 1
         before = self.predictions(h)[:-1]
         pairs = [self.target(f, z) for f in before]
-        if self.version == "span" and self.B < math.inf:
+        if self.version == "span" and math.isfinite(self.B):
             for i, (f, (target, _)) in enumerate(zip(before, pairs, strict=True)):
                 step = 1 / (self.L * self.B * math.sqrt(self.t))
                 self.sigma[i] = min(max(self.sigma[i] - target * f * step, 0.0), 1.0)

@@ -102,7 +102,7 @@ def boosted_losses(state, X, z, T):
 
 
 def linear_stream(T: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Rows with |x| <= 1, targets within [-1, 1], and the loss of the best w with |w| <= 1, to within the last digits."""
+    """Rows with |x| <= 1, targets within [-1, 1], and the loss of the best w with |w| <= 1."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(T, 3))
     X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1)

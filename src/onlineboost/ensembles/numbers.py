@@ -162,7 +162,7 @@ def _learn(stack: NumberStack, room: Room, mean: float, t: float, weight: float,
 @njit
 def intervals(block: Any) -> None:
     """Answers and their bounds in the units of y, [rows, 1 + 2 coverages]; with ``learning``, the margins follow y."""
-    middle, typical, local, y, weight, levels, answers, taming, spread, record, learning, given = unpack(block)
+    middle, typical, local, centres, y, weight, levels, answers, taming, spread, record, learning, given = unpack(block)
     number = spread.clock[0]
     if learning:
         for r in range(y.size):
@@ -170,7 +170,7 @@ def intervals(block: Any) -> None:
     for r in range(y.size):
         scale = max(typical[r] + local[r], _LEAST_SCALE * typical[r])
         if not given:
-            _bounds(taming, spread.margins, middle[r], scale, answers[r])
+            _bounds(taming, centres[r], spread.margins, middle[r], scale, answers[r])
         if learning and weight[r] > 0:
             if scale > 0:
                 _follow(spread.margins, levels, answers[r], y[r], max(_MARGIN_RATE, 1 / (number + 2.0)))
@@ -179,8 +179,8 @@ def intervals(block: Any) -> None:
 
 
 @hot
-def _bounds(taming: Taming, margins: Floats, z: float, scale: float, answers: Floats) -> None:
-    c, s = taming.units[0], taming.units[1]
+def _bounds(taming: Taming, c: float, margins: Floats, z: float, scale: float, answers: Floats) -> None:
+    s = taming.units[1]
     below = above = 0.0
     answers[0] = c + s * z
     for k in range(margins.shape[0]):
@@ -218,17 +218,17 @@ class NumbersEnsemble(NumbersMachine):
         return 1 + 2 * len(COVERAGES)
 
     def run_tamed(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
-        batches, n = self.batches_of(rows, learning), rows.y.size
+        (batches, centres), n = self.batches_of(rows, learning), rows.y.size
         answers, given = self._answers(rows, learning, said)
         shares = self._shares(said)
         heads = None if shares is None else shares[:-1]
         scores = self._scores(batches[:-1], learning, heads)
-        middle = (answers[:, 0] - self.taming.units[0]) / self.taming.units[1] if given else np.empty(n)
+        middle = (answers[:, 0] - centres) / self.taming.units[1] if given else np.empty(n)
         typical, errors = np.empty(n), np.zeros(n)
         self._stack(scores, batches[0], middle, typical, errors, learning, given)()
         last = None if shares is None else shares[-1:]
         local = self.scores_of(self.parts[-1:], [batches[-1]._replace(y=errors)], learning, last)[0]
-        self._intervals(middle, typical, local, rows, answers, learning, given)()
+        self._intervals(middle, typical, local, centres, rows, answers, learning, given)()
         return answers
 
     def _scores(self, batches: list[Batch], learning: bool, shares: list[Said] | None) -> Floats:
@@ -247,10 +247,18 @@ class NumbersEnsemble(NumbersMachine):
         return Call(stack_numbers, scores, rows.y, rows.weight, middle, typical, errors, *states)
 
     def _intervals(
-        self, middle: Floats, typical: Floats, local: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
+        self,
+        middle: Floats,
+        typical: Floats,
+        local: Floats,
+        centres: Floats,
+        rows: Batch,
+        answers: Floats,
+        learning: bool,
+        given: bool,
     ) -> Call:
         states = self.taming, self.spread, self.record, learning, given
-        return Call(intervals, middle, typical, local, rows.y, rows.weight, _LEVELS, answers, *states)
+        return Call(intervals, middle, typical, local, centres, rows.y, rows.weight, _LEVELS, answers, *states)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         steps.tokens.append((self, self.token))
@@ -258,8 +266,10 @@ class NumbersEnsemble(NumbersMachine):
             return False
         tamed, errors, middle, typical = (np.zeros(1) for _ in range(4))
         scores, row = np.empty((len(self.parts), 1)), steps.row
+        centre = self.taming.units[:1]
         if steps.learning:
-            steps.calls.append(Call(tame_rows, row.y, row.weight, tamed, self.taming))
+            centre = np.zeros(1)
+            steps.calls.append(Call(tame_rows, row.y, row.weight, tamed, centre, self.taming))
         *parts, last = self.parts
         left = np.zeros(1)
         for k, part in enumerate(parts):
@@ -272,7 +282,7 @@ class NumbersEnsemble(NumbersMachine):
         if not last.add_steps(steps.with_labels(errors), scores[-1]):
             return False
         answers = score.reshape(1, -1)
-        steps.calls.append(self._intervals(middle, typical, scores[-1], row, answers, steps.learning, False))
+        steps.calls.append(self._intervals(middle, typical, scores[-1], centre, row, answers, steps.learning, False))
         return True
 
     def states(self) -> dict[str, Any]:

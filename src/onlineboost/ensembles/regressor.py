@@ -63,7 +63,7 @@ class OnlineBoostRegressor(OnlineRegressor):
 
     def scale_part(self) -> OnlineGradientBoost:
         """The model of the size of errors."""
-        tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, features=0.6, max_mb=_MB)
+        tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, max_mb=_MB)
         return OnlineGradientBoost(tree, 5)
 
     def base_learner(self) -> Any:
