@@ -21,6 +21,7 @@ from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.regressor import OnlineRegressor
 
 _MB = 512  # for the histograms of a part
+_TREES = 40  # of a part
 _LOW = tuple(round((1 - coverage) / 2, 6) for coverage in COVERAGES)
 _HIGH = tuple(round(1 - low, 6) for low in _LOW)
 
@@ -56,9 +57,9 @@ class OnlineBoostRegressor(OnlineRegressor):
         return [
             LeastSquares(0.9999),
             LeastSquares(0.99),
-            OnlineGradientBoost(_tree(1), 60, chains=3),
-            OnlineGradientBoost(_tree(2, memory=64), 40, chains=2),
-            OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), 40, chains=2),
+            OnlineGradientBoost(_tree(1), _TREES, chains=2),
+            OnlineGradientBoost(_tree(2, memory=64), _TREES, chains=2),
+            OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), _TREES, chains=2),
         ]
 
     def scale_part(self) -> OnlineGradientBoost:
@@ -108,7 +109,7 @@ class OnlineBoostRegressor(OnlineRegressor):
 
 
 def _tree(draw: int, memory: int = 0, evidence: float = 8.0) -> RegressionTree:
-    return RegressionTree(8, memory=memory, evidence=evidence, features=0.6, random_state=draw, max_mb=_MB)
+    return RegressionTree(7, memory=memory, evidence=evidence, features=0.5, random_state=draw, max_mb=_MB)
 
 
 def _columns(coverage: Any) -> tuple[int, int]:
