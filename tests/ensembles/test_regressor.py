@@ -27,6 +27,7 @@ from onlineboost import (
     ParameterError,
     RegressionTree,
 )
+from onlineboost.data.arrays import check_features
 from onlineboost.regressor import r2
 
 MODELS = {
@@ -35,7 +36,8 @@ MODELS = {
     "span": lambda: OnlineGradientBoost(RegressionTree(4, features=0.6), 12, chains=3, radius=20.0),
     "hull": lambda: OnlineGradientBoost(RegressionTree(3), 5, version="hull"),
     "poisson": lambda: OnlineGradientBoost(RegressionTree(3), 5, loss="poisson"),
-    "linear": lambda: OnlineGradientBoost(Linear(standardize=True), 5),
+    "linear": lambda: OnlineGradientBoost(Linear(standardize=True), 33),
+    "boosted least squares": lambda: OnlineGradientBoost(LeastSquares(0.99), 4),
     "ensemble": lambda: OnlineBoostRegressor(random_state=0),
 }
 every_model = pytest.mark.parametrize("kind", MODELS)
@@ -137,7 +139,7 @@ def test_answers_are_given_before_the_target_is_used(kind, rows):
         assert np.array_equal(model.progressive_fit(X, y)[: at + 1], twin.progressive_fit(X, changed)[: at + 1])
 
 
-@pytest.mark.parametrize("kind", ["span", "ensemble"])
+@pytest.mark.parametrize("kind", ["span", "boosted least squares", "linear", "ensemble"])
 def test_threads_give_the_same_bits(kind):
     rng = np.random.default_rng(0)
     X = rng.random((6000, 5))
@@ -332,6 +334,24 @@ def test_score_is_r2():
         model.score(X, y, np.zeros(500))
     with pytest.raises(NotFittedError):
         LeastSquares().predict(X)
+
+
+def test_batches_carry_numbers():
+    X, y = smooth(300)
+    (batch,) = check_features(X).batches(y, np.ones(300))
+    by_batch, by_array = RegressionTree(), RegressionTree()
+    assert np.array_equal(by_batch.learn(batch), by_array.progressive_fit(X, y))
+    assert np.array_equal(by_batch.predict(batch), by_array.predict(X))
+    with pytest.raises(DataError, match="y has nan at row 3"):
+        by_batch.learn(batch._replace(y=np.where(np.arange(300) == 3, np.nan, y)))
+
+
+def test_edges_are_the_share_that_a_learner_explains():
+    X, y = smooth()
+    edges = OnlineGradientBoost(n_estimators=5).fit(X, y).edges_
+    assert edges[0] > 0.5
+    assert (np.abs(edges) <= 1).all()
+    assert (edges[1:] < edges[0]).all()
 
 
 def test_classes_are_refused():

@@ -43,7 +43,7 @@ _BASE, _FOLLOWER = 1, 2  # numbers of parts
 _TYPICAL_RATE = 0.01  # share of the last error in the running mean
 _LEAST_SCALE = 0.25  # of the running mean
 _MARGIN_RATE = 0.02  # g
-_FIRST_MARGIN, _LEAST_MARGIN = 2.0, 0.5
+_FIRST_MARGIN, _LEAST_MARGIN, _MOST_MARGIN = 2.0, 0.5, 1e6
 _SQUARE_RATE = 1e-3
 
 
@@ -193,8 +193,9 @@ def _follow(margins: Floats, levels: Floats, answers: Floats, y: float, rate: fl
     for k in range(levels.size):
         below, above = y < answers[1 + 2 * k], y > answers[2 + 2 * k]
         u, v = margins[k, 0], margins[k, 1]
-        margins[k, 0] = max(u + rate * ((1.0 if below else 0.0) - levels[k]) * max(u, _LEAST_MARGIN), 0.0)
-        margins[k, 1] = max(v + rate * ((1.0 if above else 0.0) - levels[k]) * max(v, _LEAST_MARGIN), 0.0)
+        u += rate * ((1.0 if below else 0.0) - levels[k]) * max(u, _LEAST_MARGIN)
+        v += rate * ((1.0 if above else 0.0) - levels[k]) * max(v, _LEAST_MARGIN)
+        margins[k, 0], margins[k, 1] = min(max(u, 0.0), _MOST_MARGIN), min(max(v, 0.0), _MOST_MARGIN)
 
 
 @hot
