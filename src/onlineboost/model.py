@@ -228,6 +228,7 @@ class OnlineClassifier(Parameters, ABC):
             fitted = self.new_fitted(target)
             fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
+        fitted.check_target(target)
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         fitted.meet(source, target)

@@ -100,9 +100,16 @@ class Fitted:
         check_batch(page.batch, learning=True)
         self.check_rows(lambda: longest_row(page.batch))
         try:
-            return self.target.merged(page.target)
+            target = self.target.merged(page.target)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
+        self.check_target(target)
+        return target
+
+    def check_target(self, target: Classes) -> None:
+        """Raise an error for more classes than the model can take."""
+        if target.width > 1 and not isinstance(self.machine, BatchMachine):
+            raise DataError(f"{target.width} different labels: Python objects as weak learners take two")
 
     def learn_page(self, page: Page, target: Classes) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -149,8 +156,7 @@ class Fitted:
 
     def _take_classes(self, n: int) -> None:
         before = self.machine
-        if not isinstance(before, BatchMachine):
-            raise DataError(f"there are {n} classes: Python objects as weak learners take two")
+        assert isinstance(before, BatchMachine)
         before.bring_back()
         if before.away is not None:
             before.away.close()
@@ -162,6 +168,7 @@ class Fitted:
         """Learn one dict of features."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
+        self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
