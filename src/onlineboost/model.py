@@ -257,6 +257,10 @@ class OnlineClassifier(Parameters, ABC):
         fitted = self._check_fitted()
         return fitted.target.scores(self._answers(fitted, X))
 
+    def scores(self, X: Any) -> Floats:
+        """A score per row, as ``progressive_fit`` returns them; of many classes, in the order in which they came."""
+        return self._answers(self._check_fitted(), X)
+
     def _jobs(self) -> int:
         """Number of threads."""
         if self.n_jobs is None:

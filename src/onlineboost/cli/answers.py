@@ -29,9 +29,11 @@ class Output(NamedTuple):
 
 def answers(model: OnlineClassifier, form: Callable[[Columns], Any], batch: Batch) -> Any:
     """The answers for a batch, in their form."""
-    scores = model.decision_function(batch)
-    labels, probabilities = model.fitted.target.decode(scores).tolist(), model.probabilities(scores).tolist()  # type: ignore[union-attr]
-    return form({"label": labels, "score": scores.tolist(), "probability": probabilities})
+    scores = model.scores(batch)
+    labels, chances = model.fitted.target.decode(scores).tolist(), model.probabilities(scores)  # type: ignore[union-attr]
+    if scores.ndim > 1:  # those of the answer
+        scores, chances = scores.max(axis=1), chances.max(axis=1)
+    return form({"label": labels, "score": scores.tolist(), "probability": chances.tolist()})
 
 
 @contextmanager

@@ -234,7 +234,8 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, training.paired)
+        counted = training.paired, training.repeated
+        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
     def summary(self, training: Training) -> dict[str, Any]:
@@ -249,6 +250,7 @@ class Job:
             "learnt": self.learnt,
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
+            "no_change_error": training.repeated.error if training.repeated is not None else None,
             "gain": training.gain,
             "verdict": training.verdict(),
             "features": training.n_features,

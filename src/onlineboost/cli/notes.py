@@ -12,6 +12,7 @@ from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.repeated import Repeated
 
 _MANY = 1 << 62
 
@@ -26,6 +27,7 @@ class Notes:
     unfinished: Unfinished | None = None  # None: the training came to its end
     learnt: list[Learnt] = field(default_factory=list)
     paired: Paired | None = field(default_factory=Paired)  # None: of an older file, which did not count it
+    repeated: Repeated | None = field(default_factory=Repeated)  # as this
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -35,6 +37,7 @@ class Notes:
             "unfinished": self.unfinished and self.unfinished.as_json(),
             "learnt": [one._asdict() for one in self.learnt],
             "paired": self.paired and asdict(self.paired),
+            "repeated": self.repeated and asdict(self.repeated),
         }
 
     @classmethod
@@ -50,6 +53,7 @@ class Notes:
                 _unfinished(facts.get("unfinished")),
                 [_learnt(one) for one in _items(facts.get("learnt", []))],
                 _optional(_paired, facts.get("paired")),
+                _optional(_repeated, facts.get("repeated")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
@@ -96,6 +100,14 @@ def _curve(facts: dict[str, Any]) -> Curve:
 def _paired(facts: dict[str, Any]) -> Paired:
     found = Paired(*(_number(facts[one.name]) for one in fields(Paired)))
     if found.better + found.worse > found.weight * (1 + 1e-6):
+        raise ValueError(found)
+    return found
+
+
+def _repeated(facts: dict[str, Any]) -> Repeated:
+    last = facts["last"]
+    found = Repeated(_number(abs(last)) * (1 if last > 0 else -1), _number(facts["weight"]), _number(facts["mistakes"]))
+    if found.mistakes > found.weight * (1 + 1e-6):
         raise ValueError(found)
     return found
 

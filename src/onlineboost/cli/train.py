@@ -176,4 +176,6 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
 
     loaded = load(path)
     notes = Notes.from_json(path, loaded.notes)
-    return Training(loaded.model, loaded.base, notes.curve, notes.base_curve, notes.entries, notes.paired), notes
+    return Training(
+        loaded.model, loaded.base, notes.curve, notes.base_curve, notes.entries, notes.paired, notes.repeated
+    ), notes

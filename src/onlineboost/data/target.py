@@ -92,7 +92,7 @@ class Classes(Target):
     @staticmethod
     def places(codes: Floats) -> NDArray[np.int64]:
         """The place of each code: which of the scores is its own."""
-        return np.maximum(codes, 0).astype(np.int64)
+        return np.where(codes > 0, codes, 0).astype(np.int64)
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:

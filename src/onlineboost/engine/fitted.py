@@ -265,6 +265,20 @@ class Fitted:
                 self._take_classes(int(signs[n]) + 1)
             asked, signs = asked[n:], signs[n:]
 
+    def ask_row(self, row: Batch) -> tuple[Said, Floats]:
+        """What the machine says of a row, and its score."""
+        machine = self._asking()
+        said = machine.ask(row)
+        return said, said.scores[:, : machine.width].reshape(machine.shape_of(row))
+
+    def tell_row(self, row: Batch, said: Said) -> None:
+        """Learn a row of which the machine has said this."""
+        place = int(Classes.places(row.y)[0])
+        if row.weight[0] > 0 and place >= self._n_classes:
+            self._take_classes(place + 1)
+        machine = self._asking()
+        machine.tell(row, machine.fitting(said))
+
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
         if time is not None and not (isinstance(time, int | float) and math.isfinite(time)):

@@ -11,6 +11,7 @@ from onlineboost.diagnostics.verdict import comparison, spare_learners
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.repeated import Repeated
 from onlineboost.model import OnlineClassifier
 
 
@@ -34,6 +35,7 @@ class Training:
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0  # non-zero features of all examples
     paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
+    repeated: Repeated | None = field(default_factory=Repeated)  # "no change"; None: not known from the start on
     delay: float | None = None  # how late labels are, as for ``Delayed``; None: they are there at once
     delay_column: str | None = None
 
@@ -53,6 +55,8 @@ class Training:
             self.base_curve.update(base_wrong, batch.weight)
             if self.paired is not None:
                 self.paired.update(wrong, base_wrong, batch.weight)
+        if self.repeated is not None:
+            self.repeated.update(batch.y, batch.weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     def finish(self) -> None:

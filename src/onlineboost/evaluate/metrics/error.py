@@ -1,4 +1,4 @@
-"""Error: the share of the weight on which the sign of the score is wrong."""
+"""Error: the share of the weight on which the answer is wrong."""
 
 from __future__ import annotations
 
