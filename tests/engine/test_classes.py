@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_batches_do_not_matter(kind, rows, tmp_path):
     fitted = MODELS[kind]().fit(X, y)
     parts, pieces = MODELS[kind](), []
     ends = [0, 3, 10, 130, 395, 470, 471, 700, 900]
-    for step, (start, stop) in enumerate(zip(ends, ends[1:], strict=False)):
+    for step, (start, stop) in enumerate(pairwise(ends)):
         if step == 1:
             for row, label in zip(X[start:stop].tolist(), y[start:stop].tolist(), strict=True):
                 parts.learn_one(dict(enumerate(row)), label)

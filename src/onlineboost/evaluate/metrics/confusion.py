@@ -43,19 +43,24 @@ class Confusion:
     @property
     def recall(self) -> Floats:
         """Of each label, the share that was predicted as such."""
-        return np.diagonal(self.table) / np.maximum(self.table.sum(axis=1), 1e-300)
+        return _shares(np.diagonal(self.table), self.table.sum(axis=1))
 
     @property
     def precision(self) -> Floats:
         """Of the predictions of each label, the share that was right."""
-        return np.diagonal(self.table) / np.maximum(self.table.sum(axis=0), 1e-300)
+        return _shares(np.diagonal(self.table), self.table.sum(axis=0))
 
     @property
     def macro_f1(self) -> float:
         """The mean over the labels that occur of the harmonic mean of precision and recall."""
         share = self.table.sum(axis=1) + self.table.sum(axis=0)
-        found = (2 * np.diagonal(self.table) / np.maximum(share, 1e-300))[share > 0]
+        found = _shares(2 * np.diagonal(self.table), share)[share > 0]
         return float(found.mean()) if found.size else float("nan")
+
+
+def _shares(parts: Floats, wholes: Floats) -> Floats:
+    found: Floats = parts / np.maximum(wholes, 1e-300)
+    return found
 
 
 METRICS.add(Metric("macro-f1", "macro F1", Confusion, attrgetter("macro_f1"), lower_is_better=False))
