@@ -12,6 +12,7 @@ from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
 from onlineboost.boosters.base import Booster
 from onlineboost.boosters.defensive import DefensiveBoost
+from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
@@ -21,6 +22,7 @@ from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.ensembles.adaptive import Adaptive
 from onlineboost.ensembles.ensemble import StackedEnsemble
 from onlineboost.ensembles.online_boost import OnlineBoost
+from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.ensembles.restarting import Alarm, Restarting
 from onlineboost.errors import (
     ConflictError,
@@ -34,13 +36,16 @@ from onlineboost.errors import (
 )
 from onlineboost.learners.base import Learner
 from onlineboost.learners.copies import Copies
+from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
 from onlineboost.learners.perceptron import Perceptron
+from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineClassifier, load
+from onlineboost.regressor import OnlineRegressor
 from onlineboost.transforms.binner import Binner
 
 __version__ = "0.1.0"
@@ -58,6 +63,7 @@ __all__ = [
     "DataError",
     "DefensiveBoost",
     "Learner",
+    "LeastSquares",
     "Linear",
     "MissingPackageError",
     "ModelFileError",
@@ -68,12 +74,16 @@ __all__ = [
     "OSBoostOCP",
     "OnlineBBM",
     "OnlineBoost",
+    "OnlineBoostRegressor",
     "OnlineClassifier",
+    "OnlineGradientBoost",
+    "OnlineRegressor",
     "ParameterError",
     "Pending",
     "Perceptron",
     "PotentialBoost",
     "RangeWarning",
+    "RegressionTree",
     "Restarting",
     "SafeBoost",
     "StackedEnsemble",

@@ -1,4 +1,4 @@
-"""The class that users work with: an online classifier that learns from arrays, streams or dicts, in one pass."""
+"""The classes that users work with: online models that learn from arrays, streams or dicts, in one pass."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
 
 
-class OnlineClassifier(Parameters, ABC):
-    """A classifier that learns one example at a time; the result does not depend on batches.
+class OnlineModel(Parameters, ABC):
+    """A model that learns one example at a time; the result does not depend on batches.
 
-    Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
+    Abstract: ``OnlineClassifier`` and ``OnlineRegressor`` are the kinds.
     """
 
-    kinds: ClassVar[dict[str, type[OnlineClassifier]]] = {}
+    kinds: ClassVar[dict[str, type[OnlineModel]]] = {}
 
     one_committee: ClassVar[bool] = True
     """Whether all learners share one committee and its transforms."""
@@ -55,7 +55,7 @@ class OnlineClassifier(Parameters, ABC):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        OnlineClassifier.kinds[cls.__name__] = cls
+        OnlineModel.kinds[cls.__name__] = cls
 
     @abstractmethod
     def new_machine(self, n_features: int, seed: int | None = None) -> Machine:
@@ -65,15 +65,13 @@ class OnlineClassifier(Parameters, ABC):
     def base_learner(self) -> Any:
         """The weak learner, ready to form a committee."""
 
-    def with_classes(self, machine: Any, n: int) -> BatchMachine:
-        """The machine of this model, for more classes: new ones begin at this row."""
-        if not machine.leaves:
-            raise ParameterError("estimator", self, "a compiled learner such as Linear, for more than two classes")
-        seed, known = machine.settings.seed, max(machine.n_classes, 2)
-        fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
-        for one in fresh:
-            one.go_to(machine.n_learnt)
-        return with_classes(machine, fresh)
+    @abstractmethod
+    def new_target(self) -> Any:
+        """The target before the first example: ``Classes`` or ``Numbers``."""
+
+    def _target_of_batches(self) -> Any:
+        """The target of a batch that comes without one."""
+        return self.new_target()
 
     def max_row_features(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
@@ -84,7 +82,7 @@ class OnlineClassifier(Parameters, ABC):
         """Number of features with slots of their own; further ones share slots by a hash."""
         return int(self.base_learner().max_features())
 
-    def new_fitted(self, target: Classes) -> Fitted:
+    def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
@@ -153,18 +151,6 @@ class OnlineClassifier(Parameters, ABC):
         """Whether boosting paid so far; empty for a learner alone."""
         return ""
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Continue learning. The first batch must contain two labels, or ``classes`` must name them.
-
-        Further classes may come at any time: each begins at the row where it is first met, or here if it is named.
-        """
-        self._learn(X, y, classes, sample_weight)
-        return self
-
-    def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
-        """``partial_fit`` that returns the score given to each row before its label was used."""
-        return self._learn(X, y, classes, sample_weight, scored=True)
-
     def learn(self, page: Page | Batch) -> Floats:
         """Learn one page of a stream; returns the score of each row before its label was used.
 
@@ -181,14 +167,14 @@ class OnlineClassifier(Parameters, ABC):
 
     def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> Floats:
         if isinstance(page, Batch):
-            schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, Classes(-1, 1))
+            schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, self._target_of_batches())
             page = Page(page, [], target, schema or Schema())
         if not isinstance(page, Page):
             raise DataError(
                 f"the page is a {type(page).__name__}: expected one of open_stream; see partial_fit for arrays"
             )
         if fitted is None:
-            fitted = self.new_fitted(copy.copy(page.target))
+            fitted = self.new_fitted(self.new_target().merged(page.target))
         target = fitted.check_page(page)
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
@@ -217,7 +203,7 @@ class OnlineClassifier(Parameters, ABC):
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
-        target = copy.copy(fitted.target) if fitted is not None else Classes()
+        target = copy.copy(fitted.target) if fitted is not None else self.new_target()
         if classes is not None:
             target.declare(classes)
         else:
@@ -249,14 +235,6 @@ class OnlineClassifier(Parameters, ABC):
 
     # ---- answers
 
-    def decision_function(self, X: Any) -> Floats:
-        """A score per row; its sign is the answer, and 0 counts as positive.
-
-        Of more than two classes, a score for each, in the order of ``classes_``; the largest is the answer.
-        """
-        fitted = self._check_fitted()
-        return fitted.target.scores(self._answers(fitted, X))
-
     def scores(self, X: Any) -> Floats:
         """A score per row, as ``progressive_fit`` returns them; of many classes, in the order in which they came."""
         return self._answers(self._check_fitted(), X)
@@ -283,31 +261,10 @@ class OnlineClassifier(Parameters, ABC):
         return np.concatenate(parts) if parts else np.empty((0, *fitted.target.shape))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row."""
+        """The label, or the number, of each row."""
         fitted = self._check_fitted()
-        return fitted.target.decode(self._answers(fitted, X))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """The probability of each label, in the order of ``classes_``, for each row."""
-        fitted = self._check_fitted()
-        return fitted.target.probabilities(self._answers(fitted, X, probabilities=True))
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
-        return self._check_fitted().machine.probabilities(scores)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
-        fitted = self._check_fitted()
-        scores, y = self._answers(fitted, X), np.asarray(y)
-        if y.shape != scores.shape[:1] or not y.size:
-            shape = scores.shape[:1]
-            raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
-        hits = ~fitted.target.mistakes(scores, fitted.target.encode(y))
-        weight = check_weight(sample_weight, y.size)
-        if not weight.any():
-            raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
-        return float(np.average(hits, weights=weight))
+        found: NDArray[Any] = fitted.target.decode(self._answers(fitted, X))
+        return found
 
     # ---- dicts, one at a time
 
@@ -315,7 +272,7 @@ class OnlineClassifier(Parameters, ABC):
         """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(Classes())
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
         fitted.learn_one(x, y, float(w))
         self.fitted = fitted
 
@@ -323,19 +280,6 @@ class OnlineClassifier(Parameters, ABC):
         """The label for one dict of features; None before anything was learnt."""
         fitted = self.fitted
         return None if fitted is None else fitted.target.decode_one(fitted.score_one(x))
-
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """The probability of each label seen so far, for one dict of features; empty before anything was learnt."""
-        fitted = self.fitted
-        if fitted is None:
-            return {}
-        return fitted.target.by_label(fitted.score_one(x, probabilities=True))
-
-    def decision_one(self, x: Mapping[Any, Any]) -> Any:
-        """The score for one dict of features; of more than two classes, a score for each."""
-        fitted = self._check_fitted()
-        score = fitted.score_one(x)
-        return fitted.target.scores(score[None])[0] if isinstance(score, np.ndarray) else score
 
     # ---- labels that come later
 
@@ -359,7 +303,7 @@ class OnlineClassifier(Parameters, ABC):
         >>> len(model.pending)
         0
         """
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(Classes())
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
         fitted.check_asking(time)
         self.fitted = fitted
         if isinstance(x, Mapping):
@@ -404,7 +348,7 @@ class OnlineClassifier(Parameters, ABC):
         if not isinstance(pending, Pending):
             raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(most, age, expired)")
         if self.fitted is None:
-            self.fitted = self.new_fitted(Classes())
+            self.fitted = self.new_fitted(self.new_target())
         if len(self.fitted.pending):
             raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
         self.fitted.pending = pending
@@ -418,11 +362,6 @@ class OnlineClassifier(Parameters, ABC):
                 f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one"
             )
         return self.fitted
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels: two with the negative one first, more of them sorted."""
-        return self._check_fitted().target.classes
 
     @property
     def n_features_in_(self) -> int:
@@ -464,20 +403,9 @@ class OnlineClassifier(Parameters, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return self.fitted is not None
 
-    def __sklearn_tags__(self) -> Any:
-        """The tags that scikit-learn's tools read."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=True),
-            input_tags=InputTags(sparse=True, allow_nan=True),
-        )
-
     # ---- model files
 
-    def save(self, path: str | Path, *, base: OnlineClassifier | None = None, notes: Any = None) -> None:
+    def save(self, path: str | Path, *, base: OnlineModel | None = None, notes: Any = None) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code.
 
         The command line saves two more things in it: the ``base`` learner trained on the same stream, and ``notes``
@@ -493,6 +421,104 @@ class OnlineClassifier(Parameters, ABC):
                 stack.enter_context(lock.reading)
             content = model_file.packed({name: one.contents() for name, one in fitted.items()}, notes)
         model_file.write(Path(path).expanduser(), content)
+
+
+class OnlineClassifier(OnlineModel):
+    """A classifier that learns one example at a time; the result does not depend on batches.
+
+    Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
+    """
+
+    def new_target(self) -> Classes:
+        return Classes()
+
+    def _target_of_batches(self) -> Classes:
+        return Classes(-1, 1)
+
+    def with_classes(self, machine: Any, n: int) -> BatchMachine:
+        """The machine of this model, for more classes: new ones begin at this row."""
+        if not machine.leaves:
+            raise ParameterError("estimator", self, "a compiled learner such as Linear, for more than two classes")
+        seed, known = machine.settings.seed, max(machine.n_classes, 2)
+        fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
+        for one in fresh:
+            one.go_to(machine.n_learnt)
+        return with_classes(machine, fresh)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue learning. The first batch must contain two labels, or ``classes`` must name them.
+
+        Further classes may come at any time: each begins at the row where it is first met, or here if it is named.
+        """
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
+        """``partial_fit`` that returns the score given to each row before its label was used."""
+        return self._learn(X, y, classes, sample_weight, scored=True)
+
+    def decision_function(self, X: Any) -> Floats:
+        """A score per row; its sign is the answer, and 0 counts as positive.
+
+        Of more than two classes, a score for each, in the order of ``classes_``; the largest is the answer.
+        """
+        fitted = self._check_fitted()
+        found: Floats = fitted.target.scores(self._answers(fitted, X))
+        return found
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each label, in the order of ``classes_``, for each row."""
+        fitted = self._check_fitted()
+        found: Floats = fitted.target.probabilities(self._answers(fitted, X, probabilities=True))
+        return found
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
+        return self._check_fitted().machine.probabilities(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
+        fitted = self._check_fitted()
+        scores, y = self._answers(fitted, X), np.asarray(y)
+        if y.shape != scores.shape[:1] or not y.size:
+            shape = scores.shape[:1]
+            raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
+        hits = ~fitted.target.mistakes(scores, fitted.target.encode(y))
+        weight = check_weight(sample_weight, y.size)
+        if not weight.any():
+            raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
+        return float(np.average(hits, weights=weight))
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """The probability of each label seen so far, for one dict of features; empty before anything was learnt."""
+        fitted = self.fitted
+        if fitted is None:
+            return {}
+        found: dict[Any, float] = fitted.target.by_label(fitted.score_one(x, probabilities=True))
+        return found
+
+    def decision_one(self, x: Mapping[Any, Any]) -> Any:
+        """The score for one dict of features; of more than two classes, a score for each."""
+        fitted = self._check_fitted()
+        score = fitted.score_one(x)
+        return fitted.target.scores(score[None])[0] if isinstance(score, np.ndarray) else score
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels: two with the negative one first, more of them sorted."""
+        found: NDArray[Any] = self._check_fitted().target.classes
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        """The tags that scikit-learn's tools read."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=True),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
 
 
 # What a description that makes no sense may lead to, such as a list where a number should be.
@@ -528,16 +554,16 @@ def _restored(path: Path, part: model_file.Part) -> Any:
         raise ModelFileError(path, "description", str(problem)) from problem
 
 
-def _kind(name: str) -> type[OnlineClassifier]:
+def _kind(name: str) -> type[OnlineModel]:
     """A class by its name, also from other packages that declare it as an entry point."""
     if not isinstance(name, str):
         raise TypeError(f"the class is {name!r}: expected a name")
-    if name not in OnlineClassifier.kinds:
+    if name not in OnlineModel.kinds:
         BOOSTERS.load_entry_points()
         LEARNERS.load_entry_points()
-    if name not in OnlineClassifier.kinds:
+    if name not in OnlineModel.kinds:
         raise ValueError(f"the class {name} is not known: import the module that defines it first")
-    return OnlineClassifier.kinds[name]
+    return OnlineModel.kinds[name]
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

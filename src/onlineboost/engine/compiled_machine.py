@@ -134,7 +134,7 @@ class CompiledMachine(BatchMachine):
             for part in self._transformed(self.kept.reordered(self._seen), False):
                 self._rounds(part, True, replaying=True)
         if self._seen >= most:
-            self.kept = replay.NOTHING
+            self.kept = type(self.kept)(*replay.NOTHING)
 
     def _transformed(self, rows: Batch, learning: bool, number: int = 0) -> Iterator[Batch]:
         """The rows after all transforms from this one on, in parts; what is learnt of a part may change the next."""
@@ -366,7 +366,7 @@ class CompiledMachine(BatchMachine):
         slots, kept, room = sizes
         self.slots = self.slots.grown(check_whole("slots", slots, 0, self.slots.bound))
         self.grow(slots)
-        self.kept = replay.planned_rows(kept, self.learner.replay)
+        self.kept = replay.planned_rows(kept, self.learner.replay, type(self.kept))
         self.committee = self.learner.in_room(self.committee, room)
 
     def check(self) -> None:

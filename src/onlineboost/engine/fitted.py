@@ -18,7 +18,7 @@ from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
 from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
-from onlineboost.data.target import Classes, joined_scores
+from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.dicts import named_row
 from onlineboost.engine.lock import SharedLock
@@ -43,7 +43,7 @@ class Fitted:
 
     spec: Any  # a model with the parameters that this was made with; parameters set later have no effect
     columns: Columns
-    target: Classes
+    target: Any  # ``Classes`` or ``Numbers``
     machine: Machine
     lock: SharedLock = field(default_factory=SharedLock)
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
@@ -85,7 +85,7 @@ class Fitted:
 
     # ---- learning
 
-    def meet(self, source: Dense | Sparse, target: Classes) -> None:
+    def meet(self, source: Dense | Sparse, target: Any) -> None:
         """Remember the columns and labels of a checked table that is to be learnt."""
         with self.lock.turn(), self.lock.writing:
             self.machine.name_features(self.columns.adopt(source))
@@ -95,23 +95,25 @@ class Fitted:
         """Learn the rows of a table; returns the score of each before its label was used."""
         return self._learn(self.machine.of_table(source, y, weight, self.target))
 
-    def check_page(self, page: Page) -> Classes:
+    def check_page(self, page: Page) -> Any:
         """Raise an error for a page that cannot be learnt, before anything changes; returns the target for it."""
-        check_batch(page.batch, learning=True)
+        check_batch(page.batch, learning=True, numbers=self._of_numbers)
         self.check_rows(lambda: longest_row(page.batch))
         try:
             target = self.target.merged(page.target)
+            if self._of_numbers:
+                target.encode(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
         self.check_target(target)
         return target
 
-    def check_target(self, target: Classes) -> None:
+    def check_target(self, target: Any) -> None:
         """Raise an error for more classes than the model can take."""
         if target.width > 1 and not isinstance(self.machine, BatchMachine):
             raise DataError(f"{target.width} different labels: Python objects as weak learners take two")
 
-    def learn_page(self, page: Page, target: Classes) -> Floats:
+    def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
         with self.lock.turn(), self.lock.writing:
             if self.columns.schema is None:
@@ -130,7 +132,7 @@ class Fitted:
 
     def _learn_part(self, part: Any) -> list[Floats]:
         """Learn examples; where the first of a class comes, the machine takes the class in before it."""
-        if not isinstance(part, Batch):
+        if not isinstance(part, Batch) or self._of_numbers:
             return [self.machine.run(part, True)]
         scores, start, size = [], 0, part.y.size
         places = Classes.places(part.y)
@@ -143,6 +145,10 @@ class Fitted:
                 return scores
             self._take_classes(int(places[stop]) + 1)
             start = stop
+
+    @property
+    def _of_numbers(self) -> bool:
+        return isinstance(self.target, Numbers)
 
     @property
     def _n_classes(self) -> int:
@@ -174,7 +180,7 @@ class Fitted:
         machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
         quick = self.columns.quick(x, True) if machine is not None else None
         with self.lock.turn(), self.lock.writing:
-            known = sign < self._n_classes
+            known = self._of_numbers or sign < self._n_classes
             quick = quick if known else None
             done = machine is not None and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
             if not done:
@@ -255,7 +261,7 @@ class Fitted:
     def _tell(self, asked: list[Asked], signs: list[float], weight: float) -> None:
         """Learn rows whose labels have come; the machine takes in classes that are new."""
         while asked:
-            new = (k for k, sign in enumerate(signs) if weight > 0 and sign >= self._n_classes)
+            new = (k for k, sign in enumerate(signs) if weight > 0 and not self._of_numbers and sign >= self._n_classes)
             n = next(new, len(asked))
             if n:
                 machine = self._asking()
@@ -311,7 +317,7 @@ class Fitted:
 
     def score_batch(self, batch: Batch, probabilities: bool = False) -> Floats:
         """The scores of a batch's rows, or the probabilities of the positive label."""
-        check_batch(batch, learning=False)
+        check_batch(batch, learning=False, numbers=self._of_numbers)
         return self._score(self.machine.of_batch(batch, self.target), probabilities)
 
     def _score(self, parts: Any, probabilities: bool) -> Floats:
@@ -399,10 +405,11 @@ class Fitted:
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:
         """The contents of a file, for a model built with its parameters."""
-        columns, target = Columns.restore(part.facts["columns"]), Classes.restore(part.facts["target"])
+        columns, target = Columns.restore(part.facts["columns"]), model.new_target().restored(part.facts["target"])
         seed = check_whole("seed", part.facts["seed"], 0, (1 << 63) - 1)
 
-        sizes, n = part.facts["sizes"], check_whole("classes", part.facts.get("classes", 2), 2, len(target.labels))
+        most = len(target.labels) if isinstance(target, Classes) else 2
+        sizes, n = part.facts["sizes"], check_whole("classes", part.facts.get("classes", 2), 2, most)
         plan = _plan(model, sizes, seed, n)
         if plan is None:
             raise ModelFileError(path, "description", "not a model of compiled learners")

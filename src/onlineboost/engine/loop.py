@@ -103,7 +103,7 @@ def finish(block: Any) -> None:
     for r in range(rows[0], rows[2]):
         score = _answer_row(scores, booster, head, settings, mode, votes, table, r)
         if mode.learning and batch.weight[r] > 0:
-            _correct_row(batch, scores, booster, head, record, votes, table, score, r)
+            _correct_row(batch, scores, booster, head, settings, record, votes, table, score, r)
 
 
 @njit
@@ -116,7 +116,7 @@ def together(block: Any) -> None:
         score = _answer_row(scores, booster, head, settings, mode, votes, table, r)
         if mode.learning and batch.weight[r] > 0:
             _teach(batch, committee, booster, settings, record, work, mode, space, place, table, r)
-            _correct_row(batch, scores, booster, head, record, votes, table, score, r)
+            _correct_row(batch, scores, booster, head, settings, record, votes, table, score, r)
             if _full(committee):
                 place.rows[2], place.rows[3] = r + 1, 1
                 return
@@ -195,11 +195,14 @@ def _teach(
         edges, weights = record.edges, record.weights
         if n < edges.size:
             edges, weights = edges[first : first + n], weights[first : first + n]
-        for i in range(n):
-            vote = 1.0 if votes[i] > 1 else votes[i]
-            edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
-        for i in range(n):
-            weights[i] += p[i]
+        if settings.numbers:
+            explained(edges, weights, votes, t, p)
+        else:
+            for i in range(n):
+                vote = 1.0 if votes[i] > 1 else votes[i]
+                edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+            for i in range(n):
+                weights[i] += p[i]
     if settings.sample:
         number = clock[0] if not mode.replaying else REPLAYED + clock[1]
         for i in range(n):
@@ -231,6 +234,7 @@ def _correct_row(
     scores: Floats,
     booster: Any,
     head: Any,
+    settings: Settings,
     record: Record,
     votes: Floats,
     table: Table,
@@ -239,7 +243,10 @@ def _correct_row(
 ) -> None:
     at = r & (table.carry.shape[0] - 1)
     h, y, weight = table.votes[at], batch.y[r], batch.weight[r]
-    compare(record.totals, score, scores[r], h[0], y, weight)
+    if settings.numbers:
+        record.totals[0] += weight
+    else:
+        compare(record.totals, score, scores[r], h[0], y, weight)
     _correct(head, scores[r], h, y, weight)
     _settle(booster, table.opinions[at] if table.opinions.shape[1] > 0 else votes, y)
     record.clock[0] += 1
@@ -250,6 +257,19 @@ def _counted(said: Floats32, hard: bool, votes: Floats) -> None:
     """Real votes as the booster counts them."""
     for i in range(said.size):
         votes[i] = said[i] if not hard else (1.0 if said[i] >= 0 else -1.0)
+
+
+@hot
+def explained(edges: Floats, weights: Floats, votes: Floats, t: Floats32, p: Floats) -> None:
+    """Add an example to the record of learners of numbers: the part of the squared target that the vote explains.
+
+    So an edge is 1 for a vote that is the target, 0 for a vote of 0, and at least -1.
+    """
+    for i in range(votes.size):
+        whole, rest = float(t[i]) * t[i], float(t[i]) - votes[i]
+        gain = whole - rest * rest
+        edges[i] += p[i] * (gain if gain > -whole else -whole)
+        weights[i] += p[i] * whole
 
 
 @hot

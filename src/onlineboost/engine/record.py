@@ -20,6 +20,7 @@ class Settings(NamedTuple):
     seed: int
     leading: bool = False  # the booster's vote is made of what its ``lead`` writes, not of the learners' votes
     scan: bool = False  # the booster's ``round`` can be run for some learners after the others
+    numbers: bool = False  # targets are numbers, not labels
 
 
 class Record(NamedTuple):
@@ -27,7 +28,7 @@ class Record(NamedTuple):
 
     clock: Ints  # [2] examples learnt so far, and replayed
     edges: Floats  # [n_learners] sum of weight * label * vote: how much better than guessing each learner was
-    weights: Floats  # [n_learners] sum of weights
+    weights: Floats  # [n_learners] sum of weights; of numbers, see ``explained`` in ``loop.py``
     totals: Floats  # [5] weights of examples, as below
     # all; margin at most 0; only the first learner wrong; only the answer wrong; squared weights of these two
 

@@ -6,7 +6,7 @@ With ``replay = 512`` that is after 64, 128, 256 and 512 rows: some 1,000 update
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from onlineboost.compiled.draws import uniforms
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, cut, joined, taken
 from onlineboost.parameters import check_whole
-from onlineboost.storage.validity import COUNT, Limits, require
+from onlineboost.storage.validity import COUNT, HUGE, Limits, require
 from onlineboost.transforms.bins import FIRST
 
 
@@ -36,36 +36,53 @@ class Kept(NamedTuple):
             "weight": (0, LARGEST),
         }
 
-    def check(self) -> None:
+    def check_rows(self) -> None:
         ends = self.indptr
         require(bool(ends[0] == 0 and (np.diff(ends) >= 0).all() and ends[-1] == self.indices.size), "indptr", "rows")
+
+    def check(self) -> None:
+        self.check_rows()
         require(bool((np.abs(self.y) == 1).all()), "y", "labels -1 and 1")
 
     @property
     def sizes(self) -> list[int]:
         return [self.y.size, self.indices.size]
 
-    def with_rows(self, rows: Batch) -> Kept:
+    def with_rows(self, rows: Batch) -> Self:
         """These rows and further ones."""
         learnt = taken(rows, np.flatnonzero(rows.weight > 0))
         values = np.where(np.isnan(learnt.values), np.float32(np.inf), learnt.values)
-        return Kept(*joined([Batch(*self), learnt._replace(values=values)]))
+        return type(self)(*joined([Batch(*self), learnt._replace(values=values)]))
 
     def reordered(self, number: int) -> Batch:
         """The rows in a random order, which depends on the number only."""
-        rows = taken(Batch(*self), np.argsort(uniforms(number, self.y.size), kind="stable"))
-        return rows._replace(values=np.where(np.isinf(rows.values), np.float32(np.nan), rows.values))
+        return taken(self.batch(), np.argsort(uniforms(number, self.y.size), kind="stable"))
+
+    def batch(self) -> Batch:
+        """The rows in their order."""
+        return Batch(*self)._replace(values=np.where(np.isinf(self.values), np.float32(np.nan), self.values))
+
+
+class KeptNumbers(Kept):
+    """Rows whose targets are numbers."""
+
+    def limits(self) -> Limits:
+        return super().limits() | {"y": (-HUGE, HUGE)}
+
+    def check(self) -> None:
+        self.check_rows()
 
 
 NOTHING = Kept(*joined([]))
+NO_NUMBERS = KeptNumbers(*joined([]))
 
 
-def planned_rows(sizes: Any, most: int) -> Kept:
+def planned_rows(sizes: Any, most: int, kind: type[Kept] = Kept) -> Kept:
     """Rows of these sizes, to be filled in."""
     n, entries = (check_whole("kept", size, 0, np.iinfo(np.int32).max) for size in sizes)
     check_whole("kept", n, 0, most)
     floats = filled(0, n), filled(0, n)
-    return Kept(filled(0, n + 1, np.int64), filled(0, entries, np.int32), filled(0, entries, np.float32), *floats)
+    return kind(filled(0, n + 1, np.int64), filled(0, entries, np.int32), filled(0, entries, np.float32), *floats)
 
 
 def last(most: int) -> int:

@@ -1,4 +1,4 @@
-"""The base class of weak learners: each is a classifier by itself, and makes committees of N copies."""
+"""The base classes of weak learners: each is a model by itself, and makes committees of N copies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import new_head
 from onlineboost.engine.record import Settings, new_record
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineClassifier, OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins
 from onlineboost.transforms.chain import Transform, Transforms
 from onlineboost.transforms.slots import new_slots
+
+
+def _missing(*arguments: Any) -> None:
+    """The default of a compiled function that must be given."""
 
 
 class AloneState(NamedTuple):
@@ -65,14 +69,8 @@ def _never_full(state: Any) -> bool:
     return False
 
 
-class Learner(OnlineClassifier):
-    """A compiled weak learner. A subclass names its state class and its three compiled functions:
-
-    ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
-
-    A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
-    With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
-    """
+class WeakLearner(OnlineModel):
+    """What classifiers and regressors have in common as weak learners; see ``Learner``."""
 
     prefers: ClassVar[Literal["weight", "sample"]]
     """Preferred delivery: importance weights or sampling."""
@@ -107,10 +105,10 @@ class Learner(OnlineClassifier):
     def __init_subclass__(
         cls,
         *,
-        state: type,
-        workspace: Callable[..., Any],
-        predict: Callable[..., None],
-        learn: Callable[..., None],
+        state: type | None = None,
+        workspace: Callable[..., Any] = _missing,
+        predict: Callable[..., None] = _missing,
+        learn: Callable[..., None] = _missing,
         forget: Callable[..., None] | None = None,
         meet: Callable[..., None] | None = None,
         full: Callable[..., bool] | None = None,
@@ -120,6 +118,10 @@ class Learner(OnlineClassifier):
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
+        if WeakLearner in cls.__bases__:  # classifiers, regressors
+            return
+        if state is None or _missing in (workspace, predict, learn):
+            raise TypeError("a learner names its state, workspace, predict and learn: class Mine(Learner, state=...)")
         if "y" in inspect.signature(getattr(learn, "py_func", learn)).parameters:
             raise TypeError("learn takes targets t, one for each learner, in the place of y: learn(..., r, h, t, p)")
         cls.workspace = staticmethod(getattr(workspace, "py_func", workspace))
@@ -261,10 +263,20 @@ class Learner(OnlineClassifier):
         """The initial states of the transforms applied to rows before the committee."""
         return ()
 
+    def base_learner(self) -> Any:
+        return self
+
+
+class Learner(WeakLearner, OnlineClassifier):
+    """A compiled weak learner. A subclass names its state class and its three compiled functions:
+
+    ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
+
+    A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
+    With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
+    """
+
     def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
         states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
         return CompiledMachine(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
-
-    def base_learner(self) -> Learner:
-        return self

@@ -5,46 +5,33 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Batch, Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.learners.binned import Binned
+from onlineboost.learners.forest import Forest, TreeRoom
 from onlineboost.learners.splits import some_slots
 from onlineboost.learners.tree_kernels import (
     TreeState,
     carry,
     forget,
     learn,
-    move_histograms,
     predict,
     workspace,
 )
-from onlineboost.parameters import check_between, check_count, check_one_of, check_share
+from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
-from onlineboost.transforms.bins import BINS, n_bins_for, new_bins
-
-_MAX_NODES = (1 << 16) - 1
-_OF_NODES = TreeState._fields[:5]  # arrays with a place for each node
-
+from onlineboost.transforms.bins import BINS, new_bins
 
 MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
 
 
-class TreeRoom(NamedTuple):
-    slots: int
-    bins: int  # of a feature; 0 before there are any
-    rows: int  # of histograms of all trees
-    nodes: int  # of a tree
-
-
 @dataclass(eq=False, repr=False)
 class Tree(
-    Binned,
+    Forest,
     Learner,
     name="tree",
     options=(MAX_DEPTH, BINS),
@@ -89,11 +76,9 @@ class Tree(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
-    axes: ClassVar[dict[str, int]] = dict.fromkeys((*_OF_NODES, "used", "gains", "allowed"), 0)
+    axes: ClassVar[dict[str, int]] = dict.fromkeys((*TreeState._fields[:5], "used", "gains", "allowed"), 0)
 
-    pooled: ClassVar[tuple[str, ...]] = ("free", "histograms")
-    crowd = 0  # number of trees that share the memory, if these are some of them; 0: they are all
-    strength: ClassVar[str] = "share of the gain of all splits"
+    of_nodes: ClassVar[tuple[str, ...]] = TreeState._fields[:5]
 
     max_depth: int = 5
     _: KW_ONLY
@@ -109,13 +94,9 @@ class Tree(
     max_nodes: int = 0
     max_mb: int = 2048
 
-    def committee(self, n_learners: int, n_features: int) -> TreeState:
-        self._check()
-        return self.with_room(n_learners, TreeRoom(min(n_features, self.max_slots), 0, 0, 1))
-
     def with_room(self, n_learners: int, room: TreeRoom) -> TreeState:
         slots, n_bins, rows, nodes = room
-        most_rows, wanted = self._most_rows(n_learners, slots, n_bins)
+        most_rows, wanted = self.most_rows_of(n_learners, slots, n_bins)
         return TreeState(
             nodes=filled(0, (n_learners, nodes, 5), np.int32),
             threshold=filled(0, (n_learners, nodes), np.float32),
@@ -132,7 +113,7 @@ class Tree(
             bins=new_bins(slots, n_bins, self.max_slots),
             histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
             most_rows=most_rows,
-            most_nodes=self._most_nodes(),
+            most_nodes=self.most_nodes(),
             scarce=most_rows < wanted,
             adaptive=self.leaves == "adaptive",
             grace=int(self.grace),
@@ -142,109 +123,14 @@ class Tree(
             max_depth=int(self.max_depth),
         )
 
-    def _most_nodes(self) -> int:
-        return min((2 << self.max_depth) - 1, self.max_nodes or _MAX_NODES)
+    def deepest_counted(self) -> int:
+        return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
 
-    def _most_rows(self, n_learners: int, slots: int, n_bins: int) -> tuple[int, int]:
-        """How many leaves of a tree can have histograms within the memory, and how many may want them."""
-        deepest = self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
-        wanted = max(1, min(1 << deepest, (self._most_nodes() + 1) // 2))
-        fitting = (int(self.max_mb) << 20) // max((self.crowd or n_learners) * slots * n_bins * 8, 1)
-        return max(1, min(fitting, wanted)), wanted
-
-    def n_learners(self, committee: TreeState) -> int:
-        return len(committee.used)
-
-    def room(self, committee: TreeState) -> TreeRoom:
-        slots, bins = super().room(committee)
-        return TreeRoom(slots, bins, committee.free.size, committee.nodes.shape[1])
-
-    def part(self, committee: TreeState, first: int, last: int) -> TreeState:
-        part: TreeState = super().part(committee, first, last)
-        return part._replace(start=committee.start[first : last + 1])
-
-    def apart(self, committee: TreeState, first: int, last: int) -> TreeState:
-        return self.trimmed(self.part(committee, first, last))
-
-    def joined(self, parts: list[TreeState], sizes: list[int]) -> TreeState:
-        parts = [self.trimmed(part) for part in parts]
-        nodes = max(part.nodes.shape[1] for part in parts)
-        wide = [self._with_nodes(part, nodes) for part in parts]
-        whole: TreeState = super().joined(wide, sizes)
-        rows = np.cumsum([0, *(part.free.size for part in parts)])
-        start = [part.start[:-1] + before for part, before in zip(parts, rows[:-1], strict=True)]
-        together: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in self.pooled}
-        return whole._replace(start=np.concatenate([*start, rows[-1:]]), **together)
-
-    def _with_nodes(self, committee: TreeState, nodes: int) -> TreeState:
-        more = nodes - committee.nodes.shape[1]
-        wide: Any = {
-            name: np.pad(getattr(committee, name), [(0, 0), (0, more)] + [(0, 0)] * (getattr(committee, name).ndim - 2))
-            for name in _OF_NODES
-        }
-        return committee._replace(**wide)
-
-    def with_room_for(self, committee: TreeState, rows: Batch) -> tuple[TreeState, Batch]:
-        room, nodes = self.room(committee), self._most_nodes()
-        if room.nodes < nodes or room.rows < self._all_rows(room, len(committee.used)):  # it was trimmed
-            committee = self.moved(committee, room)
-        return super().with_room_for(committee, rows)
-
-    def moved(self, committee: TreeState, room: TreeRoom) -> TreeState:
-        """Memory is reserved for all nodes and rows that trees may have; it is taken as they are used.
-
-        The first rows of all trees come first, then the second ones: the system gives memory in large pages.
-        """
-        n = len(committee.used)
-        room = room._replace(rows=self._all_rows(room, n), nodes=self._most_nodes())
-        moved: TreeState = self.moved_to(self.with_room(n, room)._replace(stride=n), committee)
-        return moved
-
-    def in_room(self, committee: TreeState, room: Any) -> TreeState:
-        made: TreeState = super().in_room(committee, room)
-        if made.free.size and not made.histograms.shape[1]:
-            raise ValueError("there are no histograms without bins")
-        return made
-
-    def trimmed(self, committee: TreeState) -> TreeState:
-        room, used = self.room(committee), committee.used
-        trimmed = room._replace(rows=int(used[:, 1].sum()), nodes=int(used[:, 0].max(initial=1)))
-        moved: TreeState = super().moved(committee, trimmed)
-        return moved
-
-    def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
-        return n_learners * self._most_rows(n_learners, room.slots, room.bins)[0] if room.bins else 0
-
-    def move(self, old: TreeState, new: TreeState) -> None:
-        nodes = int(old.used[:, 0].max(initial=1))
-        for name in _OF_NODES:
-            getattr(new, name)[:, :nodes] = getattr(old, name)[:, :nodes]
-        new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
-        move_histograms(old, new)
-
-    def _check(self) -> None:
-        self.check_bins()
-        for name in ("max_depth", "grace", "max_mb"):
-            check_count(name, getattr(self, name))
-        if self.max_depth > 20:
-            raise ParameterError("max_depth", self.max_depth, "at most 20")
+    def check(self) -> None:
+        self.check_trees()
         check_between("delta", self.delta, 0, 1)
-        check_share("features", self.features)
         check_one_of("leaves", self.leaves, ("adaptive", "majority"))
         for name in ("tie", "evidence"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not float(value) >= 0:
                 raise ParameterError(name, value, "a number of at least 0")
-        whole = isinstance(self.max_nodes, numbers.Integral) and not isinstance(self.max_nodes, bool)
-        if not whole or self.max_nodes < 0:
-            raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
-
-    def separate(self, n_learners: int, n_features: int) -> bool:
-        slots = min(n_features or self.max_slots, self.max_slots)
-        rows, wanted = self._most_rows(n_learners, slots, n_bins_for(int(self.bins), slots))
-        return rows == wanted  # fewer trees would have more histograms each
-
-    def strengths(self, committee: TreeState, n_learners: int) -> Floats | None:
-        """Each slot's share of the total gain of all splits."""
-        gains: Floats = committee.gains.sum(axis=0)
-        return gains / max(float(gains.sum()), 1e-300)

@@ -1,0 +1,240 @@
+"""Online gradient boosting (Beygelzimer, Hazan, Kale and Luo 2015), for numbers.
+
+| paper | here | meaning |
+| --- | --- | --- |
+| N | ``n_estimators / chains`` | number of weak learners of a chain |
+| A_i(x_t) | ``h[i - 1]`` | vote of learner i |
+| y_t^i | ``f`` | prediction by the learners up to i |
+| eta, eta_i | ``eta`` | span: ``shrinkage``; hull: 2 / (i + 1) |
+| sigma_t^i | ``sigma`` | span: shrinks predictions that are too large, learnt; hull: 1 |
+| B, L_B | ``radius``, ``steepest`` | bound of predictions in the span version, and of the slope of the loss there |
+
+Algorithm 1 (span) and Algorithm 2 (hull) are one: y^i = (1 - sigma_i eta_i) y^{i-1} + eta_i A_i(x). Learner i is shown
+the linear loss of slope l'(y^{i-1}): its target is the negative slope. Without a radius, sigma is 0 and nothing is
+clipped. Several chains are boosters side by side, and the answer is their mean.
+
+Targets are in the units of ``engine/numbers.py``. For f, the prediction so far, and a target z:
+
+| loss | target of the next learner | weight | answer |
+| --- | --- | --- | --- |
+| squared | z - f | 1 | f |
+| absolute | sign(z - f) | 1 | f |
+| huber | z - f within [-1, 1] | 1 | f |
+| quantile | q where z > f, else q - 1 | 1 | f |
+| logistic | 4 (z - logistic(f)): the slope, over the largest curvature | 1 | logistic(f) |
+| poisson | (z - exp(f)) / exp(f), at most 4: Newton's step | exp(f), its curvature | exp(f) |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost.boosters.base import MAX_LEARNERS, seed_of
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import f32, hot
+from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import Floats, Floats32
+from onlineboost.data.target import Numbers
+from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.heads import logistic
+from onlineboost.engine.numbers import EXP, IDENTITY, LOGISTIC, NumbersMachine, numbers_machine
+from onlineboost.engine.record import Settings
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import WeakLearner
+from onlineboost.learners.numbers import compiled_numbers
+from onlineboost.learners.regression_tree import RegressionTree
+from onlineboost.parameters import check_between, check_count, check_one_of, check_share
+from onlineboost.regressor import OnlineRegressor
+
+Loss = Literal["squared", "absolute", "huber", "quantile", "logistic", "poisson"]
+LOSSES: tuple[Loss, ...] = ("squared", "absolute", "huber", "quantile", "logistic", "poisson")
+_SQUARED, _ABSOLUTE, _HUBER, _QUANTILE, _LOGISTIC, _POISSON = range(6)
+Version = Literal["span", "hull"]
+VERSIONS: tuple[Version, ...] = ("span", "hull")
+_MOST_STEP = 4.0  # Newton's step for Poisson loss
+_LEAST_RATE, _MOST_RATE = 1e-3, 1e3  # of the weight for Poisson loss
+_MOST_SCORE = 30.0  # of the logarithm of a rate
+
+
+class GradientState(NamedTuple):
+    eta: Floats  # [learners]
+    sigma: Floats  # [learners]
+    size: int  # of a chain
+    radius: float
+    steepest: float
+    learns: bool  # whether sigma is learnt
+    loss: int
+    quantile: float
+
+    def derived(self) -> tuple[str, ...]:
+        return ("eta",)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        return {"sigma": (0.0, 1.0)}
+
+    def of_learners(self) -> tuple[str, ...]:
+        return ("sigma",)
+
+
+@hot
+def _next(state: GradientState, i: int, f: float, h: float) -> float:
+    """The prediction after learner i, numbered from 0."""
+    eta = state.eta[i]
+    f = (1 - state.sigma[i] * eta) * f + eta * h
+    return float(min(max(f, -state.radius), state.radius))
+
+
+@hot
+def lead(state: GradientState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    f = carry[2]
+    for j in range(h.size):
+        f = _next(state, first + j, 0.0 if (first + j) % state.size == 0 else f, h[j])
+        e[j] = f
+    carry[2] = f
+
+
+@hot
+def vote(state: GradientState, e: Floats) -> float:
+    total, chains = 0.0, e.size // state.size
+    for k in range(chains):
+        total += e[(k + 1) * state.size - 1]
+    return total / chains
+
+
+@hot
+def round(state: GradientState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    f, step = carry[1], 1 / (state.steepest * state.radius * math.sqrt(carry[0] + 1))
+    for j in range(h.size):
+        i = first + j
+        f = 0.0 if i % state.size == 0 else f
+        target, p[j] = _target(state, f, y)
+        t[j] = f32(target)
+        after = _next(state, i, f, h[j])
+        if state.learns:
+            state.sigma[i] = min(max(state.sigma[i] - target * f * step, 0.0), 1.0)
+        f = after
+    carry[1] = f
+
+
+@hot
+def _target(state: GradientState, f: float, z: float) -> tuple[float, float]:
+    """The target of a learner and its weight, for the prediction f so far."""
+    loss = state.loss
+    if loss == _SQUARED:
+        return z - f, 1.0
+    if loss == _HUBER:
+        return min(max(z - f, -1.0), 1.0), 1.0
+    if loss == _ABSOLUTE:
+        return (1.0 if z > f else (-1.0 if z < f else 0.0)), 1.0
+    if loss == _QUANTILE:
+        return (state.quantile if z > f else state.quantile - 1), 1.0
+    if loss == _LOGISTIC:
+        return 4 * (z - logistic(f)), 1.0
+    rate = math.exp(min(max(f, -_MOST_SCORE), _MOST_SCORE))
+    return min((z - rate) / rate, _MOST_STEP), min(max(rate, _LEAST_RATE), _MOST_RATE)
+
+
+@hot
+def settle(state: GradientState, e: Floats, y: float) -> None:
+    pass
+
+
+dispatch.register(dispatch.lead, GradientState, lead)
+dispatch.register(dispatch.round, GradientState, round)
+dispatch.register(dispatch.vote, GradientState, vote)
+dispatch.register(dispatch.settle, GradientState, settle)
+
+
+@dataclass(eq=False, repr=False)
+class OnlineGradientBoost(OnlineRegressor):
+    """Online gradient boosting: each learner learns what those before it have left.
+
+    Parameters
+    ----------
+    estimator : weak learner (None: ``RegressionTree()``): also ``LeastSquares``, or a compiled learner with real votes
+        such as ``Linear``, each of which votes for at most one mean deviation of the target
+    n_estimators : number of weak learners in all chains
+    loss : "squared", "absolute", "huber" (bends at one mean deviation of the target), "quantile", "logistic" (targets
+        from 0 to 1, and answers are probabilities) or "poisson" (counts)
+    version : "span" (Algorithm 1: a sum of votes) or "hull" (Algorithm 2: a weighted mean of votes)
+    shrinkage : eta of the span version
+    chains : number of boosters side by side, whose answers are averaged; a divisor of ``n_estimators``
+    quantile : of the quantile loss: 0.9 is a value that 90 % of the targets do not exceed
+    radius : B of the span version, in mean deviations of the target; None: no bound, and sigma is 0
+    random_state : random seed (None: a fresh one); learners of numbers draw nothing
+    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlineboost import OnlineGradientBoost, RegressionTree
+    >>> X = np.random.default_rng(0).random((3000, 3))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1]
+    >>> scores = [model.fit(X[:2500], y[:2500]).score(X[2500:], y[2500:])
+    ...           for model in (RegressionTree(3), OnlineGradientBoost(RegressionTree(3)))]
+    >>> bool(scores[0] < 0.95 < scores[1])
+    True
+    """
+
+    traits: ClassVar[dict[str, bool]] = {"leading": True, "scan": True}
+    links: ClassVar[dict[str, int]] = {"logistic": LOGISTIC, "poisson": EXP}
+
+    estimator: Any = None
+    n_estimators: int = 20
+    _: KW_ONLY
+    loss: Loss = "squared"
+    version: Version = "span"
+    shrinkage: float = 0.5
+    chains: int = 1
+    quantile: float = 0.5
+    radius: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def new_target(self) -> Numbers:
+        least, most = {"logistic": (0.0, 1.0), "poisson": (0.0, None)}.get(self.loss, (None, None))
+        return Numbers(*(bound for bound in (least, most) if bound is not None))
+
+    def base_learner(self) -> WeakLearner:
+        if self.estimator is None:
+            return RegressionTree()
+        if not isinstance(self.estimator, WeakLearner):
+            raise ParameterError("estimator", self.estimator, "a compiled learner such as RegressionTree or Linear")
+        return self.estimator
+
+    def initial_state(self) -> GradientState:
+        """The state before the first example. Raises an error for wrong parameters."""
+        check_one_of("loss", self.loss, LOSSES)
+        check_one_of("version", self.version, VERSIONS)
+        check_share("shrinkage", self.shrinkage)
+        check_between("quantile", self.quantile, 0, 1)
+        check_count("n_estimators", self.n_estimators, MAX_LEARNERS)
+        check_count("chains", self.chains, int(self.n_estimators))
+        n, chains, hull = int(self.n_estimators), int(self.chains), self.version == "hull"
+        if n % chains:
+            raise ParameterError("chains", chains, f"a divisor of n_estimators, {n}")
+        if self.radius is not None:
+            check_between("radius", self.radius, 0, math.inf)
+        radius = math.inf if self.radius is None else float(self.radius)
+        steepest = {"squared": 2 * radius, "logistic": 4.0}.get(self.loss, 1.0)
+        eta = filled(float(self.shrinkage), n)
+        if hull and not planning():
+            eta[:] = 2 / (np.arange(n) % (n // chains) + 2)
+        sigma = filled(1.0 if hull else 0.0, n)
+        learns = not hull and self.radius is not None
+        return GradientState(
+            eta, sigma, n // chains, radius, steepest, learns, LOSSES.index(self.loss), float(self.quantile)
+        )
+
+    def part_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
+        """The machine that sees tamed targets."""
+        state, seed = self.initial_state(), seed_of(self.random_state) if seed is None else seed
+        settings = Settings(int(self.n_estimators), hard=False, sample=False, seed=seed, numbers=True, **self.traits)
+        return compiled_numbers(self.base_learner(), state, n_features, settings)
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> NumbersMachine:
+        return numbers_machine(self.part_machine(n_features, seed), self.links.get(self.loss, IDENTITY))

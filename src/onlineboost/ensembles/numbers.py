@@ -1,0 +1,265 @@
+"""The machine of an ensemble of numbers: its parts, a stack on their scores, and intervals.
+
+All in the units of ``engine/numbers.py``, with t the tamed target.
+
+**Stack.** Scores of the parts, kept within the range of targets so far and a tenth of it on both sides, and a constant
+1 are x; their mean without the constant is a. The answer is a + w.x, within the same bounds. After the label
+
+    A <- F A + x x',   b <- F b + (t - a) x,   w = (A + R)^-1 b
+
+with F = .998. R is diagonal, the mean square of the targets (1 for the constant): one example of equal weights.
+
+**Intervals.** The scale s of an error is what the last part, which learns |t - answer| less its running mean, expects;
+at least a quarter of that mean. The interval is from answer - u s to answer + v s. For each level alpha, u and v follow
+their own misses: u <- u + g max(u, .5) (1[y < low] - alpha), with g = .02. So the share of misses on each side comes to
+alpha whatever the errors are, also after a change (Gibbs and Candes 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.jit import hot, lean, njit
+from onlineboost.compiled.solve import solve
+from onlineboost.data.allocation import filled
+from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.engine.machine import Said
+from onlineboost.engine.numbers import NumbersMachine, Taming, tame_rows
+from onlineboost.engine.one_row import Steps
+from onlineboost.engine.record import Record
+from onlineboost.storage.validity import COUNT, SUM, Limits, require
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
+FORGETTING = 0.998
+_TYPICAL_RATE = 0.01  # share of the last error in the running mean
+_LEAST_SCALE = 0.25  # of the running mean
+_MARGIN_RATE = 0.02  # g
+_FIRST_MARGIN, _LEAST_MARGIN = 2.0, 0.5
+_SQUARE_RATE = 1e-3
+
+
+class NumberStack(NamedTuple):
+    weights: Floats  # [parts + 1] the last is the constant
+    products: Floats  # [parts + 1, parts + 1] A; its upper triangle counts
+    moment: Floats  # [parts + 1] b
+    range: Floats  # [2] of targets so far, and 0
+    square: Floats  # [1] running mean of squared targets
+
+    def limits(self) -> Limits:
+        return {"square": SUM}
+
+    def check(self) -> None:
+        require(bool(self.range[0] <= 0 <= self.range[1]), "range", "a range around 0")
+
+
+class Spread(NamedTuple):
+    typical: Floats  # [1] running mean of the errors
+    margins: Floats  # [coverages, 2] u and v
+    clock: Ints  # [1] rows
+
+    def limits(self) -> Limits:
+        return {"typical": SUM, "margins": SUM, "clock": COUNT}
+
+
+def new_number_stack(n_parts: int) -> NumberStack:
+    n = n_parts + 1
+    return NumberStack(filled(0, n), filled(0, (n, n)), filled(0, n), np.zeros(2), np.ones(1))
+
+
+def new_spread() -> Spread:
+    return Spread(np.zeros(1), filled(_FIRST_MARGIN, (len(COVERAGES), 2)), np.zeros(1, np.int64))
+
+
+class Room(NamedTuple):
+    """Memory for one row of the stack."""
+
+    x: Floats
+    ridge: Floats
+    factor: Floats
+
+
+def new_room(n_parts: int) -> Room:
+    n = n_parts + 1
+    return Room(np.empty(n), np.empty(n), np.empty((n, n)))
+
+
+@njit
+def stack_numbers(block: Any) -> None:
+    """Answers z from the scores of the parts, [parts, rows], and what the last part learns of their errors.
+
+    ``middle`` gets z, and ``typical`` the running mean of the errors before each row. With ``given``, z is there.
+    """
+    scores, t, weight, middle, typical, errors, stack, spread, learning, given, room = unpack(block)
+    for r in range(t.size):
+        mean = _read(stack, scores, r, room.x)
+        if not given:
+            middle[r] = _answer(stack, room.x, mean)
+        typical[r] = spread.typical[0]
+        if learning and weight[r] > 0:
+            error = abs(t[r] - middle[r])
+            errors[r] = error - typical[r]
+            spread.typical[0] += max(_TYPICAL_RATE, 1 / (spread.clock[0] + 1.0)) * errors[r]
+            _learn(stack, room, mean, t[r], weight[r], spread.clock[0])
+            spread.clock[0] += 1
+
+
+@hot
+def _bounded(stack: NumberStack, z: float) -> float:
+    low, high = stack.range[0], stack.range[1]
+    more = (high - low) / 10
+    return float(min(max(z, low - more), high + more))
+
+
+@hot
+def _read(stack: NumberStack, scores: Floats, r: int, x: Floats) -> float:
+    n, mean = scores.shape[0], 0.0
+    for k in range(n):
+        x[k] = _bounded(stack, scores[k, r])
+        mean += x[k] / n
+    x[n] = 1.0
+    return mean
+
+
+@hot
+def _answer(stack: NumberStack, x: Floats, mean: float) -> float:
+    z = mean
+    for k in range(x.size):
+        z += stack.weights[k] * x[k]
+    return _bounded(stack, z)
+
+
+@lean
+def _learn(stack: NumberStack, room: Room, mean: float, t: float, weight: float, rows: int) -> None:
+    x, n = room.x, room.x.size
+    for i in range(n):
+        stack.moment[i] = FORGETTING * stack.moment[i] + weight * x[i] * (t - mean)
+        for k in range(i, n):
+            stack.products[i, k] = FORGETTING * stack.products[i, k] + weight * x[i] * x[k]
+    stack.square[0] += max(1 / (rows + 2.0), _SQUARE_RATE) * (t * t - stack.square[0])
+    for i in range(n):
+        room.ridge[i] = max(stack.square[0], 1e-24) if i < n - 1 else 1.0
+    solve(stack.products, room.ridge, stack.moment, n, room.factor, stack.weights)
+    stack.range[0], stack.range[1] = min(stack.range[0], t), max(stack.range[1], t)
+
+
+@njit
+def intervals(block: Any) -> None:
+    """Answers and their bounds in the units of y, [rows, 1 + 2 coverages]; with ``learning``, the margins follow y."""
+    middle, typical, local, y, weight, levels, answers, taming, spread, record, learning, given = unpack(block)
+    number = spread.clock[0]
+    if learning:
+        for r in range(y.size):
+            number -= weight[r] > 0  # the stack has counted these rows
+    for r in range(y.size):
+        scale = max(typical[r] + local[r], _LEAST_SCALE * typical[r])
+        if not given:
+            _bounds(taming, spread.margins, middle[r], scale, answers[r])
+        if learning and weight[r] > 0:
+            if scale > 0:
+                _follow(spread.margins, levels, answers[r], y[r], max(_MARGIN_RATE, 1 / (number + 2.0)))
+            number += 1
+            _count(record, weight[r])
+
+
+@hot
+def _bounds(taming: Taming, margins: Floats, z: float, scale: float, answers: Floats) -> None:
+    c, s = taming.units[0], taming.units[1]
+    below = above = 0.0
+    answers[0] = c + s * z
+    for k in range(margins.shape[0]):
+        below, above = max(below, margins[k, 0]), max(above, margins[k, 1])  # wider coverages contain the others
+        answers[1 + 2 * k], answers[2 + 2 * k] = c + s * (z - below * scale), c + s * (z + above * scale)
+
+
+@hot
+def _follow(margins: Floats, levels: Floats, answers: Floats, y: float, rate: float) -> None:
+    for k in range(levels.size):
+        below, above = y < answers[1 + 2 * k], y > answers[2 + 2 * k]
+        u, v = margins[k, 0], margins[k, 1]
+        margins[k, 0] = max(u + rate * ((1.0 if below else 0.0) - levels[k]) * max(u, _LEAST_MARGIN), 0.0)
+        margins[k, 1] = max(v + rate * ((1.0 if above else 0.0) - levels[k]) * max(v, _LEAST_MARGIN), 0.0)
+
+
+@hot
+def _count(record: Record, weight: float) -> None:
+    record.totals[0] += weight
+    record.clock[0] += 1
+
+
+_LEVELS = np.array([(1 - coverage) / 2 for coverage in COVERAGES])
+
+
+@dataclass
+class NumbersEnsemble(NumbersMachine):
+    """Parts and the stack on them; the last part learns the size of errors."""
+
+    stack: NumberStack
+    spread: Spread
+
+    @property
+    def width(self) -> int:
+        return 1 + 2 * len(COVERAGES)
+
+    def run_tamed(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
+        batches, n = self.batches_of(rows, learning), rows.y.size
+        answers, given = self._answers(rows, learning, said)
+        shares = self._shares(said)
+        heads = None if shares is None else shares[:-1]
+        scores = self.scores_of(self.parts[:-1], batches[:-1], learning, heads)
+        middle = (answers[:, 0] - self.taming.units[0]) / self.taming.units[1] if given else np.empty(n)
+        typical, errors = np.empty(n), np.zeros(n)
+        self._stack(scores, batches[0], middle, typical, errors, learning, given)()
+        last = None if shares is None else shares[-1:]
+        local = self.scores_of(self.parts[-1:], [batches[-1]._replace(y=errors)], learning, last)[0]
+        self._intervals(middle, typical, local, rows, answers, learning, given)()
+        return answers
+
+    def _stack(
+        self, scores: Floats, rows: Batch, middle: Floats, typical: Floats, errors: Floats, learning: bool, given: bool
+    ) -> Call:
+        room = new_room(len(self.parts) - 1)
+        states = self.stack, self.spread, learning, given, room
+        return Call(stack_numbers, scores, rows.y, rows.weight, middle, typical, errors, *states)
+
+    def _intervals(
+        self, middle: Floats, typical: Floats, local: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
+    ) -> Call:
+        states = self.taming, self.spread, self.record, learning, given
+        return Call(intervals, middle, typical, local, rows.y, rows.weight, _LEVELS, answers, *states)
+
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        steps.tokens.append((self, self.token))
+        if self.young:
+            return False
+        tamed, errors, middle, typical = (np.zeros(1) for _ in range(4))
+        scores, row = np.empty((len(self.parts), 1)), steps.row
+        if steps.learning:
+            steps.calls.append(Call(tame_rows, row.y, row.weight, tamed, self.taming))
+        *parts, last = self.parts
+        for k, part in enumerate(parts):
+            if not part.add_steps(steps.with_labels(tamed), scores[k]):
+                return False
+        learnt = row._replace(y=tamed)
+        steps.calls.append(self._stack(scores[:-1], learnt, middle, typical, errors, steps.learning, False))
+        if not last.add_steps(steps.with_labels(errors), scores[-1]):
+            return False
+        answers = score.reshape(1, -1)
+        steps.calls.append(self._intervals(middle, typical, scores[-1], row, answers, steps.learning, False))
+        return True
+
+    def states(self) -> dict[str, Any]:
+        return {"stack": self.stack, "spread": self.spread} | super().states()
+
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        """The features' shares of the gain of all splits, mean over the parts that are trees."""
+        total: dict[tuple[str, int], float] = {}
+        trees = [part for part in self.parts[:-1] if part.leaves[0].learner.takes_missing]
+        for part in trees:
+            for name, number, strength in part.strengths(names):
+                total[name, number] = total.get((name, number), 0.0) + strength / len(trees)
+        return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])

@@ -1,0 +1,130 @@
+"""OnlineBoostRegressor: the default for numbers, an ensemble of boosted trees and linear models."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from onlineboost.boosters.base import seed_of
+from onlineboost.boosters.gradient import OnlineGradientBoost
+from onlineboost.data.batch import Floats
+from onlineboost.engine.numbers import new_taming
+from onlineboost.engine.record import Settings, new_record
+from onlineboost.engine.replay import NO_NUMBERS
+from onlineboost.ensembles.numbers import COVERAGES, NumbersEnsemble, new_number_stack, new_spread
+from onlineboost.errors import ParameterError
+from onlineboost.learners.least_squares import LeastSquares
+from onlineboost.learners.regression_tree import RegressionTree
+from onlineboost.regressor import OnlineRegressor
+
+_MB = 512  # for the histograms of a part
+_LOW = tuple(round((1 - coverage) / 2, 6) for coverage in COVERAGES)
+_HIGH = tuple(round(1 - low, 6) for low in _LOW)
+
+
+@dataclass(eq=False, repr=False)
+class OnlineBoostRegressor(OnlineRegressor):
+    """The default for numbers, nothing to choose: boosted trees that remember all, many or few rows, and two linear
+    models, one of which forgets fast, under a stack. Intervals cover what they promise, also after a change.
+
+    Parameters
+    ----------
+    random_state : seed; nothing is drawn at present
+    n_jobs : number of threads, among which parts are divided (None: 1, -1: one for each core); the result is the same
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlineboost import OnlineBoostRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 3))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=2000)
+    >>> answers, low, high = OnlineBoostRegressor().progressive_interval(X, y)
+    >>> bool(0.88 < np.mean((low <= y) & (y <= high)) < 0.92)
+    True
+    """
+
+    _: KW_ONLY
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
+        """The models under the stack."""
+        return [
+            LeastSquares(0.9999),
+            LeastSquares(0.99),
+            OnlineGradientBoost(_tree(), 60, chains=3),
+            OnlineGradientBoost(_tree(memory=64), 40, chains=2),
+            OnlineGradientBoost(_tree(memory=8, evidence=32.0), 40, chains=2),
+        ]
+
+    def scale_part(self) -> OnlineGradientBoost:
+        """The model of the size of errors."""
+        tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, features=0.6, max_mb=_MB)
+        return OnlineGradientBoost(tree, 5)
+
+    def base_learner(self) -> Any:
+        return self.parts()[-1].base_learner()
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> NumbersEnsemble:
+        seed = seed_of(self.random_state) if seed is None else seed
+        parts = [*self.parts(), self.scale_part()]
+        machines = tuple(part.part_machine(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(parts))
+        n = len(machines) - 1
+        settings = Settings(n, hard=False, sample=False, seed=seed, numbers=True)
+        states = new_taming(), new_number_stack(n), new_spread()
+        return NumbersEnsemble(settings, new_record(n), machines, *states, held=NO_NUMBERS)
+
+    def predict_interval(self, X: Any, coverage: float | tuple[float, float] = 0.9) -> tuple[Floats, Floats]:
+        """The bounds between which the target of each row lies with this probability.
+
+        Parameters
+        ----------
+        coverage : .5, .8, .9, .95 or .99, with equal shares of misses on both sides; or two quantiles, such as
+            (.05, .975): from those that these coverages end at
+        """
+        low, high = _columns(coverage)
+        scores = self._answers(self._check_fitted(), X)
+        return scores[:, low].copy(), scores[:, high].copy()
+
+    def progressive_interval(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, coverage: float | tuple[float, float] = 0.9
+    ) -> tuple[Floats, Floats, Floats]:
+        """``progressive_fit`` that returns the answer to each row and both bounds, before its target was used."""
+        low, high = _columns(coverage)
+        scores = self._learn(X, y, None, sample_weight, scored=True)
+        return scores[:, 0].copy(), scores[:, low].copy(), scores[:, high].copy()
+
+    @property
+    def weights_(self) -> Floats:
+        """The weight of each part in the stack."""
+        machine = self._check_fitted().machine
+        assert isinstance(machine, NumbersEnsemble)
+        weights: Floats = machine.stack.weights[:-1] + 1 / (len(machine.parts) - 1)
+        return weights
+
+
+def _tree(memory: int = 0, evidence: float = 8.0) -> RegressionTree:
+    return RegressionTree(8, memory=memory, evidence=evidence, features=0.6, max_mb=_MB)
+
+
+def _columns(coverage: Any) -> tuple[int, int]:
+    """The places of the bounds in a score."""
+    if isinstance(coverage, tuple | list) and len(coverage) == 2:
+        low, high = coverage
+        if not all(isinstance(level, numbers.Real) and 0 < float(level) < 1 for level in coverage):
+            raise ParameterError("coverage", coverage, "two quantiles between 0 and 1")
+        if not low < high:
+            raise ParameterError("coverage", coverage, f"quantiles that do not cross: {low:g} is not below {high:g}")
+        lows, highs = np.isclose(_LOW, low), np.isclose(_HIGH, high)
+        if not lows.any() or not highs.any():
+            known = ", ".join(f"{level:g}" for level in _LOW), ", ".join(f"{level:g}" for level in _HIGH)
+            raise ParameterError("coverage", coverage, f"one of {known[0]} and one of {known[1]}")
+        return 1 + 2 * int(np.argmax(lows)), 2 + 2 * int(np.argmax(highs))
+    found = [k for k, known in enumerate(COVERAGES) if isinstance(coverage, numbers.Real) and known == coverage]
+    if not found:
+        raise ParameterError("coverage", coverage, f"one of {', '.join(f'{known:g}' for known in COVERAGES)}")
+    return 1 + 2 * found[0], 2 + 2 * found[0]

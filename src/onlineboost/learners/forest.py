@@ -1,0 +1,158 @@
+"""The base of trees: their memory, which is reserved for all nodes and histograms that they may have."""
+
+from __future__ import annotations
+
+import numbers
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from onlineboost.data.batch import Batch, Floats
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import WeakLearner
+from onlineboost.learners.binned import Binned
+from onlineboost.learners.forest_kernels import move_histograms
+from onlineboost.parameters import check_count, check_share
+from onlineboost.transforms.bins import n_bins_for
+
+_MAX_NODES = (1 << 16) - 1
+
+
+class TreeRoom(NamedTuple):
+    slots: int
+    bins: int  # of a feature; 0 before there are any
+    rows: int  # of histograms of all trees
+    nodes: int  # of a tree
+
+
+class Forest(Binned, WeakLearner):
+    """Learners that are trees over bins; a subclass has the arrays of its state, and what leaves count."""
+
+    of_nodes: ClassVar[tuple[str, ...]]
+    """Arrays of a committee with a place for each node."""
+
+    pooled: ClassVar[tuple[str, ...]] = ("free", "histograms")
+    crowd = 0  # number of trees that share the memory, if these are some of them; 0: they are all
+    strength: ClassVar[str] = "share of the gain of all splits"
+
+    max_depth: int
+    grace: int
+    features: float
+    max_nodes: int
+    max_mb: int
+
+    @abstractmethod
+    def deepest_counted(self) -> int:
+        """The largest depth of leaves that have histograms."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an error for wrong parameters."""
+
+    def check_trees(self) -> None:
+        """``check`` for the parameters that all trees have."""
+        self.check_bins()
+        for name in ("max_depth", "grace", "max_mb"):
+            check_count(name, getattr(self, name))
+        if self.max_depth > 20:
+            raise ParameterError("max_depth", self.max_depth, "at most 20")
+        check_share("features", self.features)
+        whole = isinstance(self.max_nodes, numbers.Integral) and not isinstance(self.max_nodes, bool)
+        if not whole or self.max_nodes < 0:
+            raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
+
+    def committee(self, n_learners: int, n_features: int) -> Any:
+        self.check()
+        return self.with_room(n_learners, TreeRoom(min(n_features, self.max_slots), 0, 0, 1))
+
+    def most_nodes(self) -> int:
+        """Number of nodes that a tree may have."""
+        return min((2 << self.max_depth) - 1, self.max_nodes or _MAX_NODES)
+
+    def most_rows_of(self, n_learners: int, slots: int, n_bins: int) -> tuple[int, int]:
+        """How many leaves of a tree can have histograms within the memory, and how many may want them."""
+        deepest = self.deepest_counted()
+        wanted = max(1, min(1 << deepest, (self.most_nodes() + 1) // 2))
+        fitting = (int(self.max_mb) << 20) // max((self.crowd or n_learners) * slots * n_bins * 8, 1)
+        return max(1, min(fitting, wanted)), wanted
+
+    def n_learners(self, committee: Any) -> int:
+        return len(committee.used)
+
+    def room(self, committee: Any) -> TreeRoom:
+        slots, bins = super().room(committee)
+        return TreeRoom(slots, bins, committee.free.size, committee.nodes.shape[1])
+
+    def part(self, committee: Any, first: int, last: int) -> Any:
+        part = super().part(committee, first, last)
+        return part._replace(start=committee.start[first : last + 1])
+
+    def apart(self, committee: Any, first: int, last: int) -> Any:
+        return self.trimmed(self.part(committee, first, last))
+
+    def joined(self, parts: list[Any], sizes: list[int]) -> Any:
+        parts = [self.trimmed(part) for part in parts]
+        nodes = max(part.nodes.shape[1] for part in parts)
+        wide = [self._with_nodes(part, nodes) for part in parts]
+        whole = super().joined(wide, sizes)
+        rows = np.cumsum([0, *(part.free.size for part in parts)])
+        start = [part.start[:-1] + before for part, before in zip(parts, rows[:-1], strict=True)]
+        together: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in self.pooled}
+        return whole._replace(start=np.concatenate([*start, rows[-1:]]), **together)
+
+    def _with_nodes(self, committee: Any, nodes: int) -> Any:
+        more = nodes - committee.nodes.shape[1]
+        wide: Any = {
+            name: np.pad(getattr(committee, name), [(0, 0), (0, more)] + [(0, 0)] * (getattr(committee, name).ndim - 2))
+            for name in self.of_nodes
+        }
+        return committee._replace(**wide)
+
+    def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
+        room, nodes = self.room(committee), self.most_nodes()
+        if room.nodes < nodes or room.rows < self._all_rows(room, len(committee.used)):  # it was trimmed
+            committee = self.moved(committee, room)
+        return super().with_room_for(committee, rows)
+
+    def moved(self, committee: Any, room: TreeRoom) -> Any:
+        """Memory is reserved for all nodes and rows that trees may have; it is taken as they are used.
+
+        The first rows of all trees come first, then the second ones: the system gives memory in large pages.
+        """
+        n = len(committee.used)
+        room = room._replace(rows=self._all_rows(room, n), nodes=self.most_nodes())
+        moved: Any = self.moved_to(self.with_room(n, room)._replace(stride=n), committee)
+        return moved
+
+    def in_room(self, committee: Any, room: Any) -> Any:
+        made: Any = super().in_room(committee, room)
+        if made.free.size and not made.histograms.shape[1]:
+            raise ValueError("there are no histograms without bins")
+        return made
+
+    def trimmed(self, committee: Any) -> Any:
+        room, used = self.room(committee), committee.used
+        trimmed = room._replace(rows=int(used[:, 1].sum()), nodes=int(used[:, 0].max(initial=1)))
+        moved: Any = super().moved(committee, trimmed)
+        return moved
+
+    def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
+        return n_learners * self.most_rows_of(n_learners, room.slots, room.bins)[0] if room.bins else 0
+
+    def move(self, old: Any, new: Any) -> None:
+        nodes = int(old.used[:, 0].max(initial=1))
+        for name in self.of_nodes:
+            getattr(new, name)[:, :nodes] = getattr(old, name)[:, :nodes]
+        new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
+        move_histograms(old, new)
+
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        slots = min(n_features or self.max_slots, self.max_slots)
+        rows, wanted = self.most_rows_of(n_learners, slots, n_bins_for(int(self.bins), slots))
+        return rows == wanted  # fewer trees would have more histograms each
+
+    def strengths(self, committee: Any, n_learners: int) -> Floats | None:
+        """Each slot's share of the total gain of all splits."""
+        gains: Floats = committee.gains.sum(axis=0)
+        return gains / max(float(gains.sum()), 1e-300)

@@ -1,0 +1,185 @@
+"""Compiled functions shared by trees of labels and of numbers: nodes, and rows of histograms.
+
+A state has ``nodes``, ``threshold``, ``used``, ``start``, ``free``, ``gains``, ``stride``, ``bins``, ``histograms``,
+``most_rows`` and ``max_depth``, as ``TreeState`` describes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onlineboost.compiled.jit import f32, hot, i64, lean, njit
+from onlineboost.storage.validity import require
+from onlineboost.transforms.bins import MET, BinsWork
+
+FEWER = 8.0  # a leaf is tried again when it has one part in so many more examples
+MAX_EXAMPLES = 1 << 23  # effective number of examples of a leaf; in float32, adding 1 to 2^24 has no effect
+# Fields of a node: 1 + the slot it splits by (0: a leaf), 1 if missing values go right, the left child, 1 + its row of
+# histograms (0: none), depth. A new leaf is all zeros, so that reserved nodes take no memory.
+SLOT, MISSING, CHILD, ROW, DEPTH = range(5)
+
+
+def check_forest(state: Any, *of_nodes: str) -> None:
+    """Raise an error unless the state is one of trees; ``of_nodes`` are arrays with a place for each node."""
+    expected = "trees: children after their parents, each leaf with its own histograms"
+    require(_is_forest(state), "nodes", expected)
+    for name in of_nodes:
+        array, used = getattr(state, name), state.used[:, 0]
+        idle = np.arange(array.shape[1]) >= used[:, None]
+        require(not array[idle].any(), "nodes", expected)
+
+
+@njit
+def _is_forest(state: Any) -> bool:
+    """Whether every tree is one, with nodes in the order in which splits make them, and no row of histograms twice."""
+    n_nodes, slots, trees = state.nodes.shape[1], state.gains.shape[1], state.used.shape[0]
+    parent, owned = np.empty(n_nodes, np.int64), np.zeros(state.free.size, np.bool_)
+    if state.start[0] != 0 or state.start[trees] != state.free.size:
+        return False
+    for i in range(trees):
+        used, taken = state.used[i, 0], state.used[i, 1]
+        reserved = reserved_rows(state, i)
+        if not (1 <= used <= n_nodes and 0 <= taken <= min(state.most_rows, reserved)):
+            return False
+        mine = owned[state.start[i] :: state.stride][:reserved]
+        parent.fill(-1)
+        splits = rows = 0
+        for node in range(n_nodes):
+            slot, missing = state.nodes[i, node, SLOT], state.nodes[i, node, MISSING]
+            child, row, depth = state.nodes[i, node, CHILD], state.nodes[i, node, ROW], state.nodes[i, node, DEPTH]
+            if node >= used:  # not in use yet
+                if slot or missing or child or row or depth:
+                    return False
+            elif slot > 0:
+                if not (slot <= slots and node < child < used - 1 and row == 0 and depth < state.max_depth):
+                    return False
+                for side in range(2):
+                    if parent[child + side] >= 0 or state.nodes[i, child + side, DEPTH] != depth + 1:
+                        return False
+                    parent[child + side] = node
+                splits += 1
+            elif row > 0:
+                if row > mine.size or mine[row - 1]:
+                    return False
+                mine[row - 1] = True
+                rows += 1
+        if state.nodes[i, 0, DEPTH] != 0 or used != 1 + 2 * splits or taken != rows:
+            return False
+        for k in range(reserved - taken):
+            row = state.free[state.start[i] + k * state.stride]
+            if row >= mine.size or mine[row]:
+                return False
+            mine[row] = True
+    return True
+
+
+@hot
+def leaf_of(state: Any, work: BinsWork, i: int) -> int:
+    """The leaf of tree i that the row falls into."""
+    node = 0
+    while state.nodes[i, node, SLOT] > 0:
+        x = work.values[state.nodes[i, node, SLOT] - 1]
+        right = x > state.threshold[i, node] or (x != x and state.nodes[i, node, MISSING] == 1)
+        node = i64(state.nodes[i, node, CHILD]) + right
+    return node
+
+
+@hot
+def base_of(state: Any, i: int, row: int) -> int:
+    """Where the histograms of a leaf begin, given 1 + its row."""
+    return (state.start[i] + (i64(row) - 1) * state.stride) * state.gains.shape[1]  # type: ignore[no-any-return]
+
+
+@hot
+def reserved_rows(state: Any, i: int) -> int:
+    """Number of rows of histograms of a tree, taken or free."""
+    if state.stride > 1:
+        return state.free.size // state.stride  # type: ignore[no-any-return]
+    return state.start[i + 1] - state.start[i]  # type: ignore[no-any-return]
+
+
+@hot
+def row_for(state: Any, i: int, node: int) -> int:
+    """1 + the row of histograms of a leaf, a free one if it has none; 0 if no row is free."""
+    row = i64(state.nodes[i, node, ROW])
+    left = reserved_rows(state, i) - state.used[i, 1]
+    if row == 0 and left > 0 and state.used[i, 1] < state.most_rows:
+        row = 1 + i64(state.free[state.start[i] + (left - 1) * state.stride])
+        state.used[i, 1] += 1
+        state.nodes[i, node, ROW] = row
+    return int(row)
+
+
+@lean
+def release_row(state: Any, i: int, node: int) -> None:
+    """Clear the histograms of a leaf and free their row."""
+    row = i64(state.nodes[i, node, ROW])
+    base = base_of(state, i, row)
+    for s in range(state.bins.clock[MET]):
+        for k in range(state.histograms.shape[1]):
+            state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
+    state.free[state.start[i] + (reserved_rows(state, i) - state.used[i, 1]) * state.stride] = row - 1
+    state.used[i, 1] -= 1
+    state.nodes[i, node, ROW] = 0
+
+
+@lean
+def halve_row(state: Any, i: int, row: int) -> None:
+    """Halve the counts of a leaf: float32 cannot count any further."""
+    base = base_of(state, i, row)
+    for s in range(state.bins.clock[MET]):
+        for k in range(state.histograms.shape[1]):
+            state.histograms[base + s, k, 0] /= f32(2)
+            state.histograms[base + s, k, 1] /= f32(2)
+
+
+@hot
+def grow_children(state: Any, i: int, node: int) -> int:
+    """Replace a leaf by two, and free its histograms; returns the left one."""
+    release_row(state, i, node)
+    left = state.used[i, 0]
+    state.used[i, 0] = left + 2
+    depth = state.nodes[i, node, DEPTH] + 1
+    state.nodes[i, node, CHILD] = left
+    state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
+    return left  # type: ignore[no-any-return]
+
+
+@njit
+def move_histograms(old: Any, new: Any) -> None:
+    """Copy the histograms of all leaves into other room; leaves of a tree beyond its rows lose theirs.
+
+    Each tree has as many rows as it may have; or as it has leaves with histograms, if there is no room for more.
+    """
+    trees, slots, bins = old.used.shape[0], old.gains.shape[1], old.histograms.shape[1]
+    reserved = new.most_rows if new.free.size == trees * new.most_rows else 0
+    for i in range(trees):
+        rows = 0
+        if new.stride > 1:
+            new.start[i] = i
+        for node in range(old.used[i, 0]):
+            if old.nodes[i, node, ROW] == 0:
+                continue
+            if rows == new.most_rows:
+                new.nodes[i, node, ROW] = 0
+                new.since[i, node] = 0.0
+                continue
+            rows += 1
+            new.nodes[i, node, ROW] = rows
+            a, b = base_of(old, i, old.nodes[i, node, ROW]), base_of(new, i, rows)
+            for slot in range(slots):
+                for k in range(bins):
+                    new.histograms[b + slot, k, 0] = old.histograms[a + slot, k, 0]
+                    new.histograms[b + slot, k, 1] = old.histograms[a + slot, k, 1]
+        new.used[i, 1] = rows
+        new.start[i + 1] = new.start[i] + max(rows, reserved) if new.stride == 1 else new.free.size
+        for k in range(max(reserved - rows, 0)):
+            new.free[new.start[i] + k * new.stride] = reserved - 1 - k
+
+
+@hot
+def is_due(updates: float, squares: float, n: float) -> bool:
+    """Whether a leaf has an eighth more examples than at the last try: tries become fewer as a leaf grows old."""
+    return bool(FEWER * updates * squares >= n * n)

@@ -1,0 +1,118 @@
+"""RegressionTree: a tree of numbers over histograms, for N trees side by side."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from onlineboost.data.allocation import filled
+from onlineboost.errors import ParameterError
+from onlineboost.learners.forest import Forest, TreeRoom
+from onlineboost.learners.numbers import NumberLearner
+from onlineboost.learners.regression_tree_kernels import (
+    RegressionTreeState,
+    carry,
+    forget,
+    learn,
+    predict,
+    workspace,
+)
+from onlineboost.learners.splits import some_slots
+from onlineboost.transforms.bins import new_bins
+
+
+@dataclass(eq=False, repr=False)
+class RegressionTree(
+    Forest,
+    NumberLearner,
+    state=RegressionTreeState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+    carry=carry,
+):
+    """Regression tree grown online, over binned features: splits by variance, leaves with a running mean.
+
+    Parameters
+    ----------
+    max_depth : maximum depth; 1 is a single split
+    bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
+    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
+    grace : number of examples of a leaf between two attempts to split it
+    evidence : minimum gain of a split, over all examples of the leaf, in units of the variance that it leaves
+    memory : number of examples that the vote of a leaf remembers; 0: all
+    smoothing : weight of the parent's vote in that of a new leaf, in examples
+    features : share of the feature slots that each tree may split by; random, but independent of the seed
+    max_slots : maximum number of feature slots; further features share slots by a hash
+    max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
+    max_mb : memory for the histograms of all trees, in megabytes, but one per tree at least; if it is short, some
+        leaves wait before they split
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlineboost import RegressionTree
+    >>> X = np.random.default_rng(0).random((2000, 3))
+    >>> model = RegressionTree().fit(X[:1500], (X[:, 0] > 0.5)[:1500])
+    >>> bool(model.score(X[1500:], X[1500:, 0] > 0.5) > 0.9)
+    True
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    of_nodes: ClassVar[tuple[str, ...]] = RegressionTreeState._fields[:4]
+    axes: ClassVar[dict[str, int]] = dict.fromkeys((*of_nodes, "used", "gains", "allowed"), 0)
+
+    max_depth: int = 8
+    _: KW_ONLY
+    bins: int = 16
+    replay: int = 128
+    grace: int = 16
+    evidence: float = 8.0
+    memory: int = 0
+    smoothing: float = 10.0
+    features: float = 1.0
+    max_slots: int = 1024
+    max_nodes: int = 0
+    max_mb: int = 1024
+
+    def with_room(self, n_learners: int, room: TreeRoom) -> RegressionTreeState:
+        slots, n_bins, rows, nodes = room
+        most_rows, wanted = self.most_rows_of(n_learners, slots, n_bins)
+        return RegressionTreeState(
+            nodes=filled(0, (n_learners, nodes, 5), np.int32),
+            threshold=filled(0, (n_learners, nodes), np.float32),
+            vote=filled(0, (n_learners, nodes, 2)),
+            since=filled(0, (n_learners, nodes, 6)),
+            used=filled([1, 0], (n_learners, 2), np.int64),
+            start=filled(0, n_learners + 1, np.int64),
+            free=filled(0, rows, np.int32),
+            gains=filled(0, (n_learners, slots)),
+            allowed=some_slots(n_learners, slots, self.features),
+            short=np.zeros(1, np.int64),
+            stride=1,
+            bins=new_bins(slots, n_bins, self.max_slots),
+            histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
+            most_rows=most_rows,
+            most_nodes=self.most_nodes(),
+            scarce=most_rows < wanted,
+            grace=int(self.grace),
+            evidence=float(self.evidence),
+            memory=float(self.memory) or math.inf,
+            smoothing=float(self.smoothing),
+            max_depth=int(self.max_depth),
+        )
+
+    def deepest_counted(self) -> int:
+        return self.max_depth - 1
+
+    def check(self) -> None:
+        self.check_trees()
+        for name in ("evidence", "smoothing", "memory"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+                raise ParameterError(name, value, "a number of at least 0")

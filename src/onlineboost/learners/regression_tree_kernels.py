@@ -1,0 +1,279 @@
+"""Compiled functions of ``RegressionTree``: trees of numbers over binned features, for N trees side by side.
+
+| symbol | here | meaning |
+| --- | --- | --- |
+| n, S, Q | ``since[0]``, ``since[1]``, ``since[4]`` | sums of w, w (t - t0) and w (t - t0)^2 in a leaf |
+| t0 | ``since[5]`` | the vote of the leaf when it began: sums stay small |
+| n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: the effective sample size, whatever the scale of weights |
+| G | ``gain`` | S_L^2 / n_L + S_R^2 / n_R - S^2 / n: by how much a split lowers the sum of squares |
+
+A leaf splits if n_eff G is at least ``evidence`` times the sum of squares that is left. It votes by a running mean,
+over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn towards
+the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import f32, hot, lean
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.learners.forest_kernels import (
+    DEPTH,
+    MAX_EXAMPLES,
+    MISSING,
+    ROW,
+    SLOT,
+    base_of,
+    check_forest,
+    grow_children,
+    halve_row,
+    is_due,
+    leaf_of,
+    release_row,
+    row_for,
+)
+from onlineboost.storage.validity import SUM, Limits
+from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
+
+_LEAST = 4.0  # examples on each side of a split
+
+
+class RegressionTreeState(NamedTuple):
+    nodes: Ints32  # [trees, nodes, 5] by the fields of ``forest_kernels``
+    threshold: Floats32  # [trees, nodes] the largest value that goes left
+    vote: Floats  # [trees, nodes, 2] weight of the examples, at most ``memory``, and their mean
+    since: Floats  # [trees, nodes, 6] n, S, sum of squared weights, updates since the last try, Q, t0
+    used: Ints  # [trees, 2] nodes and rows of histograms in use
+    start: Ints  # [trees + 1] the first row of histograms of each tree; at the end, the number of all
+    free: Ints32  # [rows] a stack of the free rows of each tree, numbered from its first
+    gains: Floats  # [trees, slots] total gain of splits by this slot
+    allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
+    short: Ints  # [1] 1 if there must be more room before the next example
+    stride: int  # from a row of a tree to its next one
+    bins: Bins
+    histograms: Floats32  # [rows * slots, bins, 2] n and S by bin, without the bin of zero
+    most_rows: int  # of a tree
+    most_nodes: int  # of a tree
+    scarce: bool  # whether there may be more leaves than rows of histograms
+    grace: int
+    evidence: float
+    memory: float  # infinite: all
+    smoothing: float
+    max_depth: int
+
+    def derived(self) -> tuple[str, ...]:
+        return ("allowed",)
+
+    def limits(self) -> Limits:
+        return {
+            "nodes": (0, max(self.gains.shape[1], self.nodes.shape[1], self.free.size, 1)),
+            "threshold": (-LARGEST, np.inf),
+            "short": (0, 1),
+            "used": (0, max(self.nodes.shape[1], self.free.size)),
+            "start": (0, self.free.size),
+            "free": (0, max(self.free.size - 1, 0)),
+            "gains": SUM,
+        }
+
+    def check(self) -> None:
+        check_forest(self, "threshold", "vote", "since")
+
+
+class RegressionTreeWork(NamedTuple):
+    row: BinsWork
+    leaf: Ints  # [trees] the leaf that the row falls into
+    mine: Ints32  # those of the counted slots that a tree may split by
+
+
+def workspace(state: RegressionTreeState, longest: int) -> RegressionTreeWork:
+    leaf = np.zeros(state.used.shape[0], np.int64)
+    return RegressionTreeWork(new_work(state.bins, longest), leaf, np.empty(longest, np.int32))
+
+
+@hot
+def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32) -> None:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.used.shape[0]):
+        leaf = leaf_of(state, work.row, i)
+        work.leaf[i] = leaf
+        h[i] = f32(state.vote[i, leaf, 1])
+
+
+@hot
+def learn(
+    state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
+) -> None:
+    for i in range(p.size):
+        if p[i] > 0:
+            _learn(state, work, i, work.leaf[i], float(t[i]), p[i])
+
+
+@hot
+def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: int, t: float, w: float) -> None:
+    vote, since = state.vote[i, node], state.since[i, node]
+    vote[0] = min(vote[0] + w, state.memory)
+    count = min(vote[0] + state.smoothing, state.memory) if node == 0 else vote[0]
+    vote[1] += min(w / count, 1.0) * (t - vote[1])
+    if state.nodes[i, node, DEPTH] >= state.max_depth or state.used[i, 0] + 2 > state.most_nodes:
+        return
+    row = row_for(state, i, node)
+    if row == 0:
+        return
+    t -= since[5]
+    since[0] += w
+    since[1] += w * t
+    since[2] += w * w
+    since[3] += 1
+    since[4] += w * t * t
+    _count(state, work, i, base_of(state, i, row), f32(w), f32(w * t))
+    if since[3] >= state.grace and is_due(since[3], since[2], since[0]):
+        since[3] = 0
+        _fade(state, i, node, row)
+        _try_split(state, i, node, row)
+
+
+@hot
+def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, base: int, w: Any, wt: Any) -> None:
+    """Add an example to the histograms. First the slots, then the sums: a branch for each slot would take longer."""
+    m = 0
+    for k in range(work.row.found[1]):
+        work.mine[m] = work.row.counted[k]
+        m += state.allowed[i, work.row.counted[k]]
+    for k in range(m):
+        slot = work.mine[k]
+        b = work.row.codes[slot]
+        state.histograms[base + slot, b, 0] += w
+        state.histograms[base + slot, b, 1] += wt
+
+
+@lean
+def _fade(state: RegressionTreeState, i: int, node: int, row: int) -> None:
+    """Halve the sums of a leaf with very many examples: float32 cannot count any further."""
+    since = state.since[i, node]
+    if since[0] * since[0] > MAX_EXAMPLES * since[2]:
+        halve_row(state, i, row)
+        for k in (0, 1, 2, 4):
+            since[k] /= 2
+
+
+@lean
+def _try_split(state: RegressionTreeState, i: int, node: int, row: int) -> None:
+    """Split the leaf if its best split is good enough."""
+    since = state.since[i, node]
+    n, S, squares = since[0], since[1], since[2]
+    base, least = base_of(state, i, row), _LEAST * squares / n
+    gain, slot, edge, missing, left_n, left_S = best_split(
+        state.histograms, base, state.bins, state.allowed, i, n, S, least
+    )
+    whole = since[4] - S * S / n
+    rest = max(whole - gain, 1e-9 * whole)
+    if slot >= 0 and gain * n * n >= state.evidence * squares * rest:
+        state.gains[i, slot] += gain
+        state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot + 1, missing
+        state.threshold[i, node] = edge
+        left = grow_children(state, i, node)
+        _begin(state, i, left, state.vote[i, node, 1], since[5], left_n, left_S)
+        _begin(state, i, left + 1, state.vote[i, node, 1], since[5], n - left_n, S - left_S)
+    elif state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
+        release_row(state, i, node)  # other leaves wait for histograms
+        for k in range(5):
+            since[k] = 0.0
+
+
+@hot
+def _begin(state: RegressionTreeState, i: int, node: int, parent: float, t0: float, n: float, S: float) -> None:
+    """Begin a leaf with the mean of its examples, drawn towards the vote of its parent."""
+    mean = parent + (t0 + S / n - parent) * n / (n + state.smoothing)
+    state.vote[i, node, 0], state.vote[i, node, 1] = min(n, state.memory), mean
+    state.since[i, node, 5] = mean
+
+
+@lean
+def best_split(
+    histograms: Floats32,
+    base: int,
+    bins: Bins,
+    allowed: NDArray[np.bool_],
+    i: int,
+    n: float,
+    S: float,
+    least: float,
+) -> tuple[float, int, float, int, float, float]:
+    """The split of some examples that lowers the sum of squares most, with a weight of ``least`` on each side.
+
+    ``histograms[base + slot, bin]`` holds n and S: the rest is in the bin of zero, whose place holds the examples
+    without a value. Returns the gain, slot (-1: none), the largest value of the left side (infinite if only examples
+    without a value go right), the side of those (1: right), and n and S of the left side.
+    """
+    last, whole = bins.edges.shape[1], S * S / n
+    best, best_slot, best_edge, best_side, best_n, best_S = 0.0, -1, np.inf, 0, 0.0, 0.0
+    for slot in range(bins.clock[MET]):
+        if not allowed[i, slot]:
+            continue
+        zero = bins.zero[slot]
+        zero_n, zero_S = n, S
+        for k in range(last + 1):
+            zero_n -= histograms[base + slot, k, 0]
+            zero_S -= histograms[base + slot, k, 1]
+        missing_n, missing_S = float(histograms[base + slot, zero, 0]), float(histograms[base + slot, zero, 1])
+        sides = 2 if missing_n > 0 else 1
+        left_n = left_S = 0.0
+        for k in range(last + 1):
+            if sides == 1 and (k == last or bins.edges[slot, k] == np.inf):
+                break  # nothing is to the right; with missing values, all others may be on the left
+            here_n = float(histograms[base + slot, k, 0]) if k != zero else zero_n
+            if here_n <= 0:
+                continue
+            left_n += here_n
+            left_S += float(histograms[base + slot, k, 1]) if k != zero else zero_S
+            for side in range(sides):
+                a, s = left_n, left_S
+                if sides == 2 and side == 0:
+                    a, s = left_n + missing_n, left_S + missing_S
+                if a >= least and n - a >= least:
+                    gain = s * s / a + (S - s) * (S - s) / (n - a) - whole
+                    if gain > best:
+                        best, best_slot, best_n, best_S = gain, slot, a, s
+                        best_edge = float(bins.edges[slot, k]) if k < last else np.inf
+                        best_side = side if sides == 2 else (1 if 2 * a < n else 0)
+    return best, best_slot, best_edge, best_side, best_n, best_S
+
+
+@lean
+def carry(state: RegressionTreeState, work: RegressionTreeWork, slot: int, old_zero: int) -> None:
+    """Carry the histograms of a slot over to its new bins."""
+    row, zero = work.row, state.bins.zero[slot]
+    for i in range(state.used.shape[0]):
+        for node in range(state.used[i, 0]):
+            if state.nodes[i, node, ROW] > 0:
+                histogram = state.histograms[base_of(state, i, state.nodes[i, node, ROW]) + slot]
+                for c in range(2):
+                    rest = state.since[i, node, c]
+                    for k in range(histogram.shape[0]):
+                        row.histogram[0, k] = histogram[k, c]
+                        rest -= histogram[k, c]
+                    missing, row.histogram[0, old_zero] = row.histogram[0, old_zero], rest
+                    carry_over(row)
+                    row.histogram[1, zero] = missing
+                    for k in range(histogram.shape[0]):
+                        histogram[k, c] = row.histogram[1, k]
+
+
+@lean
+def forget(state: RegressionTreeState, i: int) -> None:
+    """Reset the tree to one leaf; the gains of its splits stay."""
+    for node in range(state.used[i, 0]):
+        if state.nodes[i, node, ROW] > 0:
+            release_row(state, i, node)
+        for k in range(5):
+            state.nodes[i, node, k] = 0
+        state.threshold[i, node] = f32(0)
+        for k in range(2):
+            state.vote[i, node, k] = 0.0
+        for k in range(6):
+            state.since[i, node, k] = 0.0
+    state.used[i, 0] = 1

@@ -1,0 +1,66 @@
+"""The class that users of numbers work with: an online regressor, with what it shares with classifiers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from onlineboost.data.arrays import check_weight
+from onlineboost.data.batch import Floats
+from onlineboost.data.target import Numbers
+from onlineboost.errors import DataError
+from onlineboost.model import OnlineModel
+
+
+class OnlineRegressor(OnlineModel):
+    """A regressor that learns one example at a time; the result does not depend on batches."""
+
+    def new_target(self) -> Numbers:
+        return Numbers()
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Continue learning."""
+        self._learn(X, y, None, sample_weight)
+        return self
+
+    def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
+        """``partial_fit`` that returns the answer given to each row before its target was used."""
+        scores = self._learn(X, y, None, sample_weight, scored=True)
+        return Numbers().decode(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2: the share of the variance of y that is explained; 1 is perfect, 0 is as good as the mean of y."""
+        answers = self.predict(X)
+        y = Numbers().encode(y)
+        if y.shape != answers.shape or not y.size:
+            raise DataError(f"y has shape {y.shape}: expected {answers.shape}, one number per row, and at least one")
+        weight = check_weight(sample_weight, y.size)
+        if not weight.any():
+            raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
+        return r2(y, answers, weight)
+
+    def __sklearn_tags__(self) -> Any:
+        """The tags that scikit-learn's tools read."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True),
+            regressor_tags=RegressorTags(),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
+
+
+def r2(y: Floats, answers: Floats, weight: Floats | None = None) -> float:
+    """The share of the variance of y that the answers explain; of a constant y, 1 if all are right, else 0.
+
+    >>> r2(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
+    0.5
+    """
+    weight = np.ones(y.size) if weight is None else weight
+    whole = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
+    rest = float(np.sum(weight * (y - answers) ** 2))
+    if whole == 0:
+        return 1.0 if rest == 0 else 0.0
+    return 1 - rest / whole
