@@ -9,11 +9,12 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import printable, say
+from onlineboost.data.target import Numbers
 
 _MANY_CLASSES = 30  # of which no more are printed
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
 
 
 def evaluate(
@@ -56,7 +57,7 @@ def evaluate(
 
 
 def measure(
-    model: OnlineClassifier, base: OnlineClassifier | None, files: list[str], options: dict[str, Any], quiet: bool
+    model: OnlineModel, base: OnlineModel | None, files: list[str], options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
     from onlineboost.cli.load import check_known
@@ -66,8 +67,12 @@ def measure(
     from onlineboost.readers import open_stream
     from onlineboost.registry import METRICS
 
+    fitted = model.fitted
+    assert fitted is not None
+    if isinstance(fitted.target, Numbers):
+        return measure_numbers(model, files, options, quiet)
     measured, alone = Measurement(), Measurement([METRICS.find("error")])
-    confusion, labels = measured["macro-f1"], model.fitted.target.known  # type: ignore[union-attr]
+    confusion, labels = measured["macro-f1"], fitted.target.known
     curve, base_curve = measured["error"].curve, alone["error"].curve
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
@@ -75,7 +80,7 @@ def measure(
             if not curve.examples:
                 check_known(model, batch)
             scores = model.scores(page)
-            measured.update(scores, batch.y, batch.weight, model.probabilities(scores))
+            measured.update(scores, batch.y, batch.weight, fitted.machine.probabilities(scores))
             labels = page.target.known
             if base is not None:
                 alone.update(base.scores(page), batch.y, batch.weight)
@@ -97,9 +102,59 @@ def measure(
     return figures, (curve.line(), base_curve.line())
 
 
+def measure_numbers(
+    model: OnlineModel, files: list[str], options: dict[str, Any], quiet: bool
+) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """``measure`` for numbers."""
+    import numpy as np
+
+    from onlineboost.cli.load import check_known
+    from onlineboost.cli.show import Progress, say_skipped
+    from onlineboost.errors import DataError
+    from onlineboost.evaluate.metrics import Curve
+    from onlineboost.evaluate.number_errors import NumberErrors
+    from onlineboost.readers import open_stream
+
+    errors, curve, covered = NumberErrors(), Curve(), 0.0
+    with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
+        for page in stream:
+            batch, target = page.batch, page.target
+            if not curve.examples:
+                check_known(model, batch)
+            scores = model.scores(page)
+            errors.update(target.decode(scores), batch.y, batch.weight)
+            curve.update(target.losses(scores, batch.y), batch.weight)
+            if hasattr(model, "predict_interval"):
+                low, high = model.predict_interval(page)
+                covered += float(np.sum(batch.weight * ((low <= batch.y) & (batch.y <= high))))
+            progress.update(stream, page.n_rows, f", error {curve.error:.5g}")
+    say_skipped(stream)
+    if not curve.examples:
+        raise DataError(f"{', '.join(files)}: no examples to test on")
+    figures = {
+        "examples": curve.examples,
+        "error": errors.mae,
+        "rmse": errors.rmse,
+        "r2": errors.r2,
+        "coverage": covered / errors.weight if hasattr(model, "predict_interval") and errors.weight else None,
+        "base_error": None,
+        "reliability": None,
+        "skipped": stream.skipped,
+    }
+    return figures, (curve.line(), [])
+
+
 def _print(result: dict[str, Any]) -> None:
     from onlineboost.registry import METRICS
 
+    if "r2" in result:
+        lines = [("examples", f"{result['examples']:,}"), ("R2", _format(result["r2"]))]
+        lines += [("mean absolute error", f"{result['error']:.5g}"), ("root mean square", f"{result['rmse']:.5g}")]
+        if result["coverage"] is not None:
+            lines.append(("within 90 % interval", f"{100 * result['coverage']:.1f} %"))
+        for name, value in lines:
+            say(f"{name + ':':<21} {value}")
+        return
     lines = [("examples", f"{result['examples']:,}"), ("error", _format(result["error"]))]
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))

@@ -36,6 +36,10 @@ class Target(ABC):
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
         """Which of the scores are wrong, given encoded labels."""
 
+    @abstractmethod
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        """What each score costs, of which the progressive error is the mean: 1 for a mistake."""
+
     @property
     @abstractmethod
     def classes(self) -> NDArray[Any]:
@@ -102,6 +106,9 @@ class Classes(Target):
             return wrong if not (y > 1).any() else wrong | (y > 1)
         found: NDArray[np.bool_] = scores.argmax(axis=1) != Classes.places(y)
         return found
+
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        return self.mistakes(scores, y)
 
     @property
     def negative(self) -> Any:
@@ -318,6 +325,11 @@ class Numbers(Target):
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
+
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        """The absolute errors."""
+        found: Floats = np.abs(self.decode(scores) - y)
+        return found
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.tickets import Votes
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_one_of
 
 
@@ -47,7 +47,7 @@ class Delayed:
     (190, None, 200)
     """
 
-    def __init__(self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "now") -> None:
+    def __init__(self, model: OnlineModel, delay: float, column: str | None = None, votes: Votes = "now") -> None:
         if not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
             raise ParameterError("delay", delay, "a number of at least 0")
         check_one_of("votes", votes, ("then", "now"))

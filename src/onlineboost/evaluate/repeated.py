@@ -11,7 +11,7 @@ from onlineboost.data.batch import Floats
 
 @dataclass
 class Repeated:
-    """The error of answering each row with the label of the one before it.
+    """The error of answering each row with the label of the one before it; of numbers, the mean absolute error.
 
     >>> repeated = Repeated()
     >>> repeated.update(np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
@@ -21,14 +21,15 @@ class Repeated:
     0.5
     """
 
-    last: float = 0.0  # the code of the last label; 0: none yet
+    last: float = 0.0  # the last label, by its code; 0: none yet
     weight: float = 0.0
     mistakes: float = 0.0
 
-    def update(self, y: Floats, weight: Floats) -> None:
+    def update(self, y: Floats, weight: Floats, numbers: bool = False) -> None:
         """Add rows, in their order."""
         if y.size:
-            wrong = np.concatenate([[self.last], y[:-1]]) != y
+            before = np.concatenate([[self.last], y[:-1]])
+            wrong = np.abs(before - y) if numbers else before != y
             rows = np.stack([weight, wrong * weight])
             sums = np.cumsum(np.concatenate([[[self.weight], [self.mistakes]], rows], axis=1), axis=1)[:, -1]
             self.last, (self.weight, self.mistakes) = float(y[-1]), sums.tolist()

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.data.target import Classes
+from onlineboost.data.target import Classes, Numbers
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
 
 
-def sign_of(target: Classes, label: Any, positive: Any) -> float:
-    """-1 or +1. If a positive label is named, all others are negative; else there may be two."""
+def sign_of(target: Classes | Numbers, label: Any, positive: Any) -> float:
+    """The code of a label, or the number it is. If a positive label is named, all others are negative."""
     if positive is None:
         return target.encode_one(label)
+    if isinstance(target, Numbers):
+        raise DataError("a number to predict has no positive label: leave out positive")
     if label is None or label != label:
         raise DataError("the label is missing")
     if plain_label(label) == plain_label(positive):
