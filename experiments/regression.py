@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from onlineboost import OnlineBoostRegressor
+from onlineboost import OnlineBoostRegressor, RangeWarning
 from onlineboost.regressor import r2
 
 SETS = ("abalone", "ailerons", "bike", "fried", "DemandF", "MetroTraffic")
@@ -54,6 +55,7 @@ def run(name: str, X: object, y: np.ndarray) -> float:
 
 
 def main() -> None:
+    warnings.simplefilter("ignore", RangeWarning)  # of these streams, many features move
     folder, wanted = Path(sys.argv[1]), sys.argv[2:] or SETS
     rng = np.random.default_rng(0)  # compiles
     for X in (rng.normal(size=(300, 3)), sp.csr_matrix(rng.normal(size=(300, 3)))):

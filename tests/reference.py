@@ -1190,3 +1190,212 @@ class Slots:
             elif full:
                 found.append(((id * 0x9E3779B97F4A7C15 % 2**64 >> 33) % self.bound, x))
         return found
+
+
+# ---- numbers
+
+
+class Taming:
+    """A learner of numbers and what is around it: 16 rows held back, targets centred, scaled and tamed."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner, self.held, self.units = learner, [], None
+        self.m, self.v, self.rows = 0.0, 1.6, 0
+        self.turns, self.same = 0, []  # rows in turn beyond a limit; those beyond the same one
+
+    def score(self, row: Any) -> float:
+        if self.units is None:
+            known = sorted(y for _, y, _ in self.held)
+            return known[len(known) // 2] if known else 0.0
+        c, s = self.units
+        return c + s * self.learner.score(row)
+
+    def learn(self, row: Any, y: float, w: float) -> None:
+        if self.units is not None:
+            self.learner.learn(row, self.tame(y), w)
+            return
+        self.held.append((row, y, w))
+        if len(self.held) == 16:
+            first = sorted(y for _, y, _ in self.held)
+            c = first[8]
+            far = sorted(abs(y - c) for y in first)
+            s = float(np.mean(far[:-1])) or far[-1]
+            self.units = c, s if s > 1e-12 * abs(c) else abs(c) or 1.0
+            for row, y, w in self.held:
+                self.learner.learn(row, self.tame(y), w)
+
+    def tame(self, y: float) -> float:
+        c, s = self.units
+        z, m, d = (y - c) / s, self.m, math.sqrt(self.v)
+        side = 1 if z > m + 10 * d else -1 if z < m - 10 * d else 0
+        self.turns = self.turns + 1 if side else 0
+        self.same = [*(self.same if self.same and self.same[-1][0] == side else []), (side, z)] if side else []
+        d *= 2.0 ** (self.turns - len(self.same))
+        share = max(1 / (self.rows + 17), 1e-4)
+        e = min(max(z - m, -4 * d), 4 * d)
+        self.m, self.v = m + share * e, (1 - share) * (self.v + share * e * e)
+        self.rows += 1
+        if len(self.same) == 16:
+            middle = sorted(z for _, z in self.same)[8]
+            self.units, self.turns, self.same = (c + s * (middle - self.m), s), 0, []
+        return min(max(z, m - 10 * d), m + 10 * d)
+
+
+class NumberNode:
+    def __init__(self, depth: int, count: float, mean: float) -> None:
+        self.depth, self.count, self.mean, self.start = depth, count, mean, mean
+        self.since, self.squares, self.Q, self.waits = [0.0, 0.0], 0.0, 0.0, 0  # n and S
+        self.histograms: dict[int, Histogram] = {}
+        self.split: tuple[int, float, int] | None = None
+        self.children: list[NumberNode] = []
+
+    def leaves(self) -> list[NumberNode]:
+        return [leaf for child in self.children for leaf in child.leaves()] or [self]
+
+
+class SignedHistogram(Histogram):
+    """n and S by bin; S may be negative."""
+
+    def carry(self, totals: list[float], shares: dict, n_bins: int, old_zero: int, zero: int) -> None:
+        cells: dict[int | None, list[Any]] = {b: [0.0, 0.0] for b in range(n_bins)}
+        for c in (0, 1):
+            for b in range(n_bins):
+                mass = float(self.get(b)[c]) if b != old_zero else self.rest(c, totals[c], n_bins, old_zero)
+                for to, share in shares.get(b, {}).items() if mass else ():
+                    cells[to][c] += mass * share
+        missing = self.get(None)
+        self.cells = {b: [self.number(x) for x in cell] for b, cell in cells.items() if b != zero}
+        self.cells[None] = missing
+
+
+class RegressionTree:
+    def __init__(self, max_depth: int, n_bins: int, grace: int, evidence: float, memory: float, smoothing: float):
+        self.bins, self.grace, self.evidence = Bins(n_bins), grace, evidence
+        self.max_depth, self.memory, self.smoothing = max_depth, memory or math.inf, smoothing
+        self.root = NumberNode(0, 0.0, 0.0)
+
+    leaf = Tree.leaf
+
+    def score(self, row: dict[int, float]) -> float:
+        return float(np.float32(self.leaf(row).mean))
+
+    def learn(self, row: dict[int, float], t: float, w: float, fresh: bool = True) -> None:
+        node, t = self.leaf(row), float(np.float32(t))
+        if fresh:
+            self.meet(row)
+        node.count = min(node.count + w, self.memory)
+        count = min(node.count + self.smoothing, self.memory) if node is self.root else node.count
+        node.mean += min(w / count, 1.0) * (t - node.mean)
+        if self.bins.n_bins and node.depth < self.max_depth:
+            self.count(node, row, t - node.start, w)
+        if fresh and self.bins.rows == 64:
+            self.bins.begin()
+
+    def meet(self, row: dict[int, float]) -> None:
+        self.bins.rows += 1
+        for slot, x in row.items():
+            edges = self.bins.fresh_edges(slot) if self.bins.meet(slot, x) else None
+            if edges is not None:
+                old_zero = self.bins.features[slot].bin(0.0)
+                shares = self.bins.shares(slot, edges)
+                for leaf in self.root.leaves():
+                    zero = self.bins.features[slot].bin(0.0)
+                    histogram = leaf.histograms.setdefault(slot, SignedHistogram(np.float32))
+                    histogram.carry(leaf.since, shares, self.bins.n_bins, old_zero, zero)
+
+    def count(self, node: NumberNode, row: dict[int, float], t: float, w: float) -> None:
+        node.since = [node.since[0] + w, node.since[1] + w * t]
+        node.squares, node.Q, node.waits = node.squares + w * w, node.Q + w * t * t, node.waits + 1
+        for slot, b in self.bins.see(row).items():
+            histogram = node.histograms.setdefault(slot, SignedHistogram(np.float32))
+            histogram.add(b, 0, w)
+            histogram.add(b, 1, w * t)
+        n = node.since[0]
+        if node.waits >= self.grace and 8 * node.waits * node.squares >= n * n:
+            node.waits = 0
+            self.look(node)
+
+    def look(self, node: NumberNode) -> None:
+        (n, S), squares = node.since, node.squares
+        gain, split, left = self.best(node, 4 * squares / n)
+        whole = node.Q - S * S / n
+        if split is None or gain * n * n < self.evidence * squares * max(whole - gain, 1e-9 * whole):
+            return
+        node.split = split
+        for m, s in (left, [n - left[0], S - left[1]]):
+            mean = node.mean + (node.start + s / m - node.mean) * m / (m + self.smoothing)
+            node.children.append(NumberNode(node.depth + 1, min(m, self.memory), mean))
+
+    def best(self, node: NumberNode, least: float) -> tuple:
+        n, S = node.since
+        best: tuple = (0.0, None, None)
+        for slot in sorted(self.bins.features):
+            histogram = node.histograms.get(slot) or SignedHistogram(np.float32)
+            feature = self.bins.features[slot]
+            zero = feature.bin(0.0)
+            missing = [float(x) for x in histogram.get(None)]
+            left = [0.0, 0.0]
+            for k, edge in enumerate([*feature.edges, math.inf] if missing[0] > 0 else feature.edges):
+                mass = [float(x) for x in histogram.get(k)]
+                if k == zero:
+                    mass = [histogram.rest(c, (n, S)[c], self.bins.n_bins, zero) for c in (0, 1)]
+                if mass[0] <= 0:
+                    continue
+                left = [left[0] + mass[0], left[1] + mass[1]]
+                for side in (0, 1) if missing[0] > 0 else (None,):
+                    m, s = [left[0] + missing[0], left[1] + missing[1]] if side == 0 else left
+                    if m >= least and n - m >= least:
+                        gain = s * s / m + (S - s) * (S - s) / (n - m) - S * S / n
+                        if gain > best[0]:
+                            smaller = 1 if 2 * m < n else 0
+                            best = (gain, (slot, edge, smaller if side is None else side), [m, s])
+        return best
+
+
+class GradientBoost:
+    """Algorithms 1 (span) and 2 (hull) of Beygelzimer, Hazan, Kale and Luo (2015), one chain."""
+
+    def __init__(self, N: int, version: str, loss: str, eta: float, B: float = math.inf, quantile: float = 0.5) -> None:
+        self.N, self.version, self.loss, self.eta, self.B, self.q = N, version, loss, eta, B, quantile
+        self.L = {"squared": 2 * B, "logistic": 4.0}.get(loss, 1.0)
+        self.sigma, self.t = [0.0] * N, 0
+
+    def predictions(self, h: list[float]) -> list[float]:
+        """y^0, y^1, ..., y^N."""
+        y = [0.0]
+        for i in range(1, self.N + 1):
+            if self.version == "hull":
+                eta = 2 / (i + 1)
+                y.append((1 - eta) * y[-1] + eta * h[i - 1])
+            else:
+                after = (1 - self.sigma[i - 1] * self.eta) * y[-1] + self.eta * h[i - 1]
+                y.append(min(max(after, -self.B), self.B))
+        return y
+
+    def score(self, h: list[float]) -> float:
+        return self.predictions(h)[-1]
+
+    def round(self, h: list[float], z: float) -> tuple[list[float], list[float]]:
+        """The target of each learner, the negative slope of the loss before it; and its weight."""
+        self.t += 1
+        before = self.predictions(h)[:-1]
+        pairs = [self.target(f, z) for f in before]
+        if self.version == "span" and math.isfinite(self.B):
+            for i, (f, (target, _)) in enumerate(zip(before, pairs, strict=True)):
+                step = 1 / (self.L * self.B * math.sqrt(self.t))
+                self.sigma[i] = min(max(self.sigma[i] - target * f * step, 0.0), 1.0)
+        return [target for target, _ in pairs], [weight for _, weight in pairs]
+
+    def target(self, f: float, z: float) -> tuple[float, float]:
+        if self.loss == "squared":
+            return z - f, 1.0
+        if self.loss == "absolute":
+            return float(np.sign(z - f)), 1.0
+        if self.loss == "huber":
+            return min(max(z - f, -1.0), 1.0), 1.0
+        if self.loss == "quantile":
+            return (self.q if z > f else self.q - 1), 1.0
+        if self.loss == "logistic":
+            return 4 * (z - logistic(f)), 1.0
+        rate = exp(min(max(f, -30.0), 30.0))
+        return min((z - rate) / rate, 4.0), min(max(rate, 1e-3), 1e3)

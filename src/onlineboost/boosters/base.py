@@ -27,6 +27,7 @@ from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
+from onlineboost.regressor import OnlineRegressor
 from onlineboost.transforms.slots import new_slots
 
 Delivery = Literal["auto", "weight", "sample"]
@@ -170,6 +171,8 @@ class Booster(OnlineClassifier):
         """The weak learner, ready to form a committee."""
         if self.estimator is None:
             return Linear()
+        if isinstance(self.estimator, OnlineRegressor):
+            raise ParameterError("estimator", self.estimator, "a classifier; for numbers there is OnlineGradientBoost")
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
     def _booster_state(self) -> Any:

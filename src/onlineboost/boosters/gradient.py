@@ -90,10 +90,11 @@ def _next(state: GradientState, i: int, f: float, h: float) -> float:
 
 @hot
 def lead(state: GradientState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    f = carry[2]
+    f, place = carry[2], first % state.size  # in the chain
     for j in range(h.size):
-        f = _next(state, first + j, 0.0 if (first + j) % state.size == 0 else f, h[j])
+        f = _next(state, first + j, 0.0 if place == 0 else f, h[j])
         e[j] = f
+        place = 0 if place == state.size - 1 else place + 1
     carry[2] = f
 
 
@@ -107,10 +108,12 @@ def vote(state: GradientState, e: Floats) -> float:
 
 @hot
 def round(state: GradientState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
-    f, step = carry[1], 1 / (state.steepest * state.radius * math.sqrt(carry[0] + 1))
+    f, place = carry[1], first % state.size
+    step = 1 / (state.steepest * state.radius * math.sqrt(carry[0] + 1))
     for j in range(h.size):
         i = first + j
-        f = 0.0 if i % state.size == 0 else f
+        f = 0.0 if place == 0 else f
+        place = 0 if place == state.size - 1 else place + 1
         target, p[j] = _target(state, f, y)
         t[j] = f32(target)
         after = _next(state, i, f, h[j])

@@ -10,8 +10,9 @@ The first 16 rows are held back, and answered by the median of the targets so fa
 | m, v | ``moments`` | running mean and variance of z, of which no value counts as more than 4 deviations |
 | t | | z within m +- 10 sqrt(v): what the learners see |
 
-After k rows in turn beyond the same limit, the limits are 2^k times as wide: one row is an outlier, many are a change.
-Learners answer in units of z, and answers are c + s z.
+One row beyond a limit is an outlier, many in turn are a change. After 16 in turn beyond the same limit, c moves so that
+their median becomes m: learners go on as if nothing had changed. Rows in turn beyond both limits, k more than those
+beyond the last one, make the limits 2^k times as wide. Learners answer in units of z, and answers are c + s z.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
-from onlineboost.compiled.jit import hot, njit
+from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, cut
 from onlineboost.engine import replay, schedule
 from onlineboost.engine.heads import logistic
@@ -69,20 +70,22 @@ dispatch.register(dispatch.correct, NumberHead, correct)
 class Taming(NamedTuple):
     units: Floats  # [2] c and s
     moments: Floats  # [2] m and v
-    clock: Ints  # [2] rows; rows in turn above the limit, or below (negative)
+    recent: Floats  # [FIRST] z of the rows in turn beyond the same limit
+    clock: Ints  # [3] rows; rows in turn beyond a limit; those in turn above it, or below (negative)
     link: int
 
     def limits(self) -> Limits:
-        return {"clock": (-COUNT[1], COUNT[1])}
+        return {"clock": (1 - FIRST, COUNT[1])}
 
     def check(self) -> None:
         require(bool(self.units[1] > 0), "units", "a centre and a positive scale")
         require(bool(self.moments[1] >= 0), "moments", "a mean and a variance")
-        require(bool(self.clock[0] >= 0), "clock", "a number of rows")
+        rows, turns, same = self.clock.tolist()
+        require(rows >= 0 and FIRST > abs(same) <= turns, "clock", "a number of rows, and of rows in turn")
 
 
 def new_taming(link: int = IDENTITY) -> Taming:
-    return Taming(np.array([0.0, 1.0]), np.array([0.0, 1.6]), np.zeros(2, np.int64), link)
+    return Taming(np.array([0.0, 1.0]), np.array([0.0, 1.6]), np.zeros(FIRST), np.zeros(3, np.int64), link)
 
 
 def set_units(taming: Taming, first: Floats) -> None:
@@ -107,42 +110,61 @@ def tame(taming: Taming, y: float) -> float:
     z = min(max(z, -_MOST), _MOST)
     m, deviation = moments[0], math.sqrt(moments[1])
     side = 1 if z > m + _LIMIT * deviation else (-1 if z < m - _LIMIT * deviation else 0)
-    clock[1] = clock[1] + side if clock[1] * side > 0 else side
-    width = deviation * 2.0 ** max(min(abs(clock[1]), _MOST_TURNS) - 1, 0)
+    clock[1] = clock[1] + 1 if side != 0 else 0
+    clock[2] = clock[2] + side if clock[2] * side > 0 else side
+    width = deviation * 2.0 ** min(clock[1] - abs(clock[2]), _MOST_TURNS)
     share = max(1 / (clock[0] + 1.0 + FIRST), _SLOWEST)
     e = min(max(z - m, -_COUNTED * width), _COUNTED * width)
     moments[0] = m + share * e
     moments[1] = (1 - share) * (moments[1] + share * e * e)
     clock[0] += 1
+    if side != 0:
+        _move(taming, z)
     return float(min(max(z, m - _LIMIT * width), m + _LIMIT * width))
+
+
+@lean
+def _move(taming: Taming, z: float) -> None:
+    """Note a row beyond a limit; if it is the last of many in turn, the centre moves to them."""
+    clock, recent, units = taming.clock, taming.recent, taming.units
+    at = abs(clock[2]) - 1  # kept in order
+    while at > 0 and recent[at - 1] > z:
+        recent[at] = recent[at - 1]
+        at -= 1
+    recent[at] = z
+    if abs(clock[2]) == FIRST:
+        clock[1] = clock[2] = 0
+        if taming.link == IDENTITY:
+            units[0] += units[1] * (recent[FIRST // 2] - taming.moments[0])
 
 
 @njit
 def tame_rows(block: Any) -> None:
-    y, weight, tamed, taming = unpack(block)
+    y, weight, tamed, centres, taming = unpack(block)
     for r in range(y.size):
+        centres[r] = taming.units[0]
         tamed[r] = tame(taming, y[r]) if weight[r] > 0 else 0.0
 
 
 @njit
 def answer_rows(block: Any) -> None:
-    """Answers from the scores of one part."""
-    scores, weight, answers, taming, record, learning, given = unpack(block)
+    """Answers from the scores of one part; ``centres`` has c before each row."""
+    scores, centres, weight, answers, taming, record, learning, given = unpack(block)
     for r in range(weight.size):
         if not given:
-            answers[r] = _in_units(taming, scores[0, r])
+            answers[r] = _in_units(taming, centres[r], scores[0, r])
         if learning and weight[r] > 0:
             record.totals[0] += weight[r]
             record.clock[0] += 1
 
 
 @hot
-def _in_units(taming: Taming, score: float) -> float:
+def _in_units(taming: Taming, centre: float, score: float) -> float:
     if taming.link == LOGISTIC:
         return logistic(score)
     if taming.link == EXP:
         return float(taming.units[1] * math.exp(min(score, 50.0)))
-    return float(taming.units[0] + taming.units[1] * score)
+    return float(centre + taming.units[1] * score)
 
 
 @dataclass
@@ -197,18 +219,19 @@ class NumbersMachine(PartsMachine):
 
     def run_tamed(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
         """``run`` after the first rows."""
-        batches = self.batches_of(rows, learning)
+        batches, centres = self.batches_of(rows, learning)
         answers, given = self._answers(rows, learning, said)
         scores = self.scores_of(self.parts, batches, learning, self._shares(said))
-        self.combine(self.parts, scores, rows, answers, learning, given)()
+        self._finish(scores, centres, rows, answers, learning, given)()
         return answers
 
-    def batches_of(self, rows: Batch, learning: bool) -> list[Batch]:
-        """The rows for each part, with slots for ids and tamed targets."""
+    def batches_of(self, rows: Batch, learning: bool) -> tuple[list[Batch], Floats]:
+        """The rows for each part, with slots for ids and tamed targets; and the centre before each row."""
         batches, targets = self._slotted(self.parts, rows, learning), np.zeros(rows.y.size)
+        centres = np.full(rows.y.size, self.taming.units[0])
         if learning:
-            Call(tame_rows, rows.y, rows.weight, targets, self.taming)()
-        return [batch._replace(y=targets) for batch in batches]
+            Call(tame_rows, rows.y, rows.weight, targets, centres, self.taming)()
+        return [batch._replace(y=targets) for batch in batches], centres
 
     def _answers(self, rows: Batch, learning: bool, said: Said | None) -> tuple[Floats, bool]:
         """Memory for the answers, or those given before; and whether they are given."""
@@ -250,18 +273,24 @@ class NumbersMachine(PartsMachine):
     def combine(
         self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
     ) -> Call:
-        return Call(answer_rows, scores, rows.weight, answers, self.taming, self.record, learning, given)
+        return self._finish(scores, np.full(rows.y.size, self.taming.units[0]), rows, answers, learning, given)
+
+    def _finish(
+        self, scores: Floats, centres: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
+    ) -> Call:
+        return Call(answer_rows, scores, centres, rows.weight, answers, self.taming, self.record, learning, given)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         steps.tokens.append((self, self.token))
         if self.young:
             return False
-        tamed, scores = np.zeros(1), np.empty((1, 1))
+        tamed, centre, scores = np.zeros(1), self.taming.units[:1], np.empty((1, 1))
         if steps.learning:
-            steps.calls.append(Call(tame_rows, steps.row.y, steps.row.weight, tamed, self.taming))
+            centre = np.zeros(1)
+            steps.calls.append(Call(tame_rows, steps.row.y, steps.row.weight, tamed, centre, self.taming))
         if not self.parts[0].add_steps(steps.with_labels(tamed), scores[0]):
             return False
-        steps.calls.append(self.combine(self.parts, scores, steps.row, score, steps.learning, False))
+        steps.calls.append(self._finish(scores, centre, steps.row, score, steps.learning, False))
         return True
 
     # ---- saving

@@ -2,6 +2,9 @@
 
 All in the units of ``engine/numbers.py``, with t the tamed target.
 
+**Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
+its score is that of both.
+
 **Stack.** Scores of the parts, kept within the range of targets so far and a tenth of it on both sides, and a constant
 1 are x; their mean without the constant is a. The answer is a + w.x, within the same bounds. After the label
 
@@ -36,6 +39,7 @@ from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
+_BASE, _FOLLOWER = 1, 2  # numbers of parts
 _TYPICAL_RATE = 0.01  # share of the last error in the running mean
 _LEAST_SCALE = 0.25  # of the running mean
 _MARGIN_RATE = 0.02  # g
@@ -108,6 +112,13 @@ def stack_numbers(block: Any) -> None:
             spread.clock[0] += 1
 
 
+@njit
+def subtract(block: Any) -> None:
+    a, b, found = unpack(block)
+    for r in range(found.size):
+        found[r] = a[r] - b[r]
+
+
 @hot
 def _bounded(stack: NumberStack, z: float) -> float:
     low, high = stack.range[0], stack.range[1]
@@ -119,7 +130,8 @@ def _bounded(stack: NumberStack, z: float) -> float:
 def _read(stack: NumberStack, scores: Floats, r: int, x: Floats) -> float:
     n, mean = scores.shape[0], 0.0
     for k in range(n):
-        x[k] = _bounded(stack, scores[k, r])
+        score = scores[k, r] + scores[_BASE, r] if k == _FOLLOWER else scores[k, r]
+        x[k] = _bounded(stack, score)
         mean += x[k] / n
     x[n] = 1.0
     return mean
@@ -150,7 +162,7 @@ def _learn(stack: NumberStack, room: Room, mean: float, t: float, weight: float,
 @njit
 def intervals(block: Any) -> None:
     """Answers and their bounds in the units of y, [rows, 1 + 2 coverages]; with ``learning``, the margins follow y."""
-    middle, typical, local, y, weight, levels, answers, taming, spread, record, learning, given = unpack(block)
+    middle, typical, local, centres, y, weight, levels, answers, taming, spread, record, learning, given = unpack(block)
     number = spread.clock[0]
     if learning:
         for r in range(y.size):
@@ -158,7 +170,7 @@ def intervals(block: Any) -> None:
     for r in range(y.size):
         scale = max(typical[r] + local[r], _LEAST_SCALE * typical[r])
         if not given:
-            _bounds(taming, spread.margins, middle[r], scale, answers[r])
+            _bounds(taming, centres[r], spread.margins, middle[r], scale, answers[r])
         if learning and weight[r] > 0:
             if scale > 0:
                 _follow(spread.margins, levels, answers[r], y[r], max(_MARGIN_RATE, 1 / (number + 2.0)))
@@ -167,8 +179,8 @@ def intervals(block: Any) -> None:
 
 
 @hot
-def _bounds(taming: Taming, margins: Floats, z: float, scale: float, answers: Floats) -> None:
-    c, s = taming.units[0], taming.units[1]
+def _bounds(taming: Taming, c: float, margins: Floats, z: float, scale: float, answers: Floats) -> None:
+    s = taming.units[1]
     below = above = 0.0
     answers[0] = c + s * z
     for k in range(margins.shape[0]):
@@ -206,18 +218,26 @@ class NumbersEnsemble(NumbersMachine):
         return 1 + 2 * len(COVERAGES)
 
     def run_tamed(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
-        batches, n = self.batches_of(rows, learning), rows.y.size
+        (batches, centres), n = self.batches_of(rows, learning), rows.y.size
         answers, given = self._answers(rows, learning, said)
         shares = self._shares(said)
         heads = None if shares is None else shares[:-1]
-        scores = self.scores_of(self.parts[:-1], batches[:-1], learning, heads)
-        middle = (answers[:, 0] - self.taming.units[0]) / self.taming.units[1] if given else np.empty(n)
+        scores = self._scores(batches[:-1], learning, heads)
+        middle = (answers[:, 0] - centres) / self.taming.units[1] if given else np.empty(n)
         typical, errors = np.empty(n), np.zeros(n)
         self._stack(scores, batches[0], middle, typical, errors, learning, given)()
         last = None if shares is None else shares[-1:]
         local = self.scores_of(self.parts[-1:], [batches[-1]._replace(y=errors)], learning, last)[0]
-        self._intervals(middle, typical, local, rows, answers, learning, given)()
+        self._intervals(middle, typical, local, centres, rows, answers, learning, given)()
         return answers
+
+    def _scores(self, batches: list[Batch], learning: bool, shares: list[Said] | None) -> Floats:
+        """The scores of all parts but the last."""
+        n, parts = _FOLLOWER, self.parts[:-1]
+        first = self.scores_of(parts[:n], batches[:n], learning, None if shares is None else shares[:n])
+        left = batches[n]._replace(y=batches[n].y - first[_BASE])
+        rest = [left, *batches[n + 1 :]]
+        return np.concatenate([first, self.scores_of(parts[n:], rest, learning, shares if not shares else shares[n:])])
 
     def _stack(
         self, scores: Floats, rows: Batch, middle: Floats, typical: Floats, errors: Floats, learning: bool, given: bool
@@ -227,10 +247,18 @@ class NumbersEnsemble(NumbersMachine):
         return Call(stack_numbers, scores, rows.y, rows.weight, middle, typical, errors, *states)
 
     def _intervals(
-        self, middle: Floats, typical: Floats, local: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
+        self,
+        middle: Floats,
+        typical: Floats,
+        local: Floats,
+        centres: Floats,
+        rows: Batch,
+        answers: Floats,
+        learning: bool,
+        given: bool,
     ) -> Call:
         states = self.taming, self.spread, self.record, learning, given
-        return Call(intervals, middle, typical, local, rows.y, rows.weight, _LEVELS, answers, *states)
+        return Call(intervals, middle, typical, local, centres, rows.y, rows.weight, _LEVELS, answers, *states)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         steps.tokens.append((self, self.token))
@@ -238,18 +266,23 @@ class NumbersEnsemble(NumbersMachine):
             return False
         tamed, errors, middle, typical = (np.zeros(1) for _ in range(4))
         scores, row = np.empty((len(self.parts), 1)), steps.row
+        centre = self.taming.units[:1]
         if steps.learning:
-            steps.calls.append(Call(tame_rows, row.y, row.weight, tamed, self.taming))
+            centre = np.zeros(1)
+            steps.calls.append(Call(tame_rows, row.y, row.weight, tamed, centre, self.taming))
         *parts, last = self.parts
+        left = np.zeros(1)
         for k, part in enumerate(parts):
-            if not part.add_steps(steps.with_labels(tamed), scores[k]):
+            if k == _FOLLOWER:
+                steps.calls.append(Call(subtract, tamed, scores[_BASE], left))
+            if not part.add_steps(steps.with_labels(left if k == _FOLLOWER else tamed), scores[k]):
                 return False
         learnt = row._replace(y=tamed)
         steps.calls.append(self._stack(scores[:-1], learnt, middle, typical, errors, steps.learning, False))
         if not last.add_steps(steps.with_labels(errors), scores[-1]):
             return False
         answers = score.reshape(1, -1)
-        steps.calls.append(self._intervals(middle, typical, scores[-1], row, answers, steps.learning, False))
+        steps.calls.append(self._intervals(middle, typical, scores[-1], centre, row, answers, steps.learning, False))
         return True
 
     def states(self) -> dict[str, Any]:

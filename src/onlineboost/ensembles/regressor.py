@@ -56,14 +56,14 @@ class OnlineBoostRegressor(OnlineRegressor):
         return [
             LeastSquares(0.9999),
             LeastSquares(0.99),
-            OnlineGradientBoost(_tree(), 60, chains=3),
-            OnlineGradientBoost(_tree(memory=64), 40, chains=2),
-            OnlineGradientBoost(_tree(memory=8, evidence=32.0), 40, chains=2),
+            OnlineGradientBoost(_tree(1), 60, chains=3),
+            OnlineGradientBoost(_tree(2, memory=64), 40, chains=2),
+            OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), 40, chains=2),
         ]
 
     def scale_part(self) -> OnlineGradientBoost:
         """The model of the size of errors."""
-        tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, features=0.6, max_mb=_MB)
+        tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, max_mb=_MB)
         return OnlineGradientBoost(tree, 5)
 
     def base_learner(self) -> Any:
@@ -107,8 +107,8 @@ class OnlineBoostRegressor(OnlineRegressor):
         return weights
 
 
-def _tree(memory: int = 0, evidence: float = 8.0) -> RegressionTree:
-    return RegressionTree(8, memory=memory, evidence=evidence, features=0.6, max_mb=_MB)
+def _tree(draw: int, memory: int = 0, evidence: float = 8.0) -> RegressionTree:
+    return RegressionTree(8, memory=memory, evidence=evidence, features=0.6, random_state=draw, max_mb=_MB)
 
 
 def _columns(coverage: Any) -> tuple[int, int]:

@@ -117,7 +117,14 @@ def _add(state: LeastSquaresState, work: LeastSquaresWork, i: int, t: float, w: 
     state.growth[i] /= state.forgetting
     if state.growth[i] > _LARGEST_GROWTH:
         _shrink(state, i)
-    grown = w * state.growth[i]
+    grown, met = w * state.growth[i], state.met[0]
+    if 2 * n >= met:  # dense: adjacent places, zeros among them
+        for j in range(met):
+            here = grown * x[j]
+            b[j] += here * t
+            for k in range(j, met):
+                A[j, k] += here * x[k]
+        return
     for k in range(n):
         j = work.places[k]
         here = grown * x[j]

@@ -22,6 +22,7 @@ from onlineboost.learners.regression_tree_kernels import (
     workspace,
 )
 from onlineboost.learners.splits import some_slots
+from onlineboost.parameters import check_whole
 from onlineboost.transforms.bins import new_bins
 
 
@@ -47,7 +48,8 @@ class RegressionTree(
     evidence : minimum gain of a split, over all examples of the leaf, in units of the variance that it leaves
     memory : number of examples that the vote of a leaf remembers; 0: all
     smoothing : weight of the parent's vote in that of a new leaf, in examples
-    features : share of the feature slots that each tree may split by; random, but independent of the seed
+    features : share of the feature slots that each tree may split by
+    random_state : seed of this share, a whole number
     max_slots : maximum number of feature slots; further features share slots by a hash
     max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
     max_mb : memory for the histograms of all trees, in megabytes, but one per tree at least; if it is short, some
@@ -76,6 +78,7 @@ class RegressionTree(
     memory: int = 0
     smoothing: float = 10.0
     features: float = 1.0
+    random_state: int = 0
     max_slots: int = 1024
     max_nodes: int = 0
     max_mb: int = 1024
@@ -92,7 +95,7 @@ class RegressionTree(
             start=filled(0, n_learners + 1, np.int64),
             free=filled(0, rows, np.int32),
             gains=filled(0, (n_learners, slots)),
-            allowed=some_slots(n_learners, slots, self.features),
+            allowed=some_slots(n_learners, slots, self.features, self.random_state),
             short=np.zeros(1, np.int64),
             stride=1,
             bins=new_bins(slots, n_bins, self.max_slots),
@@ -112,6 +115,7 @@ class RegressionTree(
 
     def check(self) -> None:
         self.check_trees()
+        check_whole("random_state", self.random_state, 0, (1 << 63) - 1)
         for name in ("evidence", "smoothing", "memory"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_tree import KINDS, make_stream, slow_rows
+
+import onlineboost
+from onlineboost import ModelFileError, OnlineBBM, OnlineGradientBoost, ParameterError, RegressionTree
+
+
+def numbers(X: np.ndarray, seed: int, n: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    known = np.nan_to_num(X)
+    y = 1e3 + 3 * known[:, 0].clip(-3, 3) + known[:, 1] ** 2 + rng.normal(size=n)
+    y[rng.integers(0, n, 5)] = 1e9  # which must be tamed
+    if seed % 2:  # the level changes, later the scale
+        y[300:500] += 1e5
+        y[500:] *= -50
+    return y
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(KINDS),
+    weights=st.sampled_from(["one", "whole", "any"]),
+    depth=st.integers(1, 6),
+    n_bins=st.sampled_from([0, 8, 16]),
+    memory=st.sampled_from([0, 8, 64]),
+    evidence=st.sampled_from([2.0, 8.0]),
+    replay=st.sampled_from([0, 128]),
+)
+@settings(max_examples=25)
+def test_every_answer_is_that_of_the_slow_tree(seed, kind, weights, depth, n_bins, memory, evidence, replay):
+    X, _, weight = make_stream(seed, kind, weights)
+    y = numbers(X, seed, len(X))
+    fast = RegressionTree(depth, bins=n_bins, memory=memory, evidence=evidence, replay=replay, max_slots=16)
+    scores = fast.progressive_fit(X, y, weight)
+    tree = reference.RegressionTree(depth, n_bins, 16, evidence, memory, 10.0)
+    tree.bins.bound = 16
+    slow = reference.Taming(_Replayed(tree, replay))
+    for r, (asked, learnt) in enumerate(slow_rows(X, weight, 16)):
+        assert scores[r] == slow.score(asked), r
+        if weight[r] > 0:
+            slow.learn(learnt, y[r], weight[r])
+
+
+class _Replayed(reference.Replay):
+    def score(self, row):
+        return self.learner.score(row)
+
+
+def test_a_tree_finds_steps_and_missing_values():
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 3))
+    X[rng.random(4000) < 0.3, 1] = np.nan
+    y = np.where(np.isnan(X[:, 1]), 5.0, np.where(X[:, 0] > 0.3, 1.0, -1.0))
+    model = RegressionTree(4).fit(X[:3000], y[:3000])
+    assert model.score(X[3000:], y[3000:]) > 0.95
+
+
+def test_a_leaf_that_remembers_little_follows_a_change():
+    X = np.ones((600, 1))
+    y = np.repeat([0.0, 4.0], 300) + np.random.default_rng(0).normal(size=600)
+    short, long = (RegressionTree(2, memory=memory).fit(X, y).predict(X[:1])[0] for memory in (16, 0))
+    assert abs(short - 4) < 1 < abs(long - 4)
+
+
+def test_little_memory_still_learns():
+    """With one histogram for all leaves of a tree they wait for each other; the answers stay sensible."""
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 60))
+    y = np.sin(6 * X[:, 0]) + X[:, 1]
+    model = OnlineGradientBoost(RegressionTree(6, max_mb=1), 40).fit(X, y)
+    assert model.fitted.machine.parts[0].committee.scarce
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"max_depth": 0}, {"max_depth": 21}, {"memory": -1}, {"evidence": np.nan}, {"smoothing": -1}, {"features": 0},
+     {"random_state": -1}, {"bins": 5}],
+)  # fmt: skip
+def test_wrong_parameters(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        RegressionTree(**wrong).fit(np.eye(3), [1.0, 2.0, 3.0])
+
+
+def test_no_booster_of_classes_takes_it():
+    with pytest.raises(ParameterError, match="OnlineGradientBoost"):
+        OnlineBBM(RegressionTree()).fit(np.eye(2), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("part0.committee.nodes", lambda a: a + 1),
+        ("part0.committee.vote", lambda a: a * np.nan),
+        ("part0.committee.used", lambda a: a + 2),
+        ("taming.units", lambda a: -abs(a)),
+        ("record.clock", lambda a: a * 0 + 3),
+    ],
+)
+def test_a_file_with_an_impossible_state_is_refused(field, change, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 3))
+    model = RegressionTree(3).fit(X, X[:, 0] > 0.5)
+    whole = type(model.fitted.machine).arrays
+
+    def changed(machine):
+        arrays = whole(machine)
+        return arrays | {field: change(arrays[field].copy())}
+
+    monkeypatch.setattr(type(model.fitted.machine), "arrays", changed)
+    model.save(tmp_path / "m")
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError):
+        onlineboost.load(tmp_path / "m")
