@@ -127,6 +127,8 @@ def open_stream(
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
     check_one_of("task", task, ("classes", "number"))
+    if task == "number" and positive is not None:
+        raise ConflictError("positive=... names a class: a number to predict has no positive label")
     known: Any = Numbers() if task == "number" else Classes()
     if like is not None:
         schema, known = _like(like, schema)
