@@ -1345,8 +1345,9 @@ class RegressionTree:
                 for side in (0, 1) if missing[0] > 0 else (None,):
                     m, s = [left[0] + missing[0], left[1] + missing[1]] if side == 0 else left
                     if m >= least and n - m >= least:
-                        gain = s * s / m + (S - s) * (S - s) / (n - m) - S * S / n
-                        if gain > best[0]:
+                        apart, size = s * n - S * m, n * m * (n - m)
+                        gain = apart * apart / size  # = s^2 / m + (S - s)^2 / (n - m) - S^2 / n
+                        if apart * apart > best[0] * size:
                             smaller = 1 if 2 * m < n else 0
                             best = (gain, (slot, edge, smaller if side is None else side), [m, s])
         return best

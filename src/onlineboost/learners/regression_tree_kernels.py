@@ -5,7 +5,7 @@
 | n, S, Q | ``since[0]``, ``since[1]``, ``since[4]`` | sums of w, w (t - t0) and w (t - t0)^2 in a leaf |
 | t0 | ``since[5]`` | the vote of the leaf when it began: sums stay small |
 | n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: the effective sample size, whatever the scale of weights |
-| G | ``gain`` | S_L^2 / n_L + S_R^2 / n_R - S^2 / n: by how much a split lowers the sum of squares |
+| G | ``gain`` | (S_L n - S n_L)^2 / (n n_L n_R): by how much a split lowers the sum of squares |
 
 A leaf splits if n_eff G is at least ``evidence`` times the sum of squares that is left. It votes by a running mean,
 over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn towards
@@ -209,7 +209,7 @@ def best_split(
     without a value. Returns the gain, slot (-1: none), the largest value of the left side (infinite if only examples
     without a value go right), the side of those (1: right), and n and S of the left side.
     """
-    last, whole = bins.edges.shape[1], S * S / n
+    last = bins.edges.shape[1]
     best, best_slot, best_edge, best_side, best_n, best_S = 0.0, -1, np.inf, 0, 0.0, 0.0
     for slot in range(bins.clock[MET]):
         if not allowed[i, slot]:
@@ -235,9 +235,9 @@ def best_split(
                 if sides == 2 and side == 0:
                     a, s = left_n + missing_n, left_S + missing_S
                 if a >= least and n - a >= least:
-                    gain = s * s / a + (S - s) * (S - s) / (n - a) - whole
-                    if gain > best:
-                        best, best_slot, best_n, best_S = gain, slot, a, s
+                    apart, size = s * n - S * a, n * a * (n - a)
+                    if apart * apart > best * size:  # a division takes as long as all of this
+                        best, best_slot, best_n, best_S = apart * apart / size, slot, a, s
                         best_edge = float(bins.edges[slot, k]) if k < last else np.inf
                         best_side = side if sides == 2 else (1 if 2 * a < n else 0)
     return best, best_slot, best_edge, best_side, best_n, best_S
