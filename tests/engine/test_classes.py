@@ -145,6 +145,14 @@ def test_two_labels_are_as_before_until_the_third(rows, tmp_path):
     weight = np.where(y == "c", 0.0, 1.0)
     skipped = MODELS["trees"]().fit(X, y, weight)  # a class whose rows have no weight begins nowhere
     chances = skipped.predict_proba(X[:5])
+    one = skipped.predict_proba_one(dict(enumerate(X[0].tolist())))
+    assert [one[label] for label in "abcd"] == pytest.approx(chances[0].tolist())
+    first = [*dict.fromkeys(y.tolist())][:2]
+    binary = MODELS["trees"]().fit(X, y, np.isin(y, first).astype(float))
+    assert binary.decision_function(X).shape == (900, 4) and set(binary.predict(X)) == set(first)
+    chances, known = binary.predict_proba(X), np.isin(binary.classes_, first)
+    assert np.array_equal(chances[:, known].sum(axis=1), np.ones(900)) and not chances[:, ~known].any()
+    chances = skipped.predict_proba(X[:5])
     assert skipped.classes_[2] == "c" and not chances[:, 2].any() and np.allclose(chances.sum(axis=1), 1)
 
 

@@ -136,22 +136,24 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
-        found = [1 - chances, chances] if self.width == 1 else self._in_order(np.atleast_2d(chances), 0.0)[0].tolist()
-        pairs = zip(self.labels if self.width == 1 else self.classes.tolist(), found, strict=True)
-        return {label: float(number) for label, number in pairs if label is not _NONE}
+        columns = self.probabilities(np.array([chances]))[0].tolist()
+        pairs = ((self.labels[place], column) for place, column in zip(self._order, columns, strict=True))
+        return {label: column for label, column in pairs if label is not _NONE}
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
-        return np.column_stack([1 - chances, chances]) if self.width == 1 else self._in_order(chances, 0.0)
+        return self._in_order(chances if chances.ndim > 1 else np.column_stack([1 - chances, chances]), 0.0)
 
     def scores(self, scores: Floats) -> Floats:
         """Scores as users see them: the columns in the order of ``classes``."""
-        return scores if self.width == 1 else self._in_order(scores, -np.inf)
+        if self.width == 1:
+            return scores
+        return self._in_order(scores if scores.ndim > 1 else np.column_stack([-scores, scores]), -np.inf)
 
     def _in_order(self, columns: Floats, unknown: float) -> Floats:
         """Columns in the order of ``classes``; of labels whose rows all had weight 0, this number."""
-        found = columns if columns.ndim > 1 else np.column_stack([-columns, columns])
-        return np.pad(found, ((0, 0), (0, self.width - found.shape[1])), constant_values=unknown)[:, self._order]
+        missing = len(self.labels) - columns.shape[1]
+        return np.pad(columns, ((0, 0), (0, missing)), constant_values=unknown)[:, self._order]
 
     @property
     def _order(self) -> list[int]:

@@ -279,9 +279,8 @@ class Fitted:
 
     def tell_row(self, row: Batch, said: Said) -> None:
         """Learn a row of which the machine has said this."""
-        place = int(Classes.places(row.y)[0])
-        if row.weight[0] > 0 and place >= self._n_classes:
-            self._take_classes(place + 1)
+        if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self._n_classes:
+            self._take_classes(int(row.y[0]) + 1)
         machine = self._asking()
         machine.tell(row, machine.fitting(said))
 
