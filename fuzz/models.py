@@ -50,7 +50,7 @@ PAIRS = [
     ("adaptive-learners", "bayes"),
     ("stacked", "tree"),
 ]
-KINDS = ("arrays", "dicts", "stream")
+KINDS = ("arrays", "dicts", "stream", "classes")
 
 
 # ---- honest files
@@ -71,6 +71,8 @@ DICTS = [({f"n{j}": float(v) for j, v in enumerate(row) if v} | {"c": "ab"[int(r
 def learn(model: Any, kind: str, n: int) -> None:
     if kind == "arrays":
         model.partial_fit(X[:n], Y[:n], classes=[0, 1])
+    elif kind == "classes":
+        model.partial_fit(X[:n], np.where(X[:n, 3] > 1, 2, Y[:n]))
     elif kind == "dicts":
         for x, label in zip(DICTS[: n // 5], Y, strict=False):
             model.learn_one(x, int(label))

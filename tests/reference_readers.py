@@ -155,7 +155,10 @@ def good(value: float) -> bool:
 
 
 class Classes:
-    """1 is +1, any other first label is -1, the second takes the place that is left."""
+    """1 is +1, any other first label is -1, the second takes the place that is left; then 2, 3 and so on.
+
+    Words and numbers are not mixed.
+    """
 
     def __init__(self, format: str) -> None:
         self.format = format
@@ -169,9 +172,11 @@ class Classes:
         if label is None or len(self.spellings) == MOST_SPELLINGS:
             raise Fault("BAD_LABEL", at)
         same = [sign for sign, other in self.known.items() if other == label]
-        if not same and len(self.known) == 2:
+        if not same and any(isinstance(label, str) != isinstance(other, str) for other in self.known.values()):
             raise Fault("BAD_LABEL", at)
-        sign = same[0] if same else 1.0 if 1.0 not in self.known and (self.known or label == 1) else -1.0
+        free = [1.0 if self.known or label == 1 else -1.0, -1.0 if self.known or label != 1 else 1.0]
+        free = [sign for sign in (free if not self.known else [-1.0, 1.0]) if sign not in self.known]
+        sign = same[0] if same else free[0] if free else float(len(self.known))
         self.known[sign] = self.known.get(sign, label)
         self.spellings[spelling] = sign
         return sign

@@ -214,6 +214,7 @@ class OnlineModel(Parameters, ABC):
             fitted = self.new_fitted(target)
             fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
+        fitted.check_target(target)
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         fitted.meet(source, target)
@@ -233,6 +234,10 @@ class OnlineModel(Parameters, ABC):
         return joined_scores(parts)
 
     # ---- answers
+
+    def scores(self, X: Any) -> Floats:
+        """A score per row, as ``progressive_fit`` returns them; of many classes, in the order in which they came."""
+        return self._answers(self._check_fitted(), X)
 
     def _jobs(self) -> int:
         """Number of threads."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import SGDClassifier
 
 from onlineboost import DataError, Linear, OnlineBBM
 from onlineboost.data.target import Classes
@@ -36,9 +37,7 @@ def test_labels_one_by_one():
 
 def test_first_of_unknown_labels_is_negative():
     labels = Classes()
-    assert [labels.encode_one(label) for label in ("b", "a", "b")] == [-1.0, 1.0, -1.0]
-    with pytest.raises(DataError, match="'c': expected one of 'b', 'a'"):
-        labels.encode_one("c")
+    assert [labels.encode_one(label) for label in ("b", "a", "b", "c")] == [-1.0, 1.0, -1.0, 2.0]
 
 
 def test_one_label_needs_classes():
@@ -50,9 +49,16 @@ def test_one_label_needs_classes():
     assert model.classes_.tolist() == [0, 1]
 
 
-def test_three_labels_are_refused():
-    with pytest.raises(DataError, match="3 different labels"):
-        Linear().fit(X, np.arange(40) % 3)
+def test_python_objects_take_two_labels():
+    with pytest.raises(DataError, match="3 different labels: Python objects as weak learners take two"):
+        OnlineBBM(SGDClassifier()).fit(X, np.arange(40) % 3)
+
+
+def test_ids_are_no_classes():
+    with pytest.raises(DataError, match="more than 1,000 different labels .* is it an id"):
+        Linear().fit(np.ones((1001, 1)), np.arange(1001))
+    with pytest.raises(DataError, match="y has fractions .* expected classes"):
+        Linear().fit(X, np.arange(40) / 7)
 
 
 def test_classes_cannot_change():
@@ -84,14 +90,14 @@ def test_a_label_is_one_value():
 def test_zero_is_positive():
     labels = Classes()
     labels.declare(["no", "yes"])
-    assert labels.decode(0.0) == "yes"
+    assert labels.decode(np.zeros(1)).tolist() == ["yes"]
     model = Linear().partial_fit(np.zeros((0, 1)), [], classes=[0, 1])
     assert model.predict_one({0: 1.0}) == model.predict([[1.0]])[0] == 1
 
 
 def test_strings_are_not_numbers():
     model = Linear().fit(X, [0, 1] * 20)
-    with pytest.raises(DataError, match="label '1' at row 0"):
+    with pytest.raises(DataError, match="the labels are '1', '0': expected one of 0, 1"):
         model.partial_fit(X, ["1", "0"] * 20)
 
 

@@ -187,7 +187,7 @@ def test_a_wrong_label_or_weight_changes_nothing(dicts):
         model.learn_one(x, y)
     ticket, before = model.ask(dicts[30][0]), everything(model)
     for label, weight, message in (
-        (5, 1.0, "the label is 5"),
+        ("five", 1.0, "the labels are 'five'"),
         (None, 1.0, "label is None"),
         (1, -1.0, "the weight is"),
     ):
@@ -375,7 +375,7 @@ def test_times_and_labels_that_make_no_sense(dicts):
     for time in (float("inf"), float("nan"), "now"):
         with pytest.raises(DataError, match="the time is"):
             model.ask(dicts[0][0], time=time)
-    with pytest.raises(DataError, match="the label is 'no'"):
+    with pytest.raises(DataError, match="the labels are 'no'"):
         model.pending = Pending(most=2, expired=("label", "no"))
     assert len(model.pending) == 0
 

@@ -96,6 +96,7 @@ def test_every_metric_is_registered():
         "calibration-error": ("calibration error", "probabilities", True),
         "error": ("error", "scores", True),
         "log-loss": ("log loss", "probabilities", True),
+        "macro-f1": ("macro F1", "scores", False),
     }
 
 
@@ -118,7 +119,7 @@ def test_a_measurement_without_probabilities_leaves_their_metrics_out():
     measurement = Measurement()
     measurement.update(np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.ones(2))
     nothing = dict.fromkeys(["auc", "brier", "calibration-error", "log-loss"])
-    assert measurement.values() == {"error": 0.5, **nothing}
+    assert measurement.values() == {"error": 0.5, "macro-f1": 1 / 3, **nothing}
 
 
 def test_a_metric_of_ones_own_is_one_class(stream, monkeypatch):
@@ -220,7 +221,9 @@ def test_progressive_score_is_what_training_on_the_command_line_prints(stream, t
 
 def test_progressive_score_says_what_it_cannot_do(stream):
     X, y = stream
-    with pytest.raises(ParameterError, match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error'. For"):
+    with pytest.raises(
+        ParameterError, match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error' or 'macro-f1'. For"
+    ):
         progressive_score(Linear(), X, y, metric="log-loss")
     with pytest.raises(ParameterError, match="metric='eror': expected one of auc, .*; did you mean 'error'"):
         progressive_score(Linear(), X, y, metric="eror")

@@ -362,7 +362,6 @@ FAULTS = {  # kind: format, line, column of the mistake
     ],
     "BAD_LABEL": [
         ("vw", "x | a", 1),
-        ("vw", "2 | a", 1),
         ("libsvm", "1,2 1:2", 1),
         ("csv", "third,1,2", 1),
         ("jsonl", '{"label":1e301}', 10),

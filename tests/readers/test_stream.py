@@ -337,15 +337,18 @@ def test_a_positive_label_makes_many_classes_two(tmp_path):
     assert (page.batch.y.tolist(), page.target.known) == ([-1, 1], ["no", "yes"])
 
 
-def test_a_third_label_is_refused_with_its_place(tmp_path):
+def test_a_third_label_is_a_class(tmp_path):
     (tmp_path / "x.vw").write_text("1 | a\n-1 | b\n 7 | c\n")
-    with pytest.raises(
-        ReadError, match=r"x.vw: line 3, column 2: the label is 7: expected one of -1, 1; or name"
-    ) as caught:
-        list(open_stream(tmp_path / "x.vw"))
-    assert (caught.value.line, caught.value.column) == (3, 2)
-    with pytest.raises(ReadError, match=r"data frame: row 3, column 'label': the label is 7"):
-        list(open_stream(pd.DataFrame({"a": [1, 1, 1], "label": [0, 1, 7]})))
+    for source in (tmp_path / "x.vw", pd.DataFrame({"a": [1, 1, 1], "label": [1, -1, 7]})):
+        (page,) = open_stream(source)
+        assert page.batch.y.tolist() == [1, -1, 2] and page.target.labels == [-1, 1, 7]
+
+
+def test_a_word_among_numbers_is_refused_with_its_place(tmp_path):
+    (tmp_path / "x.csv").write_text("a,label\n1,1\n1,0\n1,7\n1,seven\n")
+    with pytest.raises(ReadError, match=r"x.csv: line 5, column 3: the labels are 'seven': expected one of") as caught:
+        list(open_stream(tmp_path / "x.csv"))
+    assert (caught.value.line, caught.value.column) == (5, 3)
 
 
 @pytest.mark.parametrize("positive", ["1", "+1", "1.0", 1])
@@ -437,8 +440,8 @@ def test_columns_of_one_name_are_refused(tmp_path):
             list(open_stream(tmp_path / name))
 
 
-def test_a_third_label_in_a_table_can_be_skipped():
-    stream = open_stream(pd.DataFrame({"a": [1, 2, 3, float("inf")], "label": [0, 1, 7, 9]}), on_error="skip")
+def test_a_wrong_label_in_a_table_can_be_skipped():
+    stream = open_stream(pd.DataFrame({"a": [1, 2, 3, float("inf")], "label": [0, 1, None, 9]}), on_error="skip")
     assert np.concatenate([page.batch.values for page in stream]).tolist() == [1, 2]
     assert stream.skipped == 2  # records, not cells
 

@@ -35,6 +35,7 @@ from onlineboost import (
 )
 from onlineboost.cli.app import main
 from onlineboost.datasets import load_letter
+from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
 from onlineboost.tuning import data as tuning_data
 from onlineboost.tuning import grid, runs, tune
@@ -562,3 +563,14 @@ def test_a_journal_is_not_written_over_other_files(tmp_path, capsys):
     assert exit.value.code == 2
     assert "expected a journal, or the name of a file that does not exist" in capsys.readouterr().err
     assert path.read_text() == "a,y\n1,0\n2,1\n"
+
+
+@pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
+def test_many_classes_are_as_alone():
+    X, letters = load_letter(letters=True)
+    X, y = X[:1500], np.where(letters < "E", letters, "E")[:1500]
+    models = grid(OnlineBBM(Tree(2), head="stack", random_state=0), n_estimators=[2, 4])
+    for source in (lambda: (X, y), lambda: (open_stream(X, y=y),)):
+        race = tune(models, *source())
+        alone = [progressive_score(model, *source()) for model in models]
+        assert [race.rows[k].error for k in range(2)] == pytest.approx(alone, abs=1e-12)

@@ -21,7 +21,7 @@ from onlineboost.data.batch import check_batch
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
 from onlineboost.learners.linear import Linear
-from onlineboost.model import OnlineClassifier, load
+from onlineboost.model import OnlineClassifier, OnlineModel, load
 from onlineboost.readers import open_stream
 from onlineboost.registry import FORMATS
 
@@ -43,7 +43,7 @@ class Models:
     """Models whose weak learners are of one kind: learning, predicting, saving and loading them."""
 
     learner: str
-    models: tuple[OnlineClassifier, ...]
+    models: tuple[OnlineModel, ...]
 
     @property
     def names(self) -> list[str]:
@@ -57,7 +57,7 @@ class Models:
         X, y = X[:_ROWS], y[:_ROWS]
         for model in self.models:
             fitted = model.clone().fit(X, y)
-            fitted.predict_proba(X[:10])
+            fitted.predict_proba(X[:10]) if isinstance(fitted, OnlineClassifier) else fitted.predict(X[:10])
             assert fitted.fitted is not None
             fitted.fitted.machine.knows(np.arange(3, dtype=np.int32))  # as for the columns of a file
             for x, label in zip(X[:3].tolist(), y[:3].tolist(), strict=True):
@@ -114,9 +114,9 @@ _LINES = {
 }
 
 
-def tasks_of(models: Iterable[OnlineClassifier], formats: Iterable[str] = ()) -> list[Task]:
+def tasks_of(models: Iterable[OnlineModel], formats: Iterable[str] = ()) -> list[Task]:
     """Tasks for these models and formats: models of the same learners are one task, since they share code."""
-    by_learner: dict[str, dict[str, OnlineClassifier]] = {}
+    by_learner: dict[str, dict[str, OnlineModel]] = {}
     for part in (part for model in models for part in _parts(model)):
         inside = _inside(part)
         # Classes from outside this package are compiled in each process.
@@ -128,7 +128,7 @@ def tasks_of(models: Iterable[OnlineClassifier], formats: Iterable[str] = ()) ->
     return sorted(tasks, key=lambda task: -len(task.models) if isinstance(task, Models) else -2)  # longest first
 
 
-def _parts(model: OnlineClassifier) -> list[OnlineClassifier]:
+def _parts(model: OnlineModel) -> list[OnlineModel]:
     """The parts of an ensemble, and a small ensemble for its own code."""
     if not isinstance(model, Ensemble):
         return [model]
@@ -136,13 +136,13 @@ def _parts(model: OnlineClassifier) -> list[OnlineClassifier]:
     return [*(inner for part in model.parts() for inner in _parts(part)), *small]
 
 
-def _inside(model: OnlineClassifier) -> list[OnlineClassifier]:
+def _inside(model: OnlineModel) -> list[OnlineModel]:
     """The model, what it is around, and so on to the weak learner."""
     inner = model.models[0] if isinstance(model, StackedEnsemble) else getattr(model, "estimator", None)
     return [model, *(_inside(inner) if inner is not None else [])]
 
 
-def _small(model: OnlineClassifier) -> OnlineClassifier:
+def _small(model: OnlineModel) -> OnlineModel:
     """The same code, with less to do."""
     small = model.clone()
     if getattr(small, "n_estimators", 0) > _LEARNERS:
@@ -150,7 +150,7 @@ def _small(model: OnlineClassifier) -> OnlineClassifier:
     return small
 
 
-def _name(model: OnlineClassifier) -> str:
+def _name(model: OnlineModel) -> str:
     """The model without its numbers, which do not change what is compiled, but for ``bins``.
 
     >>> _name(StackedEnsemble([Linear("logistic", learning_rate=0.1), Linear(bits=20, bins=16)]))

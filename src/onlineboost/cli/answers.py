@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
+from onlineboost.data.target import Numbers
 from onlineboost.errors import ParameterError
 from onlineboost.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from onlineboost.data.batch import Batch
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
 
 Columns = dict[str, list[Any]]
 
@@ -27,18 +28,33 @@ class Output(NamedTuple):
     write: Callable[[Any], object]  # writes that
 
 
-def answers(model: OnlineClassifier, form: Callable[[Columns], Any], batch: Batch) -> Any:
+def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch) -> Any:
     """The answers for a batch, in their form."""
-    scores = model.decision_function(batch)
-    labels, probabilities = model.fitted.target.decode(scores).tolist(), model.probabilities(scores).tolist()  # type: ignore[union-attr]
-    return form({"label": labels, "score": scores.tolist(), "probability": probabilities})
+    scores, fitted = model.scores(batch), model.fitted
+    assert fitted is not None
+    if isinstance(fitted.target, Numbers):
+        found: Columns = {"prediction": fitted.target.decode(scores).tolist()}
+        if hasattr(model, "predict_interval"):
+            found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
+        return form(found)
+    labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
+    if scores.ndim > 1:  # those of the answer
+        scores, chances = scores.max(axis=1), chances.max(axis=1)
+    return form({"label": labels, "score": scores.tolist(), "probability": chances.tolist()})
+
+
+def names_of(model: OnlineModel) -> list[str]:
+    """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
+    if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
+        return ["label", "score", "probability"]
+    return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ())]
 
 
 @contextmanager
-def open_output(output: str, as_json: bool, escape: bool) -> Iterator[Output]:
+def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> Iterator[Output]:
     """Standard output or a file, which appears under its name once it is complete."""
     if output == "-":
-        yield _lines(sys.stdout, as_json, escape)
+        yield _lines(sys.stdout, names, as_json, escape)
         flush()
         return
     path = Path(output).expanduser()
@@ -47,14 +63,14 @@ def open_output(output: str, as_json: bool, escape: bool) -> Iterator[Output]:
         raise ParameterError("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
     with replacing(path) as temporary:
         if kind == ".parquet":
-            with _parquet(temporary) as found:
+            with _parquet(temporary, names) as found:
                 yield found
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                yield _lines(file, as_json or kind == ".jsonl", escape)
+                yield _lines(file, names, as_json or kind == ".jsonl", escape)
 
 
-def _lines(file: TextIO, as_json: bool, escape: bool) -> Output:
+def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Output:
     if as_json:
         return Output(json_lines, file.write)
     begun = False
@@ -62,7 +78,7 @@ def _lines(file: TextIO, as_json: bool, escape: bool) -> Output:
     def write(text: str) -> None:
         nonlocal begun
         if not begun:
-            file.write("label,score,probability\n")
+            file.write(",".join(names) + "\n")
             begun = True
         file.write(text)
 
@@ -81,7 +97,7 @@ def csv_lines(columns: Columns, escape: bool) -> str:
     import io
 
     text = io.StringIO(newline="")
-    returns = any("\r" in str(label) for label in set(columns["label"]))  # Python 3.11 forgets to quote them
+    returns = any("\r" in str(label) for label in set(columns.get("label", ())))  # Python 3.11 forgets to quote them
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
     rows = zip(*columns.values(), strict=True)
     writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
@@ -104,7 +120,7 @@ def escaped(cell: Any) -> Any:
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[Output]:
+def _parquet(path: Path, names: list[str]) -> Iterator[Output]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -119,4 +135,5 @@ def _parquet(path: Path) -> Iterator[Output]:
     if writers:
         writers[0].close()
     else:
-        pq.write_table(pa.table({"label": pa.array([], pa.string()), "score": pa.array([], pa.float64())}), path)
+        types = {name: pa.string() if name == "label" else pa.float64() for name in names}
+        pq.write_table(pa.table({name: pa.array([], kind) for name, kind in types.items()}), path)

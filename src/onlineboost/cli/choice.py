@@ -18,7 +18,7 @@ from onlineboost.errors import ConflictError
 from onlineboost.registry import BOOSTERS
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
 
 
 class EffortName(StrEnum):
@@ -27,9 +27,48 @@ class EffortName(StrEnum):
     HIGH = "high"
 
 
+class TaskName(StrEnum):
+    AUTO = "auto"
+    CLASSES = "classes"
+    NUMBER = "number"
+
+
+_FIRST = 2000  # rows by which the task is found
+_MANY = 30  # different whole numbers among them that are no classes
+
+
+def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen: set[str]) -> str:
+    """Whether labels are classes or numbers: as asked, or by the first rows."""
+    classes = {"positive", "algorithm", "learner", "effort", "adaptive", *registered_options()} & chosen
+    if task is not TaskName.AUTO or classes or "-" in files:
+        return "classes" if task is TaskName.AUTO else task.value
+    import numpy as np
+
+    from onlineboost.readers import open_stream
+
+    with open_stream(files, **(reading | {"task": "number", "on_error": "skip", "batch_size": _FIRST})) as stream:
+        page = next(iter(stream), None)
+    y = page.batch.y if page is not None else np.empty(0)
+    if page is None or page.skipped > y.size:  # most are words
+        return "classes"
+    different = np.unique(y)
+    fractions = bool((different % 1 != 0).any())
+    return "number" if different.size > 2 and (fractions or different.size > _MANY) else "classes"
+
+
+def choose_regressor(chosen: set[str], seed: int) -> tuple[OnlineModel, OnlineModel | None]:
+    """The model for numbers."""
+    from onlineboost import OnlineBoostRegressor
+
+    for name in ("positive", "algorithm", "learner", "effort", "adaptive", *registered_options()):
+        if name in chosen:
+            raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
+    return OnlineBoostRegressor(random_state=seed), None
+
+
 def choose(
     given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int
-) -> tuple[OnlineClassifier, OnlineClassifier | None]:
+) -> tuple[OnlineModel, OnlineModel | None]:
     """The model and its base learner, None for a learner alone; ``chosen`` are the parameters on the command line."""
     from onlineboost import Adaptive, OnlineBoost
 

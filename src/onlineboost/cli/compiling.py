@@ -15,10 +15,10 @@ from onlineboost.compiled.jit import without_notice
 
 if TYPE_CHECKING:
     from onlineboost.ahead.tasks import Task
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
 
 
-def compiling(models: Iterable[OnlineClassifier | None], quiet: bool) -> Compiling:
+def compiling(models: Iterable[OnlineModel | None], quiet: bool) -> Compiling:
     """Compile side by side what these models need and was not compiled before; nothing on a single core."""
     from onlineboost.ahead.tasks import missing, tasks_of
     from onlineboost.compiled.cache import cache_directory
@@ -27,7 +27,7 @@ def compiling(models: Iterable[OnlineClassifier | None], quiet: bool) -> Compili
     return Compiling(tasks if cores.n_cores() > 1 and tasks and cache_directory() else [], quiet)
 
 
-def compile_first(models: Iterable[OnlineClassifier | None], quiet: bool) -> None:
+def compile_first(models: Iterable[OnlineModel | None], quiet: bool) -> None:
     """Compile side by side, and wait for it."""
     with compiling(models, quiet) as code:
         code.wait()

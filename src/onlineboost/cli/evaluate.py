@@ -9,9 +9,12 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import printable, say
+from onlineboost.data.target import Numbers
+
+_MANY_CLASSES = 30  # of which no more are printed
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
 
 
 def evaluate(
@@ -54,29 +57,33 @@ def evaluate(
 
 
 def measure(
-    model: OnlineClassifier, base: OnlineClassifier | None, files: list[str], options: dict[str, Any], quiet: bool
+    model: OnlineModel, base: OnlineModel | None, files: list[str], options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
     from onlineboost.cli.load import check_known
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.errors import DataError
     from onlineboost.evaluate import Measurement
-    from onlineboost.evaluate.metrics import Confusion
     from onlineboost.readers import open_stream
     from onlineboost.registry import METRICS
 
-    measured, alone, confusion = Measurement(), Measurement([METRICS.find("error")]), Confusion()
+    fitted = model.fitted
+    assert fitted is not None
+    if isinstance(fitted.target, Numbers):
+        return measure_numbers(model, files, options, quiet)
+    measured, alone = Measurement(), Measurement([METRICS.find("error")])
+    confusion, labels = measured["macro-f1"], fitted.target.known
     curve, base_curve = measured["error"].curve, alone["error"].curve
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
             batch = page.batch
             if not curve.examples:
                 check_known(model, batch)
-            scores = model.decision_function(page)
-            measured.update(scores, batch.y, batch.weight, model.probabilities(scores))
-            confusion.update(scores, batch.y, batch.weight)
+            scores = model.scores(page)
+            measured.update(scores, batch.y, batch.weight, fitted.machine.probabilities(scores))
+            labels = page.target.known
             if base is not None:
-                alone.update(base.decision_function(page), batch.y, batch.weight)
+                alone.update(base.scores(page), batch.y, batch.weight)
             progress.update(stream, page.n_rows, f", error {curve.error:.4f}")
     say_skipped(stream)
     if not curve.examples:
@@ -86,16 +93,68 @@ def measure(
         **{name.replace("-", "_"): value for name, value in measured.values().items()},
         "base_error": base_curve.error if base is not None else None,
         "reliability": measured["calibration-error"].line(),
-        "labels": model.classes_.tolist(),
+        "labels": labels,
         "confusion": confusion.table.tolist(),
+        "recall": confusion.recall.tolist(),
+        "precision": confusion.precision.tolist(),
         "skipped": stream.skipped,
     }
     return figures, (curve.line(), base_curve.line())
 
 
+def measure_numbers(
+    model: OnlineModel, files: list[str], options: dict[str, Any], quiet: bool
+) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """``measure`` for numbers."""
+    import numpy as np
+
+    from onlineboost.cli.load import check_known
+    from onlineboost.cli.show import Progress, say_skipped
+    from onlineboost.errors import DataError
+    from onlineboost.evaluate.metrics import Curve
+    from onlineboost.evaluate.number_errors import NumberErrors
+    from onlineboost.readers import open_stream
+
+    errors, curve, covered = NumberErrors(), Curve(), 0.0
+    with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
+        for page in stream:
+            batch, target = page.batch, page.target
+            if not curve.examples:
+                check_known(model, batch)
+            scores = model.scores(page)
+            errors.update(target.decode(scores), batch.y, batch.weight)
+            curve.update(target.losses(scores, batch.y), batch.weight)
+            if hasattr(model, "predict_interval"):
+                low, high = model.predict_interval(page)
+                covered += float(np.sum(batch.weight * ((low <= batch.y) & (batch.y <= high))))
+            progress.update(stream, page.n_rows, f", error {curve.error:.5g}")
+    say_skipped(stream)
+    if not curve.examples:
+        raise DataError(f"{', '.join(files)}: no examples to test on")
+    figures = {
+        "examples": curve.examples,
+        "error": errors.mae,
+        "rmse": errors.rmse,
+        "r2": errors.r2,
+        "coverage": covered / errors.weight if hasattr(model, "predict_interval") and errors.weight else None,
+        "base_error": None,
+        "reliability": None,
+        "skipped": stream.skipped,
+    }
+    return figures, (curve.line(), [])
+
+
 def _print(result: dict[str, Any]) -> None:
     from onlineboost.registry import METRICS
 
+    if "r2" in result:
+        lines = [("examples", f"{result['examples']:,}"), ("R2", _format(result["r2"]))]
+        lines += [("mean absolute error", f"{result['error']:.5g}"), ("root mean square", f"{result['rmse']:.5g}")]
+        if result["coverage"] is not None:
+            lines.append(("within 90 % interval", f"{100 * result['coverage']:.1f} %"))
+        for name, value in lines:
+            say(f"{name + ':':<21} {value}")
+        return
     lines = [("examples", f"{result['examples']:,}"), ("error", _format(result["error"]))]
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
@@ -106,12 +165,31 @@ def _print(result: dict[str, Any]) -> None:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
-    labels = [*map(printable, result["labels"]), "-", "-"][:2]
-    width = max(12, *(len(label) + 2 for label in labels))
+    labels = [*map(printable, result["labels"]), "-", "-"][: len(result["confusion"])]
     say()
+    if len(labels) > 2:
+        _print_classes(labels, result)
+        return
+    width = max(12, *(len(label) + 2 for label in labels))
     say(f"{'label / predicted':<20}" + "".join(f"{label:>{width}}" for label in labels))
     for label, row in zip(labels, result["confusion"], strict=True):
         say(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
+
+
+def _print_classes(labels: list[str], result: dict[str, Any]) -> None:
+    """How well each class is told apart, the most frequent first, and what it is most often taken for."""
+    table = result["confusion"]
+    order = sorted(range(len(labels)), key=lambda k: -sum(table[k]))
+    width = max(8, *(len(label) + 2 for label in labels))
+    say(f"{'label':<{width}}{'examples':>10}{'recall':>9}{'precision':>11}  most often taken for")
+    for k in order[:_MANY_CLASSES]:
+        wrong = {j: count for j, count in enumerate(table[k]) if j != k and count > 0}
+        worst = max(wrong, key=wrong.__getitem__) if wrong else None
+        taken = "-" if worst is None else f"{labels[worst]} ({wrong[worst]:,.10g})"
+        figures = f"{sum(table[k]):>10,.10g}{result['recall'][k]:>9.4f}{result['precision'][k]:>11.4f}"
+        say(f"{labels[k]:<{width}}{figures}  {taken}")
+    if len(order) > _MANY_CLASSES:
+        say(f"... and {len(order) - _MANY_CLASSES:,} more (--json has all)")
 
 
 def _format(figure: float | None) -> str:

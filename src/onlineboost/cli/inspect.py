@@ -47,7 +47,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "algorithm": type(model).__name__,
         "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items() if name != "n_jobs"},
         "examples": model.n_seen_,
-        "labels": model.classes_.tolist(),
+        "labels": loaded.fitted.target.classes.tolist(),
         "features": model.n_features_in_,
         "edges": model.edges_.tolist(),
         "strongest": _strongest(loaded, top),
@@ -97,7 +97,7 @@ def _print(facts: dict[str, Any]) -> None:
 
     say(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
     lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
-    lines.append(("labels", format_labels(facts["labels"])))
+    lines.append(("labels", format_labels(facts["labels"]) or "numbers"))
     if "reading" in facts:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     lines.append(("features", f"{facts['features']:,}"))
@@ -114,10 +114,11 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("stopped", where + (f"; left: {left}" if left else "")))
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
-    say()
+    if facts["labels"]:
+        say()
     if "parts" in facts:
         _print_parts(facts["parts"])
-    else:
+    elif facts["labels"]:
         say("edge of each weak learner (0: guessing, 1: always right), by its weights")
         for i, edge in enumerate(facts["edges"], 1):
             say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")

@@ -234,7 +234,8 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, training.paired)
+        counted = training.paired, training.repeated, training.errors
+        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
     def summary(self, training: Training) -> dict[str, Any]:
@@ -249,6 +250,7 @@ class Job:
             "learnt": self.learnt,
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
+            "no_change_error": training.repeated.error if training.repeated is not None else None,
             "gain": training.gain,
             "verdict": training.verdict(),
             "features": training.n_features,
@@ -258,10 +260,13 @@ class Job:
             "seconds": self.seconds,
             "memory": peak_memory(),
             "skipped": self.skipped,
-            "labels": training.model.classes_.tolist(),
+            "labels": training.model.fitted.target.classes.tolist(),  # type: ignore[union-attr]
             "output": str(self.output) if self.output else None,
             "interrupted": self.interrupted,
         }
+        if training.errors.weight:
+            errors = training.errors
+            result["number"] = {"mean": errors.mean, "mae": errors.mae, "rmse": errors.rmse, "r2": errors.r2}
         if self.passes > 1 and self.first_error is not None:
             result["first_pass_error"] = self.first_error
         return result

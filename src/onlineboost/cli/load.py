@@ -11,15 +11,15 @@ from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
 from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import DataError
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 
 _COLUMNS = 64  # numeric columns of a table; more are words of a text
 
 
 class Loaded(NamedTuple):
-    model: OnlineClassifier
+    model: OnlineModel
     fitted: Fitted
-    base: OnlineClassifier | None  # the base learner, trained on the same stream
+    base: OnlineModel | None  # the base learner, trained on the same stream
     notes: Any  # of its training, as JSON: ``Notes.from_json`` checks them
 
 
@@ -33,7 +33,7 @@ def load(path: Path) -> Loaded:
     return Loaded(model, model.fitted, base, notes)
 
 
-def check_known(model: OnlineClassifier, batch: Batch) -> None:
+def check_known(model: OnlineModel, batch: Batch) -> None:
     """Raise an error if the model knows no feature of the data; warn if it knows few, or misses some of its own."""
     met = np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
     if model.fitted is None or not met.size or not any(model.fitted.machine.sizes):

@@ -11,7 +11,9 @@ from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
+from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.repeated import Repeated
 
 _MANY = 1 << 62
 
@@ -26,6 +28,8 @@ class Notes:
     unfinished: Unfinished | None = None  # None: the training came to its end
     learnt: list[Learnt] = field(default_factory=list)
     paired: Paired | None = field(default_factory=Paired)  # None: of an older file, which did not count it
+    repeated: Repeated | None = field(default_factory=Repeated)  # as this
+    errors: NumberErrors = field(default_factory=NumberErrors)  # of numbers
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -35,6 +39,8 @@ class Notes:
             "unfinished": self.unfinished and self.unfinished.as_json(),
             "learnt": [one._asdict() for one in self.learnt],
             "paired": self.paired and asdict(self.paired),
+            "repeated": self.repeated and asdict(self.repeated),
+            "errors": asdict(self.errors) if self.errors.weight else None,
         }
 
     @classmethod
@@ -50,6 +56,8 @@ class Notes:
                 _unfinished(facts.get("unfinished")),
                 [_learnt(one) for one in _items(facts.get("learnt", []))],
                 _optional(_paired, facts.get("paired")),
+                _optional(_repeated, facts.get("repeated")),
+                _optional(_errors, facts.get("errors")) or NumberErrors(),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
@@ -96,6 +104,18 @@ def _curve(facts: dict[str, Any]) -> Curve:
 def _paired(facts: dict[str, Any]) -> Paired:
     found = Paired(*(_number(facts[one.name]) for one in fields(Paired)))
     if found.better + found.worse > found.weight * (1 + 1e-6):
+        raise ValueError(found)
+    return found
+
+
+def _repeated(facts: dict[str, Any]) -> Repeated:
+    last = facts["last"]
+    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), _number(facts["weight"]), _number(facts["mistakes"]))
+
+
+def _errors(facts: dict[str, Any]) -> NumberErrors:
+    found = NumberErrors(*(float(facts[one.name]) for one in fields(NumberErrors)))
+    if not all(map(math.isfinite, asdict(found).values())) or min(found.weight, found.squared, found.absolute) < 0:
         raise ValueError(found)
     return found
 

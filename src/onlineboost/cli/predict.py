@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.answers import answers, open_output
+from onlineboost.cli.answers import answers, names_of, open_output
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.cli.train import RUN
 from onlineboost.errors import ConflictError
@@ -20,7 +20,7 @@ from onlineboost.storage.atomic import check_target
 
 if TYPE_CHECKING:
     from onlineboost.data.page import Page
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
 
 
 class EngineName(StrEnum):
@@ -90,7 +90,7 @@ def predict(
     try:
         with (
             open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
-            open_output(output, json_output, escape_formulas) as target,
+            open_output(output, names_of(loaded.model), json_output, escape_formulas) as target,
             Progress("predicting", stream.size, quiet or output == "-") as progress,
             ExitStack() as opened,
         ):
@@ -111,7 +111,7 @@ def predict(
         tell(f"{examples:,} predictions: {output}")
 
 
-def _checked(model: OnlineClassifier, pages: Iterable[Page]) -> Iterator[Page]:
+def _checked(model: OnlineModel, pages: Iterable[Page]) -> Iterator[Page]:
     """The pages; the features of the first one are compared with those of the model."""
     from onlineboost.cli.load import check_known
 

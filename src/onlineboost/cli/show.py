@@ -123,7 +123,10 @@ def format_labels(labels: list[Any]) -> str:
     >>> format_labels(["N-Z", "A-M"])
     'A-M (positive), N-Z'
     """
-    return f"{labels[1]} (positive), {labels[0]}" if len(labels) == 2 else ", ".join(map(str, labels))
+    if len(labels) == 2:
+        return f"{labels[1]} (positive), {labels[0]}"
+    some = ", ".join(map(str, labels[:8])) + (", ..." if len(labels) > 8 else "")
+    return f"{len(labels)} classes: {some}" if len(labels) > 2 else some
 
 
 def peak_memory() -> int:

@@ -7,6 +7,8 @@ from typing import Any
 from onlineboost.cli.show import format_labels
 from onlineboost.cli.terminal import say, say_lines
 
+_CLOSE = 1.25  # an error up to so many times that of the model
+
 
 def print_summary(result: dict[str, Any]) -> None:
     if result["interrupted"]:
@@ -19,10 +21,20 @@ def print_summary(result: dict[str, Any]) -> None:
     lines = [("algorithm", result["model_as_typed"]), ("examples", f"{result['examples']:,} {speed}")]
     met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
     lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
-    lines.append(("labels", format_labels(result["labels"])))
-    lines.append(("progressive error", f"{result['error']:.4f}"))
+    number = result.get("number")
+    if number is not None:
+        lines.append(("target", f"a number, {number['mean']:.5g} on average (classes? --task classes)"))
+        lines.append(("R2", f"{number['r2']:.4f}, progressive: each example is answered before it is learnt"))
+        lines.append(("mean absolute error", f"{number['mae']:.5g}"))
+        lines.append(("root mean square", f"{number['rmse']:.5g}"))
+    else:
+        lines.append(("labels", format_labels(result["labels"])))
+        lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:
-        lines.append(("base learner alone", f"{result['base_error']:.4f}"))
+        lines.append(("base learner alone", f"{result['base_error']:.5g}"))
+    no_change = result["no_change_error"]
+    if no_change is not None and no_change < _CLOSE * result["error"]:
+        lines.append(("no change", f"{no_change:.5g} (always the last label: the order of the rows tells much)"))
     if "first_pass_error" in result:
         lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
     if "holdout" in result:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.choice import EffortName, choose
+from onlineboost.cli.choice import EffortName, TaskName, choose, choose_regressor, find_task
 from onlineboost.cli.job import Job
 from onlineboost.cli.registered import BOOSTING, registered_options
 from onlineboost.cli.show import print_json
@@ -33,6 +33,10 @@ def train(
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
+    task: Annotated[
+        TaskName,
+        o.option("--task", help="Labels: classes, two or more; or a number. (auto: by the first examples)"),
+    ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
         EffortName,
@@ -94,6 +98,8 @@ def train(
       zcat huge.vw.gz | onlineboost train - -f vw -o model --checkpoint-every 1000000
 
       onlineboost train huge.vw.gz --resume model
+
+      onlineboost train rentals.csv --label count --task number
     """
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
@@ -118,16 +124,21 @@ def train(
         from onlineboost.cli.notes import Notes
         from onlineboost.evaluate.training import Training
 
+        schema = o.schema_options(label, weight, drop, categorical, positive)
+        chosen = chosen_options(context)
+        schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
-            model, base = choose(given, chosen_options(context), effort, adaptive, seed)
+            if schema["task"] == "number":
+                model, base = choose_regressor(chosen, seed)
+            else:
+                model, base = choose(given, chosen, effort, adaptive, seed)
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
-        schema = o.schema_options(label, weight, drop, categorical, positive)
     training.model.n_jobs = jobs if jobs is not None else -1
     with training.model.running_on(engine.value, jobs, address):
         job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
-    if len(result["labels"]) < 2:
+    if "number" not in result and len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
         wrong = f": no example has the label {positive!r} of --positive" if positive is not None else ""
         tell(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
@@ -158,7 +169,18 @@ def chosen_options(context: typer.Context) -> set[str]:
     return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
-_SAVED_IN_MODEL = {"label", "weight", "drop", "categorical", "positive", "adaptive", "effort", "seed", "baseline"}
+_SAVED_IN_MODEL = {
+    "label",
+    "weight",
+    "task",
+    "drop",
+    "categorical",
+    "positive",
+    "adaptive",
+    "effort",
+    "seed",
+    "baseline",
+}
 
 
 def _refuse_with_resume(context: typer.Context) -> None:
@@ -176,4 +198,13 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
 
     loaded = load(path)
     notes = Notes.from_json(path, loaded.notes)
-    return Training(loaded.model, loaded.base, notes.curve, notes.base_curve, notes.entries, notes.paired), notes
+    return Training(
+        loaded.model,
+        loaded.base,
+        notes.curve,
+        notes.base_curve,
+        notes.entries,
+        notes.paired,
+        notes.repeated,
+        notes.errors,
+    ), notes

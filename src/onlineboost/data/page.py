@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onlineboost.data.batch import Batch, cut
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes
 
 
 class Page(NamedTuple):
@@ -15,7 +14,7 @@ class Page(NamedTuple):
 
     batch: Batch
     names: list[tuple[int, str]]  # of features that appear for the first time
-    target: Classes  # the labels seen so far
+    target: Any  # a ``Target``: the labels seen so far
     schema: Schema
     position: int = 0  # bytes read of all files so far
     skipped: int = 0  # records skipped since the last page

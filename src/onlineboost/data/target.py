@@ -36,6 +36,10 @@ class Target(ABC):
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
         """Which of the scores are wrong, given encoded labels."""
 
+    @abstractmethod
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        """What each score costs, of which the progressive error is the mean: 1 for a mistake."""
+
     @property
     @abstractmethod
     def classes(self) -> NDArray[Any]:
@@ -92,7 +96,7 @@ class Classes(Target):
     @staticmethod
     def places(codes: Floats) -> NDArray[np.int64]:
         """The place of each code: which of the scores is its own."""
-        return np.maximum(codes, 0).astype(np.int64)
+        return np.where(codes > 0, codes, 0).astype(np.int64)
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
@@ -102,6 +106,9 @@ class Classes(Target):
             return wrong if not (y > 1).any() else wrong | (y > 1)
         found: NDArray[np.bool_] = scores.argmax(axis=1) != Classes.places(y)
         return found
+
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        return self.mistakes(scores, y)
 
     @property
     def negative(self) -> Any:
@@ -129,21 +136,24 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
-        found = [1 - chances, chances] if self.width == 1 else self._in_order(np.atleast_2d(chances))[0].tolist()
-        pairs = zip(self.labels if self.width == 1 else self.classes.tolist(), found, strict=True)
-        return {label: float(number) for label, number in pairs if label is not _NONE}
+        columns = self.probabilities(np.array([chances]))[0].tolist()
+        pairs = ((self.labels[place], column) for place, column in zip(self._order, columns, strict=True))
+        return {label: column for label, column in pairs if label is not _NONE}
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
-        return np.column_stack([1 - chances, chances]) if self.width == 1 else self._in_order(chances)
+        return self._in_order(chances if chances.ndim > 1 else np.column_stack([1 - chances, chances]), 0.0)
 
     def scores(self, scores: Floats) -> Floats:
         """Scores as users see them: the columns in the order of ``classes``."""
-        return scores if self.width == 1 else self._in_order(scores)
+        if self.width == 1:
+            return scores
+        return self._in_order(scores if scores.ndim > 1 else np.column_stack([-scores, scores]), -np.inf)
 
-    def _in_order(self, columns: Floats) -> Floats:
-        missing = self.width - columns.shape[1]  # labels of rows that were not learnt: of weight 0
-        return np.pad(columns, ((0, 0), (0, missing)), constant_values=-np.inf)[:, self._order]
+    def _in_order(self, columns: Floats, unknown: float) -> Floats:
+        """Columns in the order of ``classes``; of labels whose rows all had weight 0, this number."""
+        missing = len(self.labels) - columns.shape[1]
+        return np.pad(columns, ((0, 0), (0, missing)), constant_values=unknown)[:, self._order]
 
     @property
     def _order(self) -> list[int]:
@@ -317,6 +327,11 @@ class Numbers(Target):
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
+
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        """The absolute errors."""
+        found: Floats = np.abs(self.decode(scores) - y)
+        return found
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:

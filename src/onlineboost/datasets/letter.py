@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from onlineboost.data.batch import Floats32, Ints
+from onlineboost.data.batch import Floats32
 from onlineboost.storage.atomic import write_text
 
 # Names of the UCI repository.
@@ -16,15 +18,18 @@ _LAST = ("y2bar", "xybar", "x2ybr", "xy2br", "x-ege", "xegvy", "y-ege", "yegvx")
 NAMES = _FIRST + _LAST
 
 
-def load_letter() -> tuple[Floats32, Ints]:
-    """Features, and labels: +1 for the letters A to M, -1 for N to Z.
+def load_letter(letters: bool = False) -> tuple[Floats32, NDArray[Any]]:
+    """Features, and labels: +1 for the letters A to M, -1 for N to Z; or the letters themselves, 26 classes.
 
     >>> X, y = load_letter()
     >>> X.shape, int((y > 0).sum())
     ((20000, 16), 9940)
+    >>> load_letter(letters=True)[1][:3].tolist()
+    ['T', 'I', 'D']
     """
     with (files("onlineboost.datasets") / "data" / "letter.npz").open("rb") as file, np.load(file) as data:
-        return data["features"].astype(np.float32), np.where(data["letters"] <= b"M", 1, -1).astype(np.int64)
+        features, found = data["features"].astype(np.float32), data["letters"]
+    return features, found.astype(str) if letters else np.where(found <= b"M", 1, -1).astype(np.int64)
 
 
 def export_letter(path: Path) -> None:

@@ -103,9 +103,15 @@ class Fitted:
             target = self.target.merged(page.target)
             if self._of_numbers:
                 target.encode(page.batch.y)
-            return target
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
+        self.check_target(target)
+        return target
+
+    def check_target(self, target: Any) -> None:
+        """Raise an error for more classes than the model can take."""
+        if target.width > 1 and not isinstance(self.machine, BatchMachine):
+            raise DataError(f"{target.width} different labels: Python objects as weak learners take two")
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -156,8 +162,7 @@ class Fitted:
 
     def _take_classes(self, n: int) -> None:
         before = self.machine
-        if not isinstance(before, BatchMachine):
-            raise DataError(f"there are {n} classes: Python objects as weak learners take two")
+        assert isinstance(before, BatchMachine)
         before.bring_back()
         if before.away is not None:
             before.away.close()
@@ -169,6 +174,7 @@ class Fitted:
         """Learn one dict of features."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
+        self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
@@ -264,6 +270,19 @@ class Fitted:
             if n < len(asked):
                 self._take_classes(int(signs[n]) + 1)
             asked, signs = asked[n:], signs[n:]
+
+    def ask_row(self, row: Batch) -> tuple[Said, Floats]:
+        """What the machine says of a row, and its score."""
+        machine = self._asking()
+        said = machine.ask(row)
+        return said, said.scores[:, : machine.width].reshape(machine.shape_of(row))
+
+    def tell_row(self, row: Batch, said: Said) -> None:
+        """Learn a row of which the machine has said this."""
+        if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self._n_classes:
+            self._take_classes(int(row.y[0]) + 1)
+        machine = self._asking()
+        machine.tell(row, machine.fitting(said))
 
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""

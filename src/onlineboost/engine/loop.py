@@ -52,7 +52,7 @@ class Table(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Memory for one row and the learners of a group; all but h have their number, in padded memory."""
+    """Memory for one row and the learners of a group; votes and p have their number, in padded memory."""
 
     h: Floats32
     votes: Floats

@@ -48,7 +48,7 @@ class Group:
         self.record = record if alone else record._replace(edges=apart(record.edges), weights=apart(record.weights))
         n = last - first
         h, votes, p, t = (apart(memory) for memory in loop.new_space(n))
-        self.space = Space(h, votes[:n], p[:n], t[:n])
+        self.space = Space(h, votes[:n], p[:n], t)
 
     def go(self, start: int, stop: int) -> None:
         """Choose the rows for the next call."""

@@ -11,10 +11,12 @@ import numpy as np
 from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
+from onlineboost.data.target import joined_scores
+from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.tickets import Votes
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_one_of
 
 
@@ -45,7 +47,7 @@ class Delayed:
     (190, None, 200)
     """
 
-    def __init__(self, model: OnlineClassifier, delay: float, column: str | None = None, votes: Votes = "now") -> None:
+    def __init__(self, model: OnlineModel, delay: float, column: str | None = None, votes: Votes = "now") -> None:
         if not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
             raise ParameterError("delay", delay, "a number of at least 0")
         check_one_of("votes", votes, ("then", "now"))
@@ -58,30 +60,29 @@ class Delayed:
         """Ask the rows of a page, and tell those that are due; returns the scores of the rows when they were asked."""
         rows, none = page.batch, cut(page.batch, 0, 0)
         self.model.learn(page._replace(batch=none))  # names and labels are known from now on
-        machine = self._machine()
-        scores = np.empty(rows.y.size)
+        fitted, scores = self._fitted(), []
         for r in range(rows.y.size):
             row = cut(rows, r, r + 1)
             now = self._time(row)
             if self.column is not None:
-                self._tell_due(machine, now)
-            said = machine.ask(row)
-            scores[r] = said.scores[0, 0]
+                self._tell_due(fitted, now)
+            said, score = fitted.ask_row(row)
+            scores.append(score)
             said = said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
             self.late.append(_Late(now + self.delay, row, said))
-            self._tell_due(machine, now)
-        return scores
+            self._tell_due(fitted, now)
+        return joined_scores(scores)
 
     def tell_all(self) -> None:
         """Tell all rows whose labels have not come yet."""
         if self.late:
-            self._tell_due(self._machine(), float("inf"))
+            self._tell_due(self._fitted(), float("inf"))
 
-    def _machine(self) -> BatchMachine:
-        machine = self.model.fitted.machine if self.model.fitted is not None else None
-        if not isinstance(machine, BatchMachine):
+    def _fitted(self) -> Fitted:
+        fitted = self.model.fitted
+        if fitted is None or not isinstance(fitted.machine, BatchMachine):
             raise ParameterError("model", self.model, "a model of compiled learners, for labels that come late")
-        return machine
+        return fitted
 
     def _time(self, row: Batch) -> float:
         if self.column is None:
@@ -96,7 +97,7 @@ class Delayed:
             raise DataError(f"a row has no value of {name!r}: expected a number, the time of the row", column=name)
         return 0.0  # zeros are not kept
 
-    def _tell_due(self, machine: BatchMachine, now: float) -> None:
+    def _tell_due(self, fitted: Fitted, now: float) -> None:
         while self.late and self.late[0].due <= now:
             late = self.late.popleft()
-            machine.tell(late.row, late.said)
+            fitted.tell_row(late.row, late.said)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from onlineboost.data.batch import Floats
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.errors import MissingPackageError, ParameterError
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 from onlineboost.storage.atomic import replacing, write_text
 
 KINDS = (".png", ".svg", ".html")
@@ -31,7 +31,7 @@ class Picture(NamedTuple):
 
 def picture(
     title: str,
-    model: OnlineClassifier,
+    model: OnlineModel,
     curves: tuple[list[tuple[int, float]], list[tuple[int, float]]],
     reliability: list[tuple[float, float, float]] | None = None,
 ) -> Picture:

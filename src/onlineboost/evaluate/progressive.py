@@ -93,5 +93,5 @@ def _scored(model: OnlineClassifier, X: Any, y: Any, sample_weight: Any) -> Iter
         batch = X.batch if isinstance(X, Page) else X
         yield scores, batch.y, batch.weight
     else:
-        weight = np.ones(scores.size) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         yield scores, model.fitted.target.encode(y), weight

@@ -7,11 +7,14 @@ from typing import Any
 
 from onlineboost.boosters.base import Booster
 from onlineboost.data.page import Page
+from onlineboost.data.target import Numbers
 from onlineboost.diagnostics.verdict import comparison, spare_learners
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.metrics import Curve
+from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
-from onlineboost.model import OnlineClassifier
+from onlineboost.evaluate.repeated import Repeated
+from onlineboost.model import OnlineModel
 
 
 @dataclass
@@ -28,31 +31,38 @@ class Training:
     (200, 3.0)
     """
 
-    model: OnlineClassifier
-    base: OnlineClassifier | None
+    model: OnlineModel
+    base: OnlineModel | None
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
     entries: int = 0  # non-zero features of all examples
     paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
+    repeated: Repeated | None = field(default_factory=Repeated)  # "no change"; None: not known from the start on
+    errors: NumberErrors = field(default_factory=NumberErrors)  # of the model, if it predicts numbers
     delay: float | None = None  # how late labels are, as for ``Delayed``; None: they are there at once
     delay_column: str | None = None
 
     def __post_init__(self) -> None:
-        self.learners: list[OnlineClassifier | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
+        self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
         if self.delay is not None:
             models = (self.model, self.base) if self.base is not None else (self.model,)
             self.learners = [Delayed(model, self.delay, self.delay_column) for model in models]
 
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
-        batch = page.batch
-        wrong = page.target.mistakes(self.learners[0].learn(page), batch.y)
+        batch, numbers = page.batch, isinstance(page.target, Numbers)
+        scores = self.learners[0].learn(page)
+        wrong = page.target.losses(scores, batch.y)
         self.curve.update(wrong, batch.weight)
         if self.base is not None:
-            base_wrong = page.target.mistakes(self.learners[1].learn(page), batch.y)
+            base_wrong = page.target.losses(self.learners[1].learn(page), batch.y)
             self.base_curve.update(base_wrong, batch.weight)
-            if self.paired is not None:
+            if self.paired is not None and not numbers:
                 self.paired.update(wrong, base_wrong, batch.weight)
+        if self.repeated is not None:
+            self.repeated.update(batch.y, batch.weight, numbers)
+        if numbers:
+            self.errors.update(page.target.decode(scores), batch.y, batch.weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     def finish(self) -> None:

@@ -19,6 +19,7 @@ from onlineboost.readers.rows import (
     LABEL_AT,
     LABEL_SIZE,
     MAX_LABEL_BYTES,
+    UNKNOWN,
     WEIGHT,
     Rows,
     Table,
@@ -141,7 +142,7 @@ def _is_digit(text: Bytes, at: int, end: int) -> bool:
 
 @hot
 def _labelled(rows: Rows, k: int, sign: float, extra: int) -> int:
-    return -LONG_LABEL if sign == 0 and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES + extra else k
+    return -LONG_LABEL if sign == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES + extra else k
 
 
 @hot

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
 
 
-def sign_of(target: Classes, label: Any, positive: Any) -> float:
-    """-1 or +1. If a positive label is named, all others are negative; else there may be two."""
+def sign_of(target: Any, label: Any, positive: Any) -> float:
+    """The code of a label, or the number it is. If a positive label is named, all others are negative."""
     if positive is None:
         return target.encode_one(label)
     if label is None or label != label:

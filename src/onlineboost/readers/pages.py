@@ -10,7 +10,7 @@ import numpy as np
 from onlineboost.data.batch import Batch
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes
+from onlineboost.data.target import Numbers
 from onlineboost.errors import ReadError
 from onlineboost.readers.rows import (
     ENTRIES,
@@ -19,6 +19,7 @@ from onlineboost.readers.rows import (
     NAME_BYTES,
     NAMES,
     NO_ROOM,
+    NUMERIC,
     ROWS,
     SPELLING_BYTES,
     STATE_SIZE,
@@ -34,7 +35,7 @@ class ReadOptions(NamedTuple):
     """How to read a stream, whatever its format."""
 
     schema: Schema
-    target: Classes  # labels known before
+    target: Any  # a ``Target``: labels known before
     label_required: bool  # every row must have a label
     label_ignored: bool  # labels are not read
     skip: bool  # bad records are skipped and counted, not raised
@@ -50,6 +51,7 @@ class PageBuilder:
         self.target = copy.copy(options.target)
         self.schema = options.schema  # positions of columns become names when the header is known
         self.rows = new_rows(chunk, options.batch_size, options.with_names)
+        self.rows.state[NUMERIC] = isinstance(self.target, Numbers)
         self.skipped = 0
         self.problems: list[str] = []
 

@@ -13,6 +13,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.data.columns import MAX_NAMES
+from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import Bytes
 from onlineboost.readers.status import FULL, NEW_LABEL, OK
 
@@ -24,7 +25,9 @@ NAMES, NAME_BYTES, NO_ROOM = 6, 7, 8  # written; whether a name did not fit
 SPELLINGS, LABEL_SIZE, LABEL_AT = 9, 10, 11  # known spellings of labels; length and place of an unknown one
 ERROR_AT = 12  # place of an error in the text
 KNOWN = 13  # names told so far
-STATE_SIZE = 14
+NUMERIC = 14  # whether labels are numbers to predict, not classes
+STATE_SIZE = 15
+UNKNOWN = np.inf  # a label that has to be looked up
 
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
@@ -120,7 +123,11 @@ def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
 
 @lean
 def known_sign(rows: Rows, text: Bytes, at: int, end: int) -> float:
-    """-1 or +1 for a label of known spelling; 0 for any other, which is copied to ``rows.label``."""
+    """The code of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
+    if rows.state[NUMERIC]:
+        value, after = any_number(text, at, end)
+        if after == end and abs(value) <= LARGEST:
+            return value
     for s in range(rows.state[SPELLINGS]):
         if rows.spelling_size[s] == end - at:
             k = 0
@@ -132,13 +139,13 @@ def known_sign(rows: Rows, text: Bytes, at: int, end: int) -> float:
     for k in range(size):
         rows.label[k] = text[at + k]
     rows.state[LABEL_SIZE] = end - at
-    return 0.0
+    return UNKNOWN
 
 
 @hot
 def finish(rows: Rows, k: int, y: float, weight: float) -> int:
-    """Commit the row whose entries end before k; not if its label is unknown (y = 0)."""
-    if y == 0:
+    """Commit the row whose entries end before k; not if its label is unknown."""
+    if y == UNKNOWN:
         return NEW_LABEL
     r = rows.state[ROWS]
     rows.y[r] = y

@@ -12,7 +12,7 @@ from onlineboost.data.batch import cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes
+from onlineboost.data.target import Classes, Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import detect, files, memory
@@ -74,6 +74,9 @@ class Stream(Pages):
             self._pages.stopped.set()
 
 
+Task = Literal["classes", "number"]
+
+
 def open_stream(
     source: Any,
     format: str | None = None,
@@ -83,6 +86,7 @@ def open_stream(
     drop: Any = (),
     categorical: Any = (),
     positive: Any = None,
+    task: Task = "classes",
     y: Any = None,
     sample_weight: Any = None,
     labels: Literal["required", "optional", "ignored"] = "required",
@@ -101,8 +105,9 @@ def open_stream(
         else by its first bytes. Compression (gz, zst, bz2, xz) is always recognised
     label, weight : column of the label (default: "label") and of importance weights, by name or position
     drop, categorical : columns to leave out, and columns whose numbers are names (zip codes, ids)
-    positive : the positive label; all others are negative. None: there must be two; 1 (or True) is positive, else the
-        second one met
+    positive : the positive label; all others are negative. None: of two, 1 (or True) is positive, else the second one
+        met; there may be more
+    task : "classes"; or "number": labels are numbers to predict, as a regressor learns them
     y, sample_weight : labels and weights for arrays and data frames without them
     labels : "required"; "optional", where rows may have none; or "ignored", for prediction
     on_error : "raise"; or "skip", to leave out bad records and count them
@@ -121,7 +126,10 @@ def open_stream(
     ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
-    known = Classes()
+    check_one_of("task", task, ("classes", "number"))
+    if task == "number" and positive is not None:
+        raise ConflictError("positive=... names a class: a number to predict has no positive label")
+    known: Any = Numbers() if task == "number" else Classes()
     if like is not None:
         schema, known = _like(like, schema)
     schema.check()
@@ -195,7 +203,7 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
             yield last
 
 
-def _like(model: Any, given: Schema) -> tuple[Schema, Classes]:
+def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
     """Schema and labels of a model; a model that has learnt no stream yet takes the schema that is given."""
     if getattr(model, "fitted", None) is None:
         raise ParameterError("like", model, "a model that has learnt, such as onlineboost.load(file)")

@@ -44,6 +44,11 @@ class Data:
     def rows(self) -> int:
         return self.batch.y.size
 
+    @property
+    def many_classes(self) -> bool:
+        """Whether there are more than two."""
+        return bool(self.batch.y.max(initial=0) > 1)
+
     def __getstate__(self) -> dict[str, Any]:
         """For other processes, without the transformed rows: each process computes its own."""
         return self.__dict__ | {"_known": {}, "_lock": None}
@@ -61,7 +66,7 @@ class Data:
     def transformed(self, model: OnlineClassifier) -> Transformed | None:
         """The rows after the model's transforms; None if they cannot be shared with other models."""
         learner = model.base_learner()
-        if not isinstance(learner, Learner) or not model.one_committee:
+        if not isinstance(learner, Learner) or not model.one_committee or self.many_classes:
             return None
         if learner.needs_names() or any(state.apart for state in learner.transforms(0)):
             return None  # needs too much memory
@@ -109,7 +114,7 @@ def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Bat
         raise DataError("y is missing: expected one label per row of X")
     source = check_features(X)
     labels = Classes()
-    labels.declare(y)
+    labels.meet(y)
     weight = np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, np.float64)
     source.name(source.names)
     batch = _table(source, labels.encode(y), weight)

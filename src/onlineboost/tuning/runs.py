@@ -86,7 +86,7 @@ class Run:
         return machine
 
     def _learn_by_itself(self, data: Data, stop: int) -> None:
-        (model,) = self.models
+        (model,) = self.models  # of several classes nested ones fail here, and are run one by one
         for batch in pieces(data.batch, self.examples, stop):
             start = self.examples
             self.examples += batch.y.size
@@ -97,7 +97,8 @@ class Run:
                 X, y, weight, labels = data.origin
                 part = slice(start, self.examples)
                 rows = X.iloc[part] if hasattr(X, "iloc") else X[part]
-                scores = model.progressive_fit(rows, y[part], weight[part], classes=labels.classes)
+                classes = None if data.many_classes else labels.classes
+                scores = model.progressive_fit(rows, y[part], weight[part], classes=classes)
             self._count(batch, [scores])
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:

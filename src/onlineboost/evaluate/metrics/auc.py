@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.data.target import Classes
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
 
@@ -16,7 +17,8 @@ _MAX_SCORES = 1 << 20
 class Ranking:
     """The probability that a positive example has a higher score than a negative one; a tie counts half.
 
-    Exact for up to a million different scores; beyond that, scores are rounded to fewer digits.
+    Exact for up to a million different scores; beyond that, scores are rounded to fewer digits. Of more than two
+    classes, the mean over all of them, each against the rest.
 
     >>> ranking = Ranking()
     >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4))
@@ -28,8 +30,14 @@ class Ranking:
         self.scores = np.empty(0)
         self.masses = np.empty((0, 2))  # weight of the negative and positive examples with each score
         self.digits: int | None = None  # significant binary digits of the scores; None: all
+        self.classes: list[Ranking] = []  # of each class against the rest, if there are more than two
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
+        if scores.ndim > 1:
+            self.classes += [Ranking() for _ in range(scores.shape[1] - len(self.classes))]
+            for place, column in enumerate(scores.T):
+                self.classes[place].update(column, np.where(Classes.places(y) == place, 1.0, -1.0), weight)
+            return
         masses = np.stack([weight * (y < 0), weight * (y > 0)], axis=1)
         self._merge(np.concatenate([self.scores, self._rounded(scores)]), np.concatenate([self.masses, masses]))
         while self.scores.size > _MAX_SCORES:
@@ -49,6 +57,9 @@ class Ranking:
     @property
     def auc(self) -> float | None:
         """None unless there are examples of both labels."""
+        if self.classes:
+            found = [one.auc for one in self.classes if one.auc is not None]
+            return float(np.mean(found)) if found else None
         negative, positive = self.masses[:, 0], self.masses[:, 1]
         pairs = negative.sum() * positive.sum()
         below = np.cumsum(negative) - negative

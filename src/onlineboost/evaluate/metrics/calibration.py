@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.data.target import Classes
 
 
 @dataclass
 class Calibration:
     """Sums for log loss, Brier score and a reliability curve, from probabilities of the positive label.
+
+    Of more than two classes, from those of all classes: then the curve is that of the answers' probabilities.
 
     >>> calibration = Calibration()
     >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, -1, -1]), np.ones(4))
@@ -27,10 +30,18 @@ class Calibration:
     bins: Floats = field(default_factory=lambda: np.zeros((Calibration.BINS, 3)))  # weight, probability, positives
 
     def update(self, probability: Floats, y: Floats, weight: Floats) -> None:
-        positive = y > 0
-        p = np.clip(np.where(positive, probability, 1 - probability), 1e-15, 1.0)  # of the true label
-        self.loss -= float((weight * np.log(p)).sum())
-        self.squares += float((weight * (1 - p) ** 2).sum())
+        positive = y == 1
+        if probability.ndim > 1:
+            places, rows = Classes.places(y), np.arange(y.size)
+            known = places < probability.shape[1]
+            true = np.where(known, probability[rows, np.where(known, places, 0)], 0.0)
+            squares = ((probability**2).sum(axis=1) - 2 * true + 1) / 2
+            positive, probability = probability.argmax(axis=1) == places, probability.max(axis=1)
+        else:
+            true = np.where(positive, probability, np.where(y < 0, 1 - probability, 0.0))
+            squares = (1 - true) ** 2
+        self.loss -= float((weight * np.log(np.clip(true, 1e-15, 1.0))).sum())
+        self.squares += float((weight * squares).sum())
         at = np.minimum((probability * self.BINS).astype(np.int64), self.BINS - 1)
         for column, values in enumerate((weight, weight * probability, weight * positive)):
             self.bins[:, column] += np.bincount(at, values, self.BINS)
@@ -46,7 +57,7 @@ class Calibration:
 
     @property
     def brier(self) -> float:
-        """Mean of the squared probability of the other label."""
+        """Mean of the squared probability of the other label; of many classes, half the squared distance."""
         return self.squares / self.weight if self.weight else float("nan")
 
     @property

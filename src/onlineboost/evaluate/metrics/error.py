@@ -1,4 +1,4 @@
-"""Error: the share of the weight on which the sign of the score is wrong."""
+"""Error: the share of the weight on which the answer is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Curve:
     stride: int = 1
     examples: int = 0
     weight: float = 0.0
-    mistakes: float = 0.0
+    mistakes: float = 0.0  # their weight; of numbers, the sum of absolute errors
     points: list[tuple[int, float]] = field(default_factory=list)  # examples, error so far
     marks: list[tuple[int, float, float]] = field(default_factory=list)  # at powers of two: examples, weight, mistakes
 
@@ -38,7 +38,7 @@ class Curve:
     def error(self) -> float:
         return self.mistakes / self.weight if self.weight else float("nan")
 
-    def update(self, wrong: NDArray[np.bool_], weight: Floats) -> None:
+    def update(self, wrong: NDArray[Any], weight: Floats) -> None:
         # Cumulative sums continue from the last batch: rounding does not depend on batches.
         weights = np.cumsum(np.concatenate([[self.weight], weight]))[1:]
         mistakes = np.cumsum(np.concatenate([[self.mistakes], wrong * weight]))[1:]

@@ -14,7 +14,7 @@ class Accumulator(Protocol):
     """Statistics of the rows so far for a metric, in bounded memory."""
 
     def update(self, given: Floats, y: Floats, weight: Floats, /) -> None:
-        """Add rows: their scores or probabilities, labels of -1 and +1, and weights."""
+        """Add rows: their scores or probabilities, codes of labels, and weights."""
 
 
 @dataclass(frozen=True)

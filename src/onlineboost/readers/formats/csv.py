@@ -38,6 +38,7 @@ from onlineboost.readers.rows import (
     NAME_BYTES,
     NAMES,
     ROWS,
+    UNKNOWN,
     WEIGHT,
     Rows,
     Table,
@@ -158,7 +159,7 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
         if a == b:
             return -NO_LABEL if table.label_required else k
         carry[0] = known_sign(rows, text, a, b)
-        if carry[0] == 0 and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
+        if carry[0] == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return -LONG_LABEL
         return k
     if role == WEIGHT:

@@ -27,6 +27,7 @@ from onlineboost.readers.rows import (
     LINE,
     MAX_LABEL_BYTES,
     ROWS,
+    UNKNOWN,
     Rows,
     Table,
     finish,
@@ -90,7 +91,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
     else:
         y = known_sign(rows, text, at, i)
         state[LABEL_AT] = at
-        if y == 0 and state[LABEL_SIZE] > MAX_LABEL_BYTES:
+        if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return LONG_LABEL
     k = state[ENTRIES]
     while i < end:

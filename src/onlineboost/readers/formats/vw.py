@@ -31,6 +31,7 @@ from onlineboost.readers.rows import (
     NAME_BYTES,
     NAMES,
     ROWS,
+    UNKNOWN,
     Rows,
     Table,
     in_range,
@@ -115,7 +116,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
         if words == 1:
             y = known_sign(rows, text, word, i)
             state[LABEL_AT] = word
-            if y == 0 and state[LABEL_SIZE] > MAX_LABEL_BYTES:
+            if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
                 state[ERROR_AT] = word
                 return LONG_LABEL
         elif words == 2:

@@ -1,0 +1,146 @@
+"""Many classes: the default and boosted trees beside River's forests, and repeating the last label.
+
+Every row is predicted, then learnt, in one pass and on one core; nothing is chosen by set. The sets are letter, which
+is bundled; three of the folder ``classes`` among the data; and covtype with its seven classes, if a CSV file with the
+class in the last column is given: 50,000 rows of it in random order. (It is in the source package of scikit-multiflow.)
+
+    python experiments/classes.py [--data FOLDER] [--covtype FILE] [--models OnlineBoost(),...] [--sets letter,...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.progress import Progress
+
+from onlineboost import OnlineBoost, SafeBoost, Tree
+from onlineboost.datasets import load_letter
+
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "classes.json"
+SETS = ("letter", "pendigits", "satimage", "optdigits", "covtype")
+FIRST = 200  # rows of a model that is thrown away: what is compiled is compiled then
+
+
+def ours(make: Callable[[], Any]) -> Callable[[Any, Any], tuple[float, float]]:
+    def run(X: Any, y: Any) -> tuple[float, float]:
+        make().fit(X[:FIRST], y[:FIRST])
+        model = make()
+        start = time.process_time()
+        scores = model.progressive_fit(X, y)
+        seconds = time.process_time() - start
+        target = model.fitted.target
+        return float(1 - target.mistakes(scores, target.encode(y)).mean()), seconds
+
+    return run
+
+
+def rivers(make: Callable[[], Any]) -> Callable[[Any, Any], tuple[float, float]]:
+    def run(X: Any, y: Any) -> tuple[float, float]:
+        model, right, seconds = make(), 0, 0.0
+        for row, label in zip(X, y.tolist(), strict=True):
+            x = dict(enumerate(row.tolist()))
+            start = time.process_time()
+            right += model.predict_one(x) == label
+            model.learn_one(x, label)
+            seconds += time.process_time() - start
+        return right / len(y), seconds
+
+    return run
+
+
+def unchanged(X: Any, y: Any) -> tuple[float, float]:
+    return float(np.mean(y[1:] == y[:-1])), 0.0
+
+
+def amf() -> Any:
+    from river import forest
+
+    return forest.AMFClassifier(n_estimators=10, seed=0)
+
+
+def arf() -> Any:
+    from river import forest
+
+    return forest.ARFClassifier(n_models=10, seed=0)
+
+
+MODELS: dict[str, Callable[[Any, Any], tuple[float, float]]] = {
+    "OnlineBoost()": ours(lambda: OnlineBoost(random_state=0)),
+    "OnlineBoost('high')": ours(lambda: OnlineBoost("high", random_state=0)),
+    "SafeBoost(Tree(8), 63)": ours(lambda: SafeBoost(Tree(8), 63, random_state=0)),
+    "River AMF(10)": rivers(amf),
+    "River ARF(10)": rivers(arf),
+    "the last label": unchanged,
+}
+
+
+def blocks() -> dict[str, str]:
+    found = kept(FIGURES)
+    names = [name for name in SETS if name in found]
+    head = ["model", *(f"{name} ({found[name]['classes']})" for name in names), "rows/s"]
+    rows = []
+    for model in MODELS:
+        mine = [found[name]["models"].get(model) for name in names]
+        speeds = [one["rows"] / one["seconds"] for one in mine if one and one["seconds"]]
+        speed = f"{statistics.geometric_mean(speeds):,.0f}" if speeds else "-"
+        rows.append([model, *(f"{one['accuracy']:.4f}" if one else "-" for one in mine), speed])
+    return {"classes": table(head, rows)}
+
+
+def load(name: str, data: Path, covtype: Path | None) -> tuple[Any, Any] | None:
+    if name == "letter":
+        return load_letter(letters=True)
+    if name == "covtype":
+        if covtype is None:
+            return None
+        cells = np.loadtxt(covtype, np.float32, delimiter=",", skiprows=1)
+        cells = cells[np.random.default_rng(0).permutation(len(cells))[:50_000]]
+        return cells[:, :-1], cells[:, -1].astype(np.int64)
+    path = data / "classes" / f"{name}.csv.gz"
+    if not path.exists():
+        return None
+    with gzip.open(path, "rt") as file:
+        lines = np.array([*csv.reader(file)][1:])
+    return lines[:, :-1].astype(np.float32), lines[:, -1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_data(parser)
+    parser.add_argument("--covtype", type=Path, help="CSV file with the seven classes of covtype")
+    parser.add_argument("--models", default=";".join(MODELS), help="separated by ;")
+    parser.add_argument("--sets", default=",".join(SETS))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = kept(FIGURES) if FIGURES.exists() else {}
+    models, sets = options.models.split(";"), options.sets.split(",")
+    with Progress() as bar:
+        task = bar.add_task("many classes", total=len(models) * len(sets))
+        for name in sets:
+            loaded = load(name, options.data, options.covtype)
+            for model in models:
+                if loaded is not None:
+                    X, y = loaded
+                    accuracy, seconds = MODELS[model](X, y)
+                    mine = found.setdefault(name, {"classes": len(np.unique(y)), "models": {}})
+                    mine["models"][model] = {"rows": len(y), "accuracy": accuracy, "seconds": seconds}
+                    bar.console.print(f"{name} {model}: {accuracy:.4f}, {len(y) / max(seconds, 1e-9):,.0f} rows/s")
+                bar.advance(task)
+    keep(FIGURES, found)
+
+
+if __name__ == "__main__":
+    main()

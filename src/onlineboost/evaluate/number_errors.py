@@ -1,0 +1,59 @@
+"""Errors of numbers: mean absolute error, root of the mean squared error, R2, and how many intervals held."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onlineboost.data.batch import Floats
+
+
+@dataclass
+class NumberErrors:
+    """Sums over rows, which do not depend on how the rows were batched.
+
+    >>> errors = NumberErrors()
+    >>> errors.update(np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 3.0]), np.ones(3))
+    >>> round(errors.mae, 3), round(errors.rmse, 3), errors.r2
+    (0.333, 0.577, 0.5)
+    """
+
+    first: float = math.nan  # the first target, from which the others are counted: so that no digits are lost
+    weight: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    absolute: float = 0.0  # of errors
+    squared: float = 0.0
+
+    def update(self, answers: Floats, y: Floats, weight: Floats) -> None:
+        if not y.size:
+            return
+        self.first = float(y[0]) if math.isnan(self.first) else self.first
+        far, error = y - self.first, answers - y
+        rows = np.stack([weight, weight * far, weight * far**2, weight * np.abs(error), weight * error**2])
+        so_far = np.array([[self.weight], [self.total], [self.squares], [self.absolute], [self.squared]])
+        sums = np.cumsum(np.concatenate([so_far, rows], axis=1), axis=1)[:, -1]
+        self.weight, self.total, self.squares, self.absolute, self.squared = sums.tolist()
+
+    @property
+    def mae(self) -> float:
+        """Mean absolute error."""
+        return self.absolute / self.weight if self.weight else math.nan
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared error."""
+        return math.sqrt(self.squared / self.weight) if self.weight else math.nan
+
+    @property
+    def mean(self) -> float:
+        """The mean target."""
+        return self.first + self.total / self.weight if self.weight else math.nan
+
+    @property
+    def r2(self) -> float:
+        """The share of the variance that is explained; NaN if all targets are the same."""
+        whole = self.squares - self.total**2 / self.weight if self.weight else 0.0
+        return 1 - self.squared / whole if whole > 0 else math.nan

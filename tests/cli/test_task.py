@@ -1,0 +1,66 @@
+"""Classes or numbers: what ``onlineboost train`` takes the labels for."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from commands import run
+
+
+def write(path, labels, rows=300):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(rows, 2)).round(3)
+    lines = [f"{a},{b},{label}" for (a, b), label in zip(X.tolist(), labels(X), strict=True)]
+    path.write_text("a,b,y\n" + "\n".join(lines) + "\n")
+
+
+LABELS = {
+    "fractions": (lambda X: (3 * X[:, 0] + X[:, 1]).round(2).tolist(), "number"),
+    "counts": (lambda X: (40 * np.abs(X[:, 0])).astype(int).tolist(), "number"),
+    "few": (lambda X: (X[:, 0] > 0).astype(int) + (X[:, 1] > 0), "classes"),
+    "words": (lambda X: np.where(X[:, 0] > 0, "yes", "no").tolist(), "classes"),
+    "two": (lambda X: np.where(X[:, 0] > 0, 0.5, 1.5).tolist(), "classes"),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_the_task_is_found(kind, tmp_path, capsys):
+    labels, task = LABELS[kind]
+    write(tmp_path / "x.csv", labels)
+    out, _ = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-o", tmp_path / "m", "--json")
+    result = json.loads(out)
+    assert ("number" in result) == (task == "number")
+    assert result["algorithm"] == ("OnlineBoostRegressor" if task == "number" else "OnlineBoost")
+    if task == "number":
+        assert result["number"]["mae"] == pytest.approx(result["error"])
+        assert result["no_change_error"] > result["error"]
+
+
+def test_numbers_from_training_to_answers(tmp_path, capsys):
+    write(tmp_path / "x.csv", LABELS["fractions"][0], 800)
+    out, _ = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-o", tmp_path / "m")
+    assert "a number, " in out and "--task classes" in out and "R2:" in out
+    resumed, _ = run(capsys, "train", tmp_path / "x.csv", "--resume", tmp_path / "m", "--again", "--json")
+    assert json.loads(resumed)["examples"] == 1600
+    tested, _ = run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y", "--json")
+    assert json.loads(tested)["r2"] > 0.9 and 0.7 < json.loads(tested)["coverage"] <= 1
+    printed, _ = run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y")
+    assert "within 90 % interval" in printed
+    run(capsys, "predict", tmp_path / "m", tmp_path / "x.csv", "-o", tmp_path / "answers.csv")
+    head, first, *rest = (tmp_path / "answers.csv").read_text().splitlines()
+    answer, low, high = map(float, first.split(","))
+    assert head == "prediction,low,high" and low <= answer <= high and len(rest) == 799
+    assert "numbers" in run(capsys, "inspect", tmp_path / "m")[0]
+
+
+def test_tasks_that_do_not_fit(tmp_path, capsys):
+    write(tmp_path / "x.csv", LABELS["words"][0])
+    _, err = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "--task", "number", code=1)
+    assert "the target is 'no'" in err or "the target is 'yes'" in err
+    _, err = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "--task", "number", "-a", "bbm", code=2)
+    assert "--algorithm is for classes" in err
+    write(tmp_path / "same.csv", lambda X: ["4.5"] * len(X))
+    out, _ = run(capsys, "train", tmp_path / "same.csv", "--label", "y", "--task", "number", "--json")
+    assert json.loads(out)["error"] == pytest.approx(0, abs=0.05)
