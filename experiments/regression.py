@@ -1,13 +1,14 @@
 """R2, coverage of 90 % intervals and rows per second of ``OnlineBoostRegressor`` on six streams, in their order.
 
-    python experiments/regression.py FOLDER [SET ...]
+The folder ``regression`` among the data has NAME.csv.gz with a heading, the target last; sets that are absent are
+skipped. Words become one column each. The last one is a stream whose noise doubles half-way.
 
-FOLDER has NAME.csv.gz with a heading, the target last; sets that are absent are skipped. Words become one column each.
-The last line is a stream whose noise doubles half-way.
+    python experiments/regression.py [--data FOLDER]
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 import warnings
@@ -16,10 +17,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from rich.progress import track
 
 from onlineboost import OnlineBoostRegressor, RangeWarning
 from onlineboost.regressor import r2
 
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+from figures import FOLDER, add_data, keep, kept, table
+
+FIGURES = FOLDER / "numbers.json"
 SETS = ("abalone", "ailerons", "bike", "fried", "DemandF", "MetroTraffic")
 
 
@@ -43,33 +49,47 @@ def noise_doubles(rows: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
     return X, np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] + noise * rng.normal(size=rows)
 
 
-def run(name: str, X: object, y: np.ndarray) -> float:
+def unchanged(y: np.ndarray) -> float:
+    """R2 of repeating the last value."""
+    return r2(y, np.concatenate([[0.0], y[:-1]]))
+
+
+def run(X: object, y: np.ndarray) -> dict[str, float]:
     began = time.process_time()
     answers, low, high = OnlineBoostRegressor(random_state=0).progressive_interval(X, y)
     seconds = time.process_time() - began
     inside, half = (low <= y) & (y <= high), len(y) // 2
-    found = r2(y, answers)
-    covers = f"covers {inside.mean():.3f}, halves {inside[:half].mean():.3f} {inside[half:].mean():.3f}"
-    print(f"{name:14} R2 {found:.4f}  {covers}  {len(y) / seconds:,.0f} rows/s", flush=True)
-    return found
+    covers = {"covers": inside.mean(), "first half": inside[:half].mean(), "second half": inside[half:].mean()}
+    return {"r2": r2(y, answers), "last": unchanged(y), **covers, "rows": len(y), "seconds": seconds}
+
+
+def blocks() -> dict[str, str]:
+    found = kept(FIGURES)
+    rows = []
+    for name, one in found.items():
+        covers = [f"{100 * one[key]:.1f} %" for key in ("covers", "first half", "second half")]
+        rows.append([name, f"{one['r2']:.3f}", f"{one['last']:.3f}", *covers, f"{one['rows'] / one['seconds']:,.0f}"])
+    mean = np.mean([one["r2"] for name, one in found.items() if name in SETS])
+    rows.append(["mean of the sets", f"{mean:.3f}", *["-"] * 5])
+    head = ["stream", "R2", "R2 of the last value", "90 % intervals cover", "first half", "second half", "rows/s"]
+    return {"numbers": table(head, rows)}
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_data(parser)
+    options = parser.parse_args()
     warnings.simplefilter("ignore", RangeWarning)  # of these streams, many features move
-    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or SETS
     rng = np.random.default_rng(0)  # compiles
     for X in (rng.normal(size=(300, 3)), sp.csr_matrix(rng.normal(size=(300, 3)))):
         OnlineBoostRegressor().progressive_fit(X, rng.normal(size=300))
-    found = []
-    for name in wanted:
-        path = folder / f"{name}.csv.gz"
+    found = {}
+    for name in track(SETS, "numbers"):
+        path = options.data / "regression" / f"{name}.csv.gz"
         if path.exists():
-            found.append(run(name, *load(path)))
-        else:
-            print(f"{name:14} is absent: {path}")
-    if found:
-        print(f"{'mean':14} R2 {np.mean(found):.4f}")
-    run("noise doubles", *noise_doubles())
+            found[name] = run(*load(path))
+    found["noise that doubles half-way"] = run(*noise_doubles())
+    keep(FIGURES, found)
 
 
 if __name__ == "__main__":
