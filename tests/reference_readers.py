@@ -21,7 +21,7 @@ NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 DATE = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?)?")
 LARGEST = 1e18
 LONGEST_LABEL = 64
-MOST_SPELLINGS = 256
+MOST_SPELLINGS = 1024
 DEEPEST = 32
 FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = "feature", "label", "weight", "ignored", "category"
 

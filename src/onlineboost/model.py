@@ -194,7 +194,12 @@ class OnlineModel(Parameters, ABC):
         if fitted is not None and _is_read(fitted, X):
             from onlineboost.readers import open_stream
 
-            _check_classes(fitted.target, classes)
+            if classes is not None:
+                named = copy.copy(fitted.target)
+                named.declare(classes)
+                fitted.check_target(named)
+                fitted.target = named
+                fitted.name_classes(named.width)
             stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             return self._learn_pages(stream, fresh, scored)
         # Everything is checked before the model changes.
@@ -258,12 +263,13 @@ class OnlineModel(Parameters, ABC):
             X = open_stream(X, like=self, labels="ignored")
         batches = (page if isinstance(page, Batch) else page.batch for page in _pages(X))
         parts = [fitted.score_batch(batch, probabilities) for batch in batches]
-        return np.concatenate(parts) if parts else np.empty((0, *fitted.target.shape))
+        return joined_scores(parts, probabilities) if parts else np.empty((0, *fitted.target.shape))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label, or the number, of each row."""
         fitted = self._check_fitted()
-        found: NDArray[Any] = fitted.target.decode(self._answers(fitted, X))
+        scores = self._answers(fitted, X)
+        found: NDArray[Any] = fitted.target.decode(scores)  # which knows all classes of the scores by now
         return found
 
     # ---- dicts, one at a time
@@ -279,7 +285,10 @@ class OnlineModel(Parameters, ABC):
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The label for one dict of features; None before anything was learnt."""
         fitted = self.fitted
-        return None if fitted is None else fitted.target.decode_one(fitted.score_one(x))
+        if fitted is None:
+            return None
+        score = fitted.score_one(x)
+        return fitted.target.decode_one(score)
 
     # ---- labels that come later
 
@@ -463,13 +472,15 @@ class OnlineClassifier(OnlineModel):
         Of more than two classes, a score for each, in the order of ``classes_``; the largest is the answer.
         """
         fitted = self._check_fitted()
-        found: Floats = fitted.target.scores(self._answers(fitted, X))
+        scores = self._answers(fitted, X)
+        found: Floats = fitted.target.scores(scores)
         return found
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, in the order of ``classes_``, for each row."""
         fitted = self._check_fitted()
-        found: Floats = fitted.target.probabilities(self._answers(fitted, X, probabilities=True))
+        chances = self._answers(fitted, X, probabilities=True)
+        found: Floats = fitted.target.probabilities(chances)
         return found
 
     def probabilities(self, scores: Floats) -> Floats:
@@ -494,14 +505,15 @@ class OnlineClassifier(OnlineModel):
         fitted = self.fitted
         if fitted is None:
             return {}
-        found: dict[Any, float] = fitted.target.by_label(fitted.score_one(x, probabilities=True))
+        chances = fitted.score_one(x, probabilities=True)
+        found: dict[Any, float] = fitted.target.by_label(chances)
         return found
 
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
         """The score for one dict of features; of more than two classes, a score for each."""
         fitted = self._check_fitted()
         score = fitted.score_one(x)
-        return fitted.target.scores(score[None])[0] if isinstance(score, np.ndarray) else score
+        return score if fitted.target.width == 1 else fitted.target.scores(np.array([score]))[0]
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -573,11 +585,6 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     from onlineboost.readers.memory import kind_of
 
     return kind_of(X) != "arrays"
-
-
-def _check_classes(target: Classes, classes: Any) -> None:
-    if classes is not None:
-        copy.copy(target).declare(classes)
 
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:

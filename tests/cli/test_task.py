@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from commands import run
+from commands import ENVIRONMENT, run
 
 
 def write(path, labels, rows=300):
@@ -64,3 +66,24 @@ def test_tasks_that_do_not_fit(tmp_path, capsys):
     write(tmp_path / "same.csv", lambda X: ["4.5"] * len(X))
     out, _ = run(capsys, "train", tmp_path / "same.csv", "--label", "y", "--task", "number", "--json")
     assert json.loads(out)["error"] == pytest.approx(0, abs=0.05)
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    write(tmp_path / "x.csv", LABELS["few"][0])
+    pipe = f"<(cat {tmp_path / 'x.csv'})"
+    train = f"{sys.executable} -m onlineboost train {pipe} -f csv --label y --json"
+    done = subprocess.run(["bash", "-c", train], env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    assert json.loads(done.stdout)["examples"] == 300
+
+
+def test_a_regressor_of_few_rows_answers(tmp_path, capsys):
+    write(tmp_path / "x.csv", LABELS["fractions"][0], 10)
+    run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-o", tmp_path / "m", "--task", "number", "-q")
+    assert json.loads(run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y", "--json")[0])["r2"]
+
+
+def test_the_first_number_does_not_count(tmp_path, capsys):
+    """Nothing was known of it: an answer of 0 would outweigh all others."""
+    write(tmp_path / "x.csv", lambda X: (2000 + 3 * X[:, 0]).round(3).tolist())
+    result = json.loads(run(capsys, "train", tmp_path / "x.csv", "--label", "y", "--json")[0])
+    assert result["number"]["r2"] > 0.5 and result["no_change_error"] < 10

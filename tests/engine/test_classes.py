@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 
@@ -18,6 +20,7 @@ from onlineboost import (
     Linear,
     NaiveBayes,
     OnlineBBM,
+    ParameterError,
     Pending,
     Restarting,
     SafeBoost,
@@ -25,6 +28,7 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.evaluate import progressive_score
+from onlineboost.readers import open_stream
 
 MODELS = {
     "linear": lambda: OnlineBBM(Linear(standardize=True), 5, random_state=0),
@@ -205,3 +209,120 @@ def test_alarms_of_classes(rows):
     turned = np.where(np.arange(900) > 600, np.roll(["a", "b", "c", "d"], 1)[np.searchsorted(list("abcd"), y)], y)
     model.fit(X, turned)
     assert told and model.n_alarms_ == len(model.alarms_) == len(told)
+
+
+# ---- found by a review
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_one_at_a_time_is_fit(kind, rows, tmp_path):
+    """A class that comes after the calls for single rows were kept: they once went on with the old parts."""
+    X, y = rows
+    order = np.argsort(np.isin(y, ["c", "d"]), kind="stable")  # the third and fourth class late
+    X, y = np.concatenate([X[order][100:500], X[order][-60:]]), np.concatenate([y[order][100:500], y[order][-60:]])
+    whole = MODELS[kind]().fit(X, y)
+    single = MODELS[kind]().partial_fit(X[:40], y[:40])
+    for row, label in zip(X[single.n_seen_ :].tolist(), y[single.n_seen_ :].tolist(), strict=True):
+        x = dict(enumerate(row))
+        single.predict_one(x)
+        single.learn_one(x, label)
+    assert np.array_equal(single.decision_function(X), whole.decision_function(X))
+    assert bits(single, tmp_path) == bits(whole, tmp_path)
+
+
+def test_threads_predict_while_classes_come(rows):
+    X, _ = rows
+    model, problems, done = Linear(), [], threading.Event()
+    model.learn_one({0: 1.0}, 0)
+
+    def predict() -> None:
+        while not done.is_set():
+            for call in (model.predict, model.predict_proba, model.decision_function):
+                try:
+                    call(X[:3])
+                except DataError:
+                    pass
+                except Exception as problem:
+                    problems.append(problem)
+            for call in (model.predict_one, model.predict_proba_one, model.decision_one):
+                try:
+                    call({0: 1.0, 1: 2.0})
+                except Exception as problem:
+                    problems.append(problem)
+
+    thread = threading.Thread(target=predict)
+    thread.start()
+    for label in range(60):
+        for _ in range(5):
+            model.learn_one({0: 1.0, 1: float(label)}, label)
+    done.set()
+    thread.join()
+    assert not problems
+
+
+def test_codes_of_no_label_are_refused(rows):
+    X, _ = rows
+    page = next(open_stream(X[:20], y=np.arange(20) % 2))
+    for code in (2.0, np.inf, 1e9):
+        model = Linear()
+        model.learn(page.batch)
+        wrong = page.batch._replace(y=np.where(np.arange(20) == 7, code, page.batch.y))
+        with pytest.raises(DataError, match="row 7 of the batch has the code"):
+            model.learn(wrong)
+        assert model.n_seen_ == 20 and model.predict(X[:3]).shape == (3,)
+
+
+def test_what_belongs_to_one_booster_says_so(rows):
+    X, y = rows
+    for model in (MODELS["restarting"](), MODELS["experts"]()):
+        assert isinstance(model.fit(X, y).verdict(), str)
+    with pytest.raises(ParameterError, match="each of more has a booster of its own"):
+        _ = model.alphas_
+    assert "3 learners" in str(model.report())
+    with pytest.raises(ParameterError, match="each of more has a model of its own"):
+        _ = MODELS["restarting"]().fit(X, y).estimator_
+
+
+def test_past_alarms_are_counted_once(rows):
+    X, _ = rows
+    two = np.where(X[:, 0] > 0, "a", "b")
+    two[450:] = np.where(two[450:] == "a", "b", "a")
+    model = MODELS["restarting"]().fit(X, two)
+    before = model.alarms_
+    model.partial_fit(X[:1], ["c"])
+    assert before and model.alarms_ == before
+
+
+def test_a_score_of_0_is_positive_in_any_batch():
+    whole, parts = Linear(), Linear()
+    scores = whole.progressive_fit(np.eye(3), [0, 1, 2])
+    first = parts.progressive_fit(np.eye(3)[:2], [0, 1])
+    assert whole.fitted.target.decode(scores)[0] == parts.fitted.target.decode(first)[0] == 1
+
+
+def test_tickets_together_are_tickets_one_by_one(rows):
+    X, _ = rows
+    dicts = [dict(enumerate(row)) for row in X.tolist()]
+    models = [MODELS["trees"]() for _ in range(2)]
+    for k, model in enumerate(models):
+        model.pending = Pending(votes="then")
+        for x, label in zip(dicts[:80], np.where(X[:80, 0] > 0, "a", "b").tolist(), strict=True):
+            model.learn_one(x, label)
+        early = [model.ask(x) for x in dicts[80:85]]
+        model.learn_one(dicts[90], "c")
+        late = [model.ask(x) for x in dicts[100:105]]
+        tickets, labels = [*early[:3], *late, *early[3:]], ["a", "b", "c", "a", "d", "b", "a", "c", "b", "d"]
+        if k:
+            model.tell(tickets, labels)
+        else:
+            for ticket, label in zip(tickets, labels, strict=True):
+                model.tell(ticket, label)
+    assert np.array_equal(*(model.decision_function(X) for model in models))
+
+
+def test_classes_named_with_a_frame(rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(6)])
+    model = Linear().fit(open_stream(frame, y=np.where(y < "b", "a", "b")))
+    model.partial_fit(frame[:5], ["a"] * 5, classes=["a", "b", "c"])
+    assert model.classes_.tolist() == ["a", "b", "c"] and model.predict_proba(frame[:2]).shape == (2, 3)

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from onlineboost import Adaptive, Copies, DataError, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
+from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
 from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
 from onlineboost.readers import open_stream
@@ -236,3 +237,22 @@ def test_progressive_score_says_what_it_cannot_do(stream):
     assert math.isnan(progressive_score(Linear(), X, y, sample_weight=np.zeros(len(y))))
     one = open_stream([({"a": 1.0}, 1)] * 3)
     assert math.isnan(progressive_score(Linear(), one, metric="auc"))
+
+
+def test_metrics_of_classes_do_not_depend_on_pages():
+    """Pages before the third class have one score for each row."""
+    X, letters = load_letter(letters=True)
+    y = np.where(letters < "D", letters, "D")[np.argsort(letters == "C", kind="stable")][:600]
+    X = X[np.argsort(letters == "C", kind="stable")][:600]
+    y[:200] = np.where(y[:200] == "A", "A", "D")
+    for metric in ("auc", "error", "macro-f1"):
+        found = {
+            progressive_score(Tree(2), open_stream(X, y=y, batch_size=rows), metric=metric) for rows in (20, 64, 600)
+        }
+        assert len(found) == 1 and 0 < found.pop() < 1
+
+
+def test_a_label_that_two_classes_do_not_have_is_no_positive_one():
+    ranking = Ranking()
+    ranking.update(np.array([-2.0, -1, 1, 2, -3]), np.array([-1.0, -1, 1, 1, 2]), np.ones(5))
+    assert ranking.auc == 1.0

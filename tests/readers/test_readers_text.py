@@ -530,12 +530,12 @@ def test_every_name_is_told_however_many_are_new_at_once(lines):
 
 
 @pytest.mark.parametrize("format", ["csv", "vw"])
-def test_the_257th_spelling_of_a_label_is_refused(format):
-    spellings = ["0" * zeros + "1" + "." * (more > 0) + "0" * (more - 1) for zeros in range(8) for more in range(33)]
+def test_the_1025th_spelling_of_a_label_is_refused(format):
+    spellings = ["0" * zeros + "1" + "." * (more > 0) + "0" * (more - 1) for zeros in range(32) for more in range(33)]
     rest = {"vw": " | a", "csv": ",2"}[format]
     head = "label,a\n" if format == "csv" else ""
     text = head + "".join(f"{spelling}{rest}\n" for spelling in spellings)
-    assert read(format, text.encode(), Options()).refusals == [Refusal(257 + bool(head), 1, "BAD_LABEL")]
+    assert read(format, text.encode(), Options()).refusals == [Refusal(1025 + bool(head), 1, "BAD_LABEL")]
     check(format, text.encode(), Options())
 
 

@@ -148,9 +148,11 @@ class Booster(OnlineClassifier):
 
     def report(self) -> Report:
         """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""
-        hard = self._check_fitted().machine.settings.hard
-        certificate = self.certificate() if hard and type(self).certificate is not Booster.certificate else None
-        edges, experts = self.edges_, self._experts()
+        machine = self._check_fitted().machine
+        two = isinstance(machine, CompiledMachine | ObjectMachine)
+        certified = two and machine.settings.hard and type(self).certificate is not Booster.certificate
+        certificate = self.certificate() if certified else None
+        edges, experts = self.edges_, self._experts() if two else None
         columns: Columns = {"weight": (self.weight_sums_ / max(self.n_seen_, 1), "10.4f"), "edge": (edges, "+10.4f")}
         if certificate is not None:
             columns["mistakes added"] = (certificate.deficits, "+16,.1f")
@@ -178,7 +180,8 @@ class Booster(OnlineClassifier):
     def _booster_state(self) -> Any:
         """The state of the algorithm, for reading."""
         machine = self._check_fitted().machine
-        assert isinstance(machine, CompiledMachine | ObjectMachine)
+        if not isinstance(machine, CompiledMachine | ObjectMachine):
+            raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a booster of its own")
         return machine.booster
 
     def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine | ObjectMachine:

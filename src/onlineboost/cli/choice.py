@@ -40,11 +40,15 @@ _MANY = 30  # different whole numbers among them that are no classes
 def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen: set[str]) -> str:
     """Whether labels are classes or numbers: as asked, or by the first rows."""
     classes = {"positive", "algorithm", "learner", "effort", "adaptive", *registered_options()} & chosen
-    if task is not TaskName.AUTO or classes or "-" in files:
+    if task is not TaskName.AUTO or classes:
         return "classes" if task is TaskName.AUTO else task.value
     import numpy as np
 
     from onlineboost.readers import open_stream
+    from onlineboost.readers.files import expand, is_regular
+
+    if not all(map(is_regular, expand(files))):  # pipes are read once
+        return "classes"
 
     with open_stream(files, **(reading | {"task": "number", "on_error": "skip", "batch_size": _FIRST})) as stream:
         page = next(iter(stream), None)

@@ -15,6 +15,7 @@ from onlineboost.errors import DataError
 from onlineboost.parameters import fits_json
 
 _NONE = object()
+_TINY = 5e-324
 
 
 @hot
@@ -142,13 +143,13 @@ class Classes(Target):
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
-        return self._in_order(chances if chances.ndim > 1 else np.column_stack([1 - chances, chances]), 0.0)
+        return self._in_order(chances if chances.ndim > 1 else _of_two(chances, True), 0.0)
 
     def scores(self, scores: Floats) -> Floats:
         """Scores as users see them: the columns in the order of ``classes``."""
         if self.width == 1:
             return scores
-        return self._in_order(scores if scores.ndim > 1 else np.column_stack([-scores, scores]), -np.inf)
+        return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
 
     def _in_order(self, columns: Floats, unknown: float) -> Floats:
         """Columns in the order of ``classes``; of labels whose rows all had weight 0, this number."""
@@ -253,6 +254,9 @@ class Classes(Target):
                 f"more than {MAX_CLASSES:,} different labels ({_some(labels)}): expected classes; is it an id, or a "
                 "number to predict?"
             )
+        if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
+            found = _some([*known, *new])
+            raise DataError(f"Unknown label type: y has fractions ({found}): expected classes, not numbers")
         for label in new:
             free = [place for place in (0, 1) if self.labels[place] is _NONE]
             if free:
@@ -274,6 +278,16 @@ class Classes(Target):
             message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {_some(self.known)}"
             raise DataError(message, row=row)
         return codes
+
+    def check_codes(self, codes: Floats) -> None:
+        """Raise an error for a code of no label."""
+        unknown = np.flatnonzero(~(codes < len(self.labels)))
+        if unknown.size:
+            row = int(unknown[0])
+            raise DataError(
+                f"row {row} of the batch has the code {codes[row]:g}: expected that of a label, {_some(self.known)}",
+                row=row,
+            )
 
     def encode_one(self, label: Any) -> float:
         """The code of one label; a new label gets the sign that is free, or the next code."""
@@ -364,7 +378,7 @@ class Numbers(Target):
     def encode(self, y: Any) -> Floats:
         """The numbers as float64; raises an error for one that cannot be learnt."""
         try:
-            found = np.array(y, np.float64)
+            found = np.array(y if not np.iscomplexobj(y) else None, np.float64)
         except (TypeError, ValueError):
             raise DataError(f"y has values that are no numbers: expected {self._expected} in each row") from None
         if found.ndim != 1:
@@ -408,17 +422,24 @@ class Numbers(Target):
         return self
 
 
-def joined_scores(parts: list[Floats]) -> Floats:
-    """Scores of rows one after the other; classes that were not known yet have the lowest score there is."""
+def joined_scores(parts: list[Floats], probabilities: bool = False) -> Floats:
+    """Scores of rows one after the other; classes that were not known yet have the lowest there is."""
     if not parts:
         return np.empty(0)
-    width = max(part.shape[1] if part.ndim > 1 else 1 for part in parts)
-    if width == 1:
+    if len({part.shape[1:] for part in parts}) == 1:
         return np.concatenate(parts)
-    wide = [part if part.ndim > 1 else np.column_stack([-part, part]) for part in parts]
+    wide = [part if part.ndim > 1 else _of_two(part, probabilities) for part in parts]
+    width, unknown = max(part.shape[1] for part in wide), 0.0 if probabilities else -np.inf
     return np.concatenate(
-        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=-np.inf) for part in wide]
+        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=unknown) for part in wide]
     )
+
+
+def _of_two(scores: Floats, probabilities: bool = False) -> Floats:
+    """A column for each of two classes; a score of 0 counts as positive."""
+    if probabilities:
+        return np.column_stack([1 - scores, scores])
+    return np.column_stack([np.where(scores == 0, -_TINY, -scores), scores])
 
 
 def _array(labels: list[Any]) -> NDArray[Any]:
@@ -436,8 +457,6 @@ def _different(labels: Any) -> list[Any]:
     different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
     if any(label is None or label != label for label in different):
         raise DataError("y has a missing label: expected a value in each row")
-    if len(different) > 2 and any(isinstance(label, float) and label % 1 for label in different):
-        raise DataError(f"Unknown label type: y has fractions ({_some(different)}): expected classes, not numbers")
     return different
 
 

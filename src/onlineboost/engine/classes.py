@@ -145,6 +145,8 @@ def _of_two(machine: CompiledMachine) -> ClassesMachine:
     """Two machines in the place of the one for two classes: a copy of it for the negative one."""
     twin = machine.snapshot()
     twin.slots, twin.names = machine.slots, machine.names
+    if not planning():
+        twin.forget_alarms()
     head, record = new_classes_head(2), new_record(2)
     record.clock[0] = machine.n_learnt
     if isinstance(machine.head, VoteHead) and not planning():

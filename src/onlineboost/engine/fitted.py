@@ -103,6 +103,8 @@ class Fitted:
             target = self.target.merged(page.target)
             if self._of_numbers:
                 target.encode(page.batch.y)
+            else:
+                target.check_codes(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
         self.check_target(target)
@@ -177,14 +179,16 @@ class Fitted:
         self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
-        machine = self.machine if isinstance(self.machine, BatchMachine) and weight > 0 else None
-        quick = self.columns.quick(x, True) if machine is not None else None
+        compiled = isinstance(self.machine, BatchMachine) and weight > 0
+        quick = self.columns.quick(x, True) if compiled else None
         with self.lock.turn(), self.lock.writing:
+            machine: Any = self.machine
             known = self._of_numbers or sign < self._n_classes
-            quick = quick if known else None
-            done = machine is not None and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
+            done = known and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
             if not done:
-                self._learn_part(self.machine.of_dict(x, self.columns, target, sign, weight, True))
+                row = machine.of_dict(x, self.columns, target, sign, weight, True)
+                self.target = target  # before the machine knows the class: whoever decodes its scores reads this after
+                self._learn_part(row)
             self.target = target
         if not done or not self.machine.n_learnt % _LOOK_EVERY:
             self._warn()
@@ -238,8 +242,8 @@ class Fitted:
             for one in asked:  # once more: another thread may have told it
                 self.pending.check(one)
             self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
-            self._tell(asked, signs, weight)
             self.target = target
+            self._tell(asked, signs, weight)
             for one in asked:
                 self.pending.take(one)
         self._warn()
@@ -254,21 +258,23 @@ class Fitted:
                 target = self.target.with_label(label)
                 signs = [target.encode_one(label)] * len(asked)
                 self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
-                self._tell(asked, signs, 1.0)
                 self.target = target
+                self._tell(asked, signs, 1.0)
             self._warn()
 
     def _tell(self, asked: list[Asked], signs: list[float], weight: float) -> None:
         """Learn rows whose labels have come; the machine takes in classes that are new."""
         while asked:
-            new = (k for k, sign in enumerate(signs) if weight > 0 and not self._of_numbers and sign >= self._n_classes)
-            n = next(new, len(asked))
+            machine = self._asking()
+            told = [one._replace(said=machine.fitting(one.said)) for one in asked]
+            new = [weight > 0 and not self._of_numbers and sign >= self._n_classes for sign in signs]
+            silent = [not one.said.votes.shape[1] for one in told]  # those with votes of then are told by themselves
+            ends = (k for k in range(len(asked)) if new[k] or silent[k] != silent[0])
+            n = next(ends, len(asked))
             if n:
-                machine = self._asking()
-                told = [one._replace(said=machine.fitting(one.said)) for one in asked[:n]]
-                machine.tell(*together(told, signs[:n], weight))
-            if n < len(asked):
-                self._take_classes(int(signs[n]) + 1)
+                machine.tell(*together(told[:n], signs[:n], weight))
+            else:
+                self._take_classes(int(signs[0]) + 1)
             asked, signs = asked[n:], signs[n:]
 
     def ask_row(self, row: Batch) -> tuple[Said, Floats]:
@@ -324,7 +330,7 @@ class Fitted:
         for part in parts:
             with self.lock.reading:
                 scores += self._side_by_side(part, probabilities)
-        return _joined(scores)
+        return _joined(scores, probabilities)
 
     def _side_by_side(self, examples: Any, probabilities: bool) -> list[Floats]:
         """Scores by several threads, each with rows of its own, where there are many."""
@@ -349,16 +355,14 @@ class Fitted:
 
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
         """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
-        machine = self.machine if isinstance(self.machine, BatchMachine) else None
-        quick = self.columns.quick(x, False) if machine is not None else None
+        quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
         with self.lock.reading:
-            score = None
-            if machine is not None and quick is not None:
-                score = machine.run_row(*quick, 1.0, 1.0, False)
+            machine: Any = self.machine
+            score = machine.run_row(*quick, 1.0, 1.0, False) if quick is not None else None
             if score is not None:
-                found = self.machine.probabilities(np.array([score]))[0] if probabilities else score
+                found = machine.probabilities(np.array([score]))[0] if probabilities else score
             else:
-                examples = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
+                examples = machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
                 found = self._run(examples, probabilities)[0]
         return found if isinstance(found, np.ndarray) else float(found)
 
@@ -442,5 +446,5 @@ def _plan(model: Any, sizes: list[Any], seed: int, n_classes: int) -> dict[str, 
         return _new_machine(model, sizes, seed, n_classes).arrays()
 
 
-def _joined(parts: list[Floats]) -> Floats:
-    return parts[0] if len(parts) == 1 else joined_scores(parts)
+def _joined(parts: list[Floats], probabilities: bool = False) -> Floats:
+    return parts[0] if len(parts) == 1 else joined_scores(parts, probabilities)

@@ -266,7 +266,8 @@ def explained(edges: Floats, weights: Floats, votes: Floats, t: Floats32, p: Flo
     So an edge is 1 for a vote that is the target, 0 for a vote of 0, and at least -1.
     """
     for i in range(votes.size):
-        whole, rest = float(t[i]) * t[i], float(t[i]) - votes[i]
+        target = np.float64(t[i])
+        whole, rest = target * target, target - votes[i]
         gain = whole - rest * rest
         edges[i] += p[i] * (gain if gain > -whole else -whole)
         weights[i] += p[i] * whole

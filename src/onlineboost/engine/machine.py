@@ -288,6 +288,9 @@ class BatchMachine(Machine):
     def tell_of(self, alarm: Any) -> None:
         """Tell of an alarm that was raised elsewhere."""
 
+    def forget_alarms(self) -> None:
+        """As if there had been none."""
+
     def alarms(self, since: int = 0) -> list[Any]:
         """The alarms from number ``since`` on, as far as they are kept."""
         return []

@@ -23,11 +23,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, lean, njit
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, cut
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine import replay, schedule
 from onlineboost.engine.heads import logistic
 from onlineboost.engine.machine import BatchMachine, Said, told
@@ -188,6 +189,9 @@ class NumbersMachine(PartsMachine):
             return answers
         rest = None if said is None else said.rows(stop, examples.y.size)
         return np.concatenate([answers, self.run_tamed(cut(examples, stop, examples.y.size), True, rest)])
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        return np.isin(ids, self.held.indices) if self.young else super().knows(ids)
 
     @property
     def young(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -71,7 +72,8 @@ class Ensemble(Listening):
 
     def with_classes(self, machine: Any, n: int) -> EnsembleMachine:
         pairs = zip(self.parts(), machine.parts, strict=True)
-        twin: EnsembleMachine = replace(machine, parts=tuple(part.with_classes(one, n) for part, one in pairs))
+        parts = tuple(part.with_classes(one, n) for part, one in pairs)
+        twin: EnsembleMachine = replace(machine, parts=parts, passes=threading.local(), token=object())
         for model, part in zip(self.parts(), twin.parts, strict=True):
             if getattr(model, "on_drift", None) is None:
                 part.listen(self.notify)

@@ -140,6 +140,9 @@ class RestartingMachine(CompiledMachine):
     def n_alarms(self) -> int:
         return int(self._watching.counts[0])
 
+    def forget_alarms(self) -> None:
+        self._watching.counts[0] = 0
+
     def alarms(self, since: int = 0) -> list[Alarm]:
         if since == self.n_alarms:
             return []
@@ -243,11 +246,14 @@ class Restarting(Around, Listening):
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
+        if self._check_fitted().target.width > 1:
+            return verdict(self._check_fitted().machine, "", "The model")
         return verdict(self._machine(), self._inside().verdict(), "The model")
 
     def _machine(self) -> RestartingMachine:
         machine = self._check_fitted().machine
-        assert isinstance(machine, RestartingMachine)
+        if not isinstance(machine, RestartingMachine):
+            raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a model of its own")
         return machine
 
     def model(self) -> Any:
@@ -282,12 +288,12 @@ def inside(fitted: Fitted, machine: Any) -> Any:
     return model
 
 
-def verdict(machine: RestartingMachine, inner: str, who: str) -> str:
+def verdict(machine: Any, inner: str, who: str) -> str:
     """The number of alarms, and what the verdict on the model is since the last."""
     n = machine.n_alarms
     if not n:
         return f"There was no alarm. {inner}".rstrip()
-    whole = not isinstance(machine.watch, Watch)
+    whole = not isinstance(getattr(machine, "watch", None), Watch)
     what = "The stream changed" if whole else "Learners were reset"
     counted = "1 alarm" if n == 1 else f"{n:,} alarms"
     changes = f"{what}: {counted}, the last after {machine.alarms()[-1].example:,} examples."

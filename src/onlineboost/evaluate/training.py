@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from onlineboost.boosters.base import Booster
 from onlineboost.data.page import Page
 from onlineboost.data.target import Numbers
@@ -53,16 +55,19 @@ class Training:
         batch, numbers = page.batch, isinstance(page.target, Numbers)
         scores = self.learners[0].learn(page)
         wrong = page.target.losses(scores, batch.y)
-        self.curve.update(wrong, batch.weight)
+        weight = batch.weight
+        if numbers and not self.curve.examples and weight.size:  # nothing is known of the first number
+            weight = np.concatenate([[0.0], weight[1:]])
+        self.curve.update(wrong, weight)
         if self.base is not None:
             base_wrong = page.target.losses(self.learners[1].learn(page), batch.y)
-            self.base_curve.update(base_wrong, batch.weight)
+            self.base_curve.update(base_wrong, weight)
             if self.paired is not None and not numbers:
-                self.paired.update(wrong, base_wrong, batch.weight)
+                self.paired.update(wrong, base_wrong, weight)
         if self.repeated is not None:
-            self.repeated.update(batch.y, batch.weight, numbers)
+            self.repeated.update(batch.y, weight, numbers)
         if numbers:
-            self.errors.update(page.target.decode(scores), batch.y, batch.weight)
+            self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
     def finish(self) -> None:

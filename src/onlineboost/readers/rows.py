@@ -31,7 +31,7 @@ UNKNOWN = np.inf  # a label that has to be looked up
 
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
-MAX_SPELLINGS = 256
+MAX_SPELLINGS = 1024
 FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = range(5)  # roles of a column
 
 

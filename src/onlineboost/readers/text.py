@@ -25,6 +25,7 @@ from onlineboost.readers.rows import (
     LINE,
     MAX_SPELLINGS,
     NO_ROOM,
+    NUMERIC,
     ROWS,
     SPELLING_BYTES,
     SPELLINGS,
@@ -173,12 +174,13 @@ class TextReader:
             return self._add_spelling(spelling, known % MAX_SPELLINGS, np.nan)
         positive = self.options.schema.positive
         try:
-            if known == MAX_SPELLINGS:
+            if known == MAX_SPELLINGS and not state[NUMERIC]:
                 raise DataError(f"the label {label!r} is one too many: expected at most {MAX_SPELLINGS} spellings")
             sign = sign_of(self.builder.target, label, positive)
         except DataError as problem:
-            return self._reject(BAD_LABEL, path, f"{problem}{positive_hint(positive)}")
-        return self._add_spelling(spelling, known, sign)
+            hint = "" if state[NUMERIC] else positive_hint(positive)
+            return self._reject(BAD_LABEL, path, f"{problem}{hint}")
+        return self._add_spelling(spelling, known % MAX_SPELLINGS, sign)
 
     def _add_spelling(self, spelling: bytes, number: int, sign: float) -> None:
         rows, at = self.builder.rows, number * SPELLING_BYTES

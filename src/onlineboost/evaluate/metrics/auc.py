@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Classes
+from onlineboost.data.target import Classes, joined_scores
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
 
@@ -34,15 +34,32 @@ class Ranking:
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
         if scores.ndim > 1:
-            self.classes += [Ranking() for _ in range(scores.shape[1] - len(self.classes))]
+            self._know(scores.shape[1])
             for place, column in enumerate(scores.T):
                 self.classes[place].update(column, np.where(Classes.places(y) == place, 1.0, -1.0), weight)
             return
-        masses = np.stack([weight * (y < 0), weight * (y > 0)], axis=1)
+        if self.classes:  # a page of two classes, after one of more
+            self.update(joined_scores([scores, np.empty((0, len(self.classes)))]), y, weight)
+            return
+        masses = np.stack([weight * (y < 0), weight * (y == 1)], axis=1)
         self._merge(np.concatenate([self.scores, self._rounded(scores)]), np.concatenate([self.masses, masses]))
         while self.scores.size > _MAX_SCORES:
             self.digits = (self.digits or 53) - 4
             self._merge(self._rounded(self.scores), self.masses)
+
+    def _know(self, n: int) -> None:
+        """Have a ranking for each of n classes; of the rows so far, those of new classes have the lowest score."""
+        if not self.classes and self.scores.size:
+            negative, positive = Ranking(), Ranking()
+            positive.scores, positive.masses = self.scores, self.masses
+            negative.scores, negative.masses = -self.scores[::-1], self.masses[::-1, ::-1]
+            self.classes = [negative, positive]
+        so_far = float(self.classes[0].masses.sum()) if self.classes else 0.0
+        while len(self.classes) < n:
+            new = Ranking()
+            if so_far:
+                new.scores, new.masses = np.array([-np.inf]), np.array([[so_far, 0.0]])
+            self.classes.append(new)
 
     def _rounded(self, scores: Floats) -> Floats:
         if self.digits is None:
