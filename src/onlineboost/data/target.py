@@ -256,7 +256,8 @@ class Classes(Target):
             )
         if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
             found = _some([*known, *new])
-            raise DataError(f"Unknown label type: y has fractions ({found}): expected classes, not numbers")
+            advice = "numbers are for a regressor (train --task number)"
+            raise DataError(f"Unknown label type: y has fractions ({found}): expected classes; {advice}")
         for label in new:
             free = [place for place in (0, 1) if self.labels[place] is _NONE]
             if free:
