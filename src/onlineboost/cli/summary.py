@@ -31,10 +31,10 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("labels", format_labels(result["labels"])))
         lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:
-        lines.append(("base learner alone", f"{result['base_error']:.5g}"))
+        lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     no_change = result["no_change_error"]
     if no_change is not None and no_change < _CLOSE * result["error"]:
-        lines.append(("no change", f"{no_change:.5g} (always the last label: the order of the rows tells much)"))
+        lines.append(("no change", f"{no_change:.4f} (always the last label: the order of the rows tells much)"))
     if "first_pass_error" in result:
         lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
     if "holdout" in result:
