@@ -24,7 +24,7 @@ from onlineboost.engine import loop
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.passes import Pass, longest_of
 
-CUT_EVERY = 16  # batches
+CUT_EVERY = 64  # batches
 _TRIES = 3  # how often an actor is made again before it is given up
 _AHEAD = 2  # batches on the way for each actor
 
@@ -200,7 +200,7 @@ class Team:
             self.ray.kill(remote.actor)
 
 
-_PIECE = 2048  # rows of a batch
+_PIECE = 4096  # rows of a batch
 
 
 class Away:
