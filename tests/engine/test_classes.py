@@ -36,6 +36,7 @@ MODELS = {
     "safe": lambda: SafeBoost(Tree(2, replay=64), 6, random_state=0),
     "experts": lambda: AdaBoostOL(NaiveBayes(), 3, random_state=0),
     "alone": lambda: Linear(),
+    "crosses": lambda: OnlineBBM(Linear(bins=4, crosses=[("0", "1")]), 3, random_state=0),
     "restarting": lambda: Restarting(OnlineBBM(Tree(2, replay=64), 3, random_state=0), delta=0.5),
     "stacked": lambda: StackedEnsemble(
         [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4), NaiveBayes()], n_always=1, random_state=0

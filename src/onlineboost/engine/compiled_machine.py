@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import adwin, replay
 from onlineboost.engine.adwin import NoWatch, Watch
@@ -291,7 +292,8 @@ class CompiledMachine(BatchMachine):
         fresh.slots, fresh.names = self.slots, self.names
         fresh.grow(self.n_slots)
         pairs = zip(self.transforms, fresh.transforms, strict=True)
-        fresh.transforms = tuple(new.continued(old) for old, new in pairs)
+        if not planning():
+            fresh.transforms = tuple(new.continued(old) for old, new in pairs)
 
     def elsewhere(self) -> Self:
         twin = super().elsewhere()
