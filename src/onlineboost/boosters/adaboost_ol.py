@@ -28,7 +28,7 @@ from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
-from onlineboost.registry import BOOSTERS, Entry
+from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits
 
 Expert = Literal["vote", "random", "last"]
@@ -112,7 +112,8 @@ def first(state: AdaBoostOLState, n: int) -> AdaBoostOLState:
 dispatch.register(dispatch.first, AdaBoostOLState, first)
 
 
-_OPTIONS = (*COMMON, VOTES, HEAD)
+_EXPERT = Option("expert", "Answer of the experts: their weighted vote, a random one, or the last.", choices=_EXPERTS)
+_OPTIONS = (*COMMON, _EXPERT, VOTES, HEAD)
 
 
 @dataclass(eq=False, repr=False)

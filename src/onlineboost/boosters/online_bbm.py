@@ -28,9 +28,11 @@ from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_one_of
+from onlineboost.registry import Option
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
 NORMALIZERS: tuple[Normalizer, ...] = ("reachable", "mode", "lemma", "none")
+_NORMALIZER = Option("normalizer", "Divisor of the weights; none is that of Vowpal Wabbit.", choices=NORMALIZERS)
 
 
 class OnlineBBMState(NamedTuple):
@@ -104,7 +106,7 @@ class OnlineBBM(
     Booster,
     name="bbm",
     title="Online BBM",
-    options=(*COMMON, GAMMA, VOTES, HEAD),
+    options=(*COMMON, GAMMA, _NORMALIZER, VOTES, HEAD),
     state=OnlineBBMState,
     vote=vote,
     round=round,

@@ -23,6 +23,7 @@ from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.terminal import Interrupted, flush, say, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
+from onlineboost.cli.vw.command import verbatim, vw
 from onlineboost.cli.warm import warm
 from onlineboost.errors import (
     ConflictError,
@@ -106,7 +107,7 @@ def build(arguments: list[str]) -> typer.Typer:
     app.callback()(about)
     read_files: tuple[Callable[..., None], ...]
     read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate, convert
-    for command in (*map(with_formats, read_files), inspect):
+    for command in (*map(with_formats, read_files), inspect, vw):
         app.command(no_args_is_help=True)(command)
     for plain in (datasets, reproduce, demo, warm):
         app.command()(plain)
@@ -115,7 +116,7 @@ def build(arguments: list[str]) -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. A user's error becomes one line on standard error and an exit code, never a traceback."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = verbatim(sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:  # closed by the parent process
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
@@ -154,9 +155,13 @@ def _run(arguments: list[str]) -> int:
         return 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
-        if code == WRONG_USAGE and "--json" in arguments:
+        if code == WRONG_USAGE and _asks_json(arguments):
             say('{"error": "wrong command line: see standard error"}')
         return code
+
+
+def _asks_json(arguments: list[str]) -> bool:
+    return "--json" in arguments and arguments[0] != "vw"  # which has an option of this name
 
 
 def _show_warning(message: object, *_: object) -> None:
@@ -203,7 +208,7 @@ def _report(problem: object, arguments: list[str], code: int) -> int:
     if isinstance(problem, OSError) and not message:
         message = type(problem).__name__
     tell(f"onlineboost: {message}")
-    if "--json" in arguments:
+    if _asks_json(arguments):
         import json
 
         facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}

@@ -55,9 +55,13 @@ def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen:
     y = page.batch.y if page is not None else np.empty(0)
     if page is None or page.skipped > y.size:  # most are words
         return "classes"
-    different = np.unique(y)
-    fractions = bool((different % 1 != 0).any())
-    return "number" if different.size > 2 and (fractions or different.size > _MANY) else "classes"
+    return "number" if are_numbers(set(np.unique(y).tolist())) else "classes"
+
+
+def are_numbers(labels: set[float]) -> bool:
+    """Whether labels are numbers rather than the names of classes."""
+    fractions = any(label % 1 != 0 for label in labels)
+    return len(labels) > 2 and (fractions or len(labels) > _MANY)
 
 
 def choose_regressor(chosen: set[str], seed: int) -> tuple[OnlineModel, OnlineModel | None]:

@@ -44,6 +44,7 @@ from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 _OPTIONS = (
     Option("loss", "Loss function.", choices=("squared", "logistic")),
     Option("learning_rate", "Learning rate.", float, tried=(0.1, 0.5, 2.0)),
+    Option("power_t", "Exponent by which steps shrink, 0 to 1.", float),
 )
 
 

@@ -1,0 +1,1 @@
+"""``onlineboost vw``: a command line of Vowpal Wabbit, in our words."""

@@ -1,0 +1,172 @@
+"""The model that a command line of Vowpal Wabbit asks for, as options of ``onlineboost train``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onlineboost.cli.vw.source import Source
+from onlineboost.errors import ConflictError
+
+Given = dict[str, list[str]]
+
+_BOOSTERS = {
+    "bbm": ("bbm", "--normalizer", "none"),
+    "logistic": ("adaboost-ol", "--expert", "last"),
+    "adaptive": ("adaboost-ol", "--expert", "random"),
+}
+_CLASSES = {
+    "bbm": 'OnlineBBM(Copies({}), {}, {}votes="real", normalizer="none")',
+    "logistic": 'AdaBoostOL(Copies({}), {}, {}votes="real", expert="last")',
+    "adaptive": 'AdaBoostOL(Copies({}), {}, {}votes="real", expert="random")',
+}
+_NUMBERS = {"learning_rate": "--learning-rate", "power_t": "--power-t", "bit_precision": "-b", "random_seed": "--seed"}
+_ADAPTIVE = ("adaptive", "normalized", "invariant")
+_EXACT_UP_TO = 62  # learners, in vw's BBM
+
+MODEL_OPTIONS = (
+    *("boosting", "alg", "gamma", "loss_function", "link", "quadratic", "interactions", "oaa"),
+    *("min_prediction", "max_prediction", *_NUMBERS, *_ADAPTIVE),
+)
+
+
+@dataclass
+class Model:
+    options: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+    is_default: bool = False  # whether it is what ``train`` takes without a choice
+
+
+def read_model(given: Given, source: Source) -> Model:
+    """The options of ``train`` for those of ``vw``."""
+    classes = "boosting" in given or "oaa" in given or "binary" in given or _last(given, "loss_function") == "logistic"
+    if not classes and source.has_numbers:
+        return _regressor(given)
+    model = Model()
+    _boosting(given, model)
+    model.options.append("--no-standardize")
+    _loss(given, model)
+    for name, flag in _NUMBERS.items():
+        if name in given:
+            model.options += [flag, _number(given, name)]
+    _crosses(given, source, model)
+    if not classes and not source.exists:
+        model.notes.append("if the labels are numbers and not classes: onlineboost train FILE -f vw --task number")
+    if "oaa" in given:
+        model.notes.append(
+            "--oaa: classes are the labels of the file; each one's learner begins where it is first met."
+        )
+    chosen = [name for name in _ADAPTIVE if name in given]
+    if 0 < len(chosen) < len(_ADAPTIVE):
+        model.missing["--" + chosen[0]] = "steps are adaptive, normalised and importance-invariant, always."
+    return model
+
+
+def _regressor(given: Given) -> Model:
+    model = Model(["--task", "number"], is_default=True)
+    model.notes.append(
+        "the labels are numbers: OnlineBoostRegressor, which is more than vw's linear model (docs/numbers.md)."
+    )
+    without = [f"--{name}" for name in given if name in MODEL_OPTIONS]
+    if without:
+        model.notes.append(f"{', '.join(without)}: left out, since OnlineBoostRegressor chooses its own settings.")
+    return model
+
+
+def _boosting(given: Given, model: Model) -> None:
+    if "boosting" not in given:
+        model.options += ["-a", "none"]
+        return
+    n, alg = _number(given, "boosting"), (_last(given, "alg") or "BBM").lower()
+    if alg not in _BOOSTERS:
+        raise ConflictError(f"vw --alg {_last(given, 'alg')}: expected BBM, logistic or adaptive.")
+    algorithm, *more = _BOOSTERS[alg]
+    gamma = ["--gamma", _number(given, "gamma")] if alg == "bbm" and "gamma" in given else []
+    model.options += ["-a", algorithm, "-n", n, *gamma, *more, "--votes", "real"]
+    exact = _CLASSES[alg].format(_linear(given), n, f"gamma={gamma[1]}, " if gamma else "")
+    model.notes.append(f"learners share the scales of features, vw's do not; if that matters, in Python: {exact}")
+    if alg == "bbm" and int(n) > _EXACT_UP_TO:
+        model.notes.append(
+            f"--boosting {n}: vw's weights are wrong for more than {_EXACT_UP_TO} learners; ours are exact."
+        )
+    if alg == "adaptive":
+        model.notes.append(
+            "--alg adaptive: another random expert than vw's; --expert vote, their weighted vote, errs less."
+        )
+    if "bit_precision" in given:
+        model.notes.append("-b: slots for each learner; in vw all learners share them.")
+
+
+def _linear(given: Given) -> str:
+    """The learner in Python."""
+    names = {"learning_rate": "learning_rate", "power_t": "power_t", "bit_precision": "bits"}
+    loss = ['"logistic"'] if _last(given, "loss_function") == "logistic" else []
+    more = [f"{ours}={_number(given, name)}" for name, ours in names.items() if name in given]
+    return f"Linear({', '.join(loss + more)})"
+
+
+def _loss(given: Given, model: Model) -> None:
+    loss, link = _last(given, "loss_function") or "squared", _last(given, "link") or "identity"
+    limits = {"squared": 1.0, "logistic": 50.0}
+    if loss not in limits:
+        model.missing[f"--loss_function {loss}"] = (
+            "--loss squared or logistic; for labels that are numbers, --task number."
+        )
+        return
+    if link not in ("identity", "logistic"):
+        model.missing[f"--link {link}"] = "scores are as they are; probabilities are a column of onlineboost predict."
+    if link == "logistic" and "boosting" in given:
+        model.missing["--link logistic"] = (
+            "with --boosting it makes votes of 0 to 1, and an error of one half: leave it out."
+        )
+    model.options += ["--loss", loss] if loss != "squared" else []
+    bounds = [float(_number(given, name)) if name in given else None for name in ("min_prediction", "max_prediction")]
+    most = limits[loss]
+    if bounds not in ([None, None], [-most, most]):
+        model.missing["--min_prediction, --max_prediction"] = f"scores are within -{most:g} and +{most:g}, always."
+    if loss == "squared" and bounds == [None, None] and "oaa" not in given:
+        model.notes.append("scores are within -1 and +1 from the start; vw's range grows with the labels it meets.")
+
+
+def _crosses(given: Given, source: Source, model: Model) -> None:
+    pairs: dict[str, None] = {}
+    for name in ("quadratic", "interactions"):
+        for letters in given.get(name, []):
+            if letters == "::":
+                model.options.append("--crosses")
+                model.notes.append(
+                    "--crosses: all pairs of different features; vw multiplies a feature by itself, too."
+                )
+            elif len(letters) != 2 or ":" in letters or not letters.isalnum():
+                model.missing[f"--{name} {letters}"] = (
+                    "--cross takes pairs of namespaces; trees find more by themselves."
+                )
+            else:
+                first, second = (source.beginning_with(letter) for letter in letters)
+                pairs |= dict.fromkeys(f"{a},{b}" for a in first for b in second)
+    if "--crosses" in model.options:
+        return
+    for pair in pairs:
+        model.options += ["--cross", pair]
+    if any(a == b for a, b in (pair.split(",") for pair in pairs)):
+        model.notes.append("--cross: of a namespace with itself, all pairs of different features; vw has squares, too.")
+    if pairs and not source.namespaces:
+        model.notes.append("--cross: names of namespaces, where vw has their first letters: write them out.")
+
+
+def _last(given: Given, name: str) -> str | None:
+    return given[name][-1] if given.get(name) else None
+
+
+def _number(given: Given, name: str) -> str:
+    """The value of an option as text, which is a number in its range."""
+    text = given[name][-1]
+    whole = name in ("boosting", "bit_precision", "random_seed")
+    low, high = {"boosting": (1, 10_000), "bit_precision": (1, 30), "power_t": (0, 1)}.get(name, (None, None))
+    try:
+        value = int(text) if whole else float(text)
+    except ValueError:
+        raise ConflictError(f"vw --{name} {text}: expected a {'whole ' * whole}number.") from None
+    if low is not None and high is not None and not low <= value <= high:
+        raise ConflictError(f"vw --{name} {text}: expected {low} to {high:,}, which onlineboost has.")
+    return text

@@ -1,0 +1,152 @@
+"""From a command line of Vowpal Wabbit to ours."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from onlineboost.cli.vw.counterparts import NOTHING_TO_DO, instead_of
+from onlineboost.cli.vw.model import MODEL_OPTIONS, Model, read_model
+from onlineboost.cli.vw.options import SHORT, parse
+from onlineboost.cli.vw.source import Source
+from onlineboost.errors import ConflictError
+
+_FILES = (
+    "data",
+    "final_regressor",
+    "initial_regressor",
+    "predictions",
+    "raw_predictions",
+    "testonly",
+    "passes",
+    "quiet",
+)
+_READABLE = ("invert_hash", "readable_model")
+_LETTER = {name: f"-{letter}" for letter, name in SHORT.items()}
+
+
+@dataclass
+class Translation:
+    commands: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # differences, and options that need no counterpart
+    missing: dict[str, str] = field(default_factory=dict)  # options without a counterpart, and what to do instead
+
+
+def flag(name: str) -> str:
+    """An option as it is mostly typed."""
+    return _LETTER.get(name, f"--{name}")
+
+
+def translate(arguments: list[str]) -> Translation:
+    """Our commands for one of Vowpal Wabbit.
+
+    >>> translate(["-d", "day.vw", "--boosting", "10", "-f", "model"]).commands
+    ['onlineboost train day.vw -f vw -a bbm -n 10 --normalizer none --votes real --no-standardize -o model']
+    """
+    given, found = parse(arguments), Translation()
+    for name in given:
+        if name in NOTHING_TO_DO:
+            found.notes += [f"{flag(name)}: {NOTHING_TO_DO[name]}"] if NOTHING_TO_DO[name] else []
+        elif name not in (*_FILES, *_READABLE, *MODEL_OPTIONS):
+            found.missing[flag(name)] = instead_of(name)
+    if "cache_file" in given and "data" not in given:
+        found.missing["--cache_file"] = "caches of vw are not read: name the text with -d."
+    model = read_model(given, Source(_one(given, "data") or "-"))
+    if "testonly" in given:
+        _test(given, found)
+    else:
+        _train(given, model, found)
+    _show(given, found)
+    return found
+
+
+def _one(given: dict[str, list[str]], name: str) -> str | None:
+    return given[name][-1] if given.get(name) else None
+
+
+def _quiet(given: dict[str, list[str]]) -> list[str]:
+    return ["-q"] if "quiet" in given else []
+
+
+def _model_of(given: dict[str, list[str]], found: Translation) -> str | None:
+    """The model to begin with. Its settings come with it."""
+    models = given.get("initial_regressor", [])
+    if len(models) > 1:
+        found.missing["-i"] = "one model; several are stacked in Python by StackedEnsemble."
+    if models:
+        found.notes.append(
+            f"-i: {models[0]} is a model file of onlineboost; those of vw cannot be read: train it anew."
+        )
+        kept = [flag(name) for name in given if name in MODEL_OPTIONS]
+        found.notes += [f"{', '.join(kept)}: settings come with the model."] if kept else []
+    return models[0] if models else None
+
+
+def _test(given: dict[str, list[str]], found: Translation) -> None:
+    model, data = _model_of(given, found), _one(given, "data") or "-"
+    if model is None:
+        raise ConflictError("vw -t without -i MODEL tests a model that has learnt nothing: name one with -i.")
+    if "final_regressor" in given:
+        found.missing["-f"] = "with -t the model does not change: cp MODEL FILE."
+    outputs = {_one(given, name) for name in ("predictions", "raw_predictions") if name in given}
+    link = _one(given, "link")
+    if link == "logistic":
+        found.notes.append("--link logistic: the column probability of the answers, beside label and score.")
+    elif outputs:
+        found.notes.append("answers have the columns label, score (the prediction of vw) and probability.")
+    for output in outputs:
+        words = ["onlineboost", "predict", model, data, "-f", "vw"]
+        if output is None or output in ("/dev/stdout", "stdout"):
+            found.commands.append(shlex.join(words))
+        elif Path(output).suffix.lower() in (".csv", ".jsonl", ".parquet"):
+            found.commands.append(shlex.join([*words, "-o", output, *_quiet(given)]))
+        else:
+            found.commands.append(f"{shlex.join(words)} > {shlex.quote(output)}")
+    if not outputs:
+        found.commands.append(shlex.join(["onlineboost", "evaluate", model, data, "-f", "vw", *_quiet(given)]))
+
+
+def _train(given: dict[str, list[str]], model: Model, found: Translation) -> None:
+    start, output, data = _model_of(given, found), _one(given, "final_regressor"), _one(given, "data") or "-"
+    words = ["onlineboost", "train", data, "-f", "vw"]
+    if start is not None:
+        words += ["--resume", start]
+        found.notes.append(
+            "files that the model has learnt before are skipped: --again learns them once more, as vw does."
+        )
+        if output is None:
+            found.notes.append(f"without -f the model goes on in {start} itself; -f FILE keeps the old one.")
+    else:
+        words += model.options
+        found.missing |= model.missing
+        found.notes += model.notes
+    words += ["-o", output] if output is not None else []
+    passes = _one(given, "passes")
+    if passes is not None and passes != "1":
+        words += ["--passes", passes]
+        if "holdout_off" not in given:
+            found.notes.append("--passes: all examples are learnt; vw holds out every tenth, and may stop early.")
+    for name in ("predictions", "raw_predictions"):
+        if name in given:
+            instead = "answers before learning are progressive_fit in Python; onlineboost predict MODEL after it."
+            found.missing[flag(name)] = instead
+    found.commands.append(shlex.join([*words, *_quiet(given)]))
+    if start is None and not model.is_default:
+        found.notes.append(
+            f"with no choices, onlineboost train {shlex.quote(data)} -f vw is OnlineBoost (docs/rivals.md)."
+        )
+
+
+def _show(given: dict[str, list[str]], found: Translation) -> None:
+    """The command that shows the model."""
+    model = _one(given, "final_regressor") or _one(given, "initial_regressor")
+    for name in _READABLE:
+        if name in given and model is None:
+            found.missing[flag(name)] = "save the model (-f MODEL); onlineboost inspect MODEL shows it."
+        elif name in given and model is not None:
+            output = _one(given, name) or ""
+            found.commands.append(f"{shlex.join(['onlineboost', 'inspect', model])} > {shlex.quote(output)}")
+            found.notes.append(
+                f"{flag(name)}: settings, edges and the strongest features by name; no list of all weights."
+            )
