@@ -107,7 +107,8 @@ def build(arguments: list[str]) -> typer.Typer:
     app.callback()(about)
     read_files: tuple[Callable[..., None], ...]
     read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate, convert
-    for command in (*map(with_formats, read_files), inspect, vw):
+    named: tuple[Callable[..., None], ...] = (*map(with_formats, read_files), inspect, vw)
+    for command in named:
         app.command(no_args_is_help=True)(command)
     for plain in (datasets, reproduce, demo, warm):
         app.command()(plain)

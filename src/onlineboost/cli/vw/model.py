@@ -54,7 +54,7 @@ def read_model(given: Given, source: Source) -> Model:
         model.notes.append("if the labels are numbers and not classes: onlineboost train FILE -f vw --task number")
     if "oaa" in given:
         model.notes.append(
-            "--oaa: classes are the labels of the file; each one's learner begins where it is first met."
+            "--oaa: one model for each label of the file, from where it is first met; the answers are near vw's."
         )
     chosen = [name for name in _ADAPTIVE if name in given]
     if 0 < len(chosen) < len(_ADAPTIVE):

@@ -85,7 +85,8 @@ def parse(arguments: list[str]) -> dict[str, list[str]]:
     """The values of each option, in the order in which options are first given; a switch has none.
 
     As ``vw`` does: values follow, or come after ``=``, or behind a letter; a list takes all words up to the next
-    option; a word on its own is the data. As ``vw`` did before version 9: a long name may be cut, if only one begins so.
+    option; a word on its own is the data. As ``vw`` did before version 9: a long name may be cut, if only one begins
+    so.
 
     >>> parse(["-d", "day.vw", "-b22", "--loss_function=logistic", "-q", "ab", "cd", "-c"])
     {'data': ['day.vw'], 'bit_precision': ['22'], 'loss_function': ['logistic'], 'quadratic': ['ab', 'cd'], 'cache': []}

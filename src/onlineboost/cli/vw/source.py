@@ -27,7 +27,7 @@ class Source:
             return []
         with File(self.path) as file:
             start = file.head()
-        return start[: start.rfind(b"\n")].decode(errors="replace").splitlines()
+        return (start[: start.rfind(b"\n") + 1] or start).decode(errors="replace").splitlines()
 
     @property
     def has_numbers(self) -> bool:
