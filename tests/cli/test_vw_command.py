@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import vowpalwabbit
 from commands import run
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onlineboost.cli.vw.counterparts import INSTEAD, NOTHING_TO_DO
 from onlineboost.cli.vw.model import MODEL_OPTIONS
@@ -145,6 +147,8 @@ def test_what_differs_is_said(data, capsys):
     assert "every tenth" not in printed(capsys, "-d two.vw --passes 3 --holdout_off")[1]
     assert "those of vw cannot be read" in printed(capsys, "-d two.vw -i model")[1]
     assert "if the labels are numbers" in printed(capsys, "-d absent.vw")[1]
+    (data / "zero.vw").write_text("0 | x\n1 | y\n")
+    assert "labels 0 and 1 are classes" in printed(capsys, "-d zero.vw")[1]
 
 
 def test_namespaces_are_found_by_their_first_letters(tmp_path):
@@ -159,6 +163,21 @@ def test_cut_names_are_those_of_old_versions():
     assert parse(["--boost", "3", "--final-reg=m"]) == {"boosting": ["3"], "final_regressor": ["m"]}
     with pytest.raises(ConflictError, match="Several begin so: --loss0, --loss1"):
         parse(["--loss", "logistic"])
+
+
+WORDS = [*(f"--{name}" for name in (*MODEL_OPTIONS, *INSTEAD, *NOTHING_TO_DO)), *(f"-{letter}" for letter in SHORT)]
+
+
+@given(
+    st.lists(st.sampled_from([*WORDS, "3", "0.5", "ab", "::", "-1", "m", "--", "-", "", "--x=1", "-b7"]), max_size=8)
+)
+def test_any_command_is_translated_or_refused_with_a_reason(words):
+    try:
+        found = translate(words)
+    except ConflictError:
+        return
+    assert found.commands
+    assert all(command.startswith("onlineboost ") for command in found.commands)
 
 
 def test_every_option_of_vw_is_known():

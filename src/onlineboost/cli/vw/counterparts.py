@@ -10,6 +10,7 @@ NOTHING_TO_DO = {
     "dont_output_best_constant": "",
     "driver_output": "",
     "driver_output_off": "",
+    "dry_run": "",
     "example_queue_limit": "",
     "hash": "names keep apart as they are: nothing to choose.",
     "holdout_off": "",
@@ -63,6 +64,7 @@ INSTEAD = {
     "examples": "head -n N FILE | onlineboost train - -f vw",
     "freegrad": _LINEAR_ONLY,
     "ftrl": _LINEAR_ONLY,
+    "help": "onlineboost vw --help, alone.",
     "holdout_after": "put these examples into a file of their own, for --holdout FILE.",
     "holdout_period": "--holdout FILE tests the model at the end, on a file of its own.",
     "ignore": "cut the namespaces out of the file, or read a table with --drop COLUMN.",
@@ -92,6 +94,7 @@ INSTEAD = {
     "spelling": _TEXT,
     "total": _RAY,
     "unique_id": _RAY,
+    "version": "onlineboost --version.",
 }
 """Options without a counterpart, with the next best."""
 

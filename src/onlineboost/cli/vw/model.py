@@ -52,6 +52,8 @@ def read_model(given: Given, source: Source) -> Model:
     _crosses(given, source, model)
     if not classes and not source.exists:
         model.notes.append("if the labels are numbers and not classes: onlineboost train FILE -f vw --task number")
+    if not classes and source.labels == {0, 1}:
+        model.notes.append("labels 0 and 1 are classes: scores are within -1 and +1; vw's are near the labels.")
     if "oaa" in given:
         model.notes.append(
             "--oaa: one model for each label of the file, from where it is first met; the answers are near vw's."

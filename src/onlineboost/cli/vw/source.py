@@ -30,13 +30,18 @@ class Source:
         return (start[: start.rfind(b"\n") + 1] or start).decode(errors="replace").splitlines()
 
     @property
-    def has_numbers(self) -> bool:
-        """Whether labels are numbers rather than classes, by the rule of ``train --task auto``."""
+    def labels(self) -> set[float]:
+        """Different labels; none if some are not numbers, which ``train`` will say."""
         words = [line.partition("|")[0].split() for line in self.lines]
         try:
-            return are_numbers({float(before[0]) for before in words if before})
-        except ValueError:  # ``train`` will say what is wrong
-            return False
+            return {float(before[0]) for before in words if before}
+        except ValueError:
+            return set()
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether labels are numbers rather than classes, by the rule of ``train --task auto``."""
+        return are_numbers(self.labels)
 
     @property
     def namespaces(self) -> list[str]:
