@@ -131,6 +131,7 @@ def test_an_option_without_a_counterpart_is_named_and_nothing_is_printed(options
         ("-d x -b=18", "vw --bit_precision =18: expected a whole number"),
         ("-d x --quiet=1", "vw --quiet: expected no value"),
         ("-d x --boosting 5 --alg gentle", "expected BBM, logistic or adaptive"),
+        ("-d x --passes 0", "vw --passes 0: expected 1 to 10,000"),
         ("-d x y", "vw --data: expected one value, found x and y"),
         ("-d x -t", "name one with -i"),
     ],

@@ -48,7 +48,7 @@ def read_model(given: Given, source: Source) -> Model:
     _loss(given, model)
     for name, flag in _NUMBERS.items():
         if name in given:
-            model.options += [flag, _number(given, name)]
+            model.options += [flag, number(given, name)]
     _crosses(given, source, model)
     if not classes and not source.exists:
         model.notes.append("if the labels are numbers and not classes: onlineboost train FILE -f vw --task number")
@@ -79,11 +79,11 @@ def _boosting(given: Given, model: Model) -> None:
     if "boosting" not in given:
         model.options += ["-a", "none"]
         return
-    n, alg = _number(given, "boosting"), (_last(given, "alg") or "BBM").lower()
+    n, alg = number(given, "boosting"), (_last(given, "alg") or "BBM").lower()
     if alg not in _BOOSTERS:
         raise ConflictError(f"vw --alg {_last(given, 'alg')}: expected BBM, logistic or adaptive.")
     algorithm, *more = _BOOSTERS[alg]
-    gamma = ["--gamma", _number(given, "gamma")] if alg == "bbm" and "gamma" in given else []
+    gamma = ["--gamma", number(given, "gamma")] if alg == "bbm" and "gamma" in given else []
     model.options += ["-a", algorithm, "-n", n, *gamma, *more, "--votes", "real"]
     exact = _CLASSES[alg].format(_linear(given), n, f"gamma={gamma[1]}, " if gamma else "")
     model.notes.append(f"learners share the scales of features, vw's do not; if that matters, in Python: {exact}")
@@ -92,9 +92,7 @@ def _boosting(given: Given, model: Model) -> None:
             f"--boosting {n}: vw's weights are wrong for more than {_EXACT_UP_TO} learners; ours are exact."
         )
     if alg == "adaptive":
-        model.notes.append(
-            "--alg adaptive: another random expert than vw's; --expert vote, their weighted vote, errs less."
-        )
+        model.notes.append("--alg adaptive: another random expert than vw's; --expert vote is their weighted vote.")
     if "bit_precision" in given:
         model.notes.append("-b: slots for each learner; in vw all learners share them.")
 
@@ -103,7 +101,7 @@ def _linear(given: Given) -> str:
     """The learner in Python."""
     names = {"learning_rate": "learning_rate", "power_t": "power_t", "bit_precision": "bits"}
     loss = ['"logistic"'] if _last(given, "loss_function") == "logistic" else []
-    more = [f"{ours}={_number(given, name)}" for name, ours in names.items() if name in given]
+    more = [f"{ours}={number(given, name)}" for name, ours in names.items() if name in given]
     return f"Linear({', '.join(loss + more)})"
 
 
@@ -122,7 +120,7 @@ def _loss(given: Given, model: Model) -> None:
             "with --boosting it makes votes of 0 to 1, and an error of one half: leave it out."
         )
     model.options += ["--loss", loss] if loss != "squared" else []
-    bounds = [float(_number(given, name)) if name in given else None for name in ("min_prediction", "max_prediction")]
+    bounds = [float(number(given, name)) if name in given else None for name in ("min_prediction", "max_prediction")]
     most = limits[loss]
     if bounds not in ([None, None], [-most, most]):
         model.missing["--min_prediction, --max_prediction"] = f"scores are within -{most:g} and +{most:g}, always."
@@ -131,7 +129,7 @@ def _loss(given: Given, model: Model) -> None:
 
 
 def _crosses(given: Given, source: Source, model: Model) -> None:
-    pairs: dict[str, None] = {}
+    pairs: dict[tuple[str, str], None] = {}
     for name in ("quadratic", "interactions"):
         for letters in given.get(name, []):
             if letters == "::":
@@ -145,12 +143,12 @@ def _crosses(given: Given, source: Source, model: Model) -> None:
                 )
             else:
                 first, second = (source.beginning_with(letter) for letter in letters)
-                pairs |= dict.fromkeys(f"{a},{b}" for a in first for b in second)
+                pairs |= dict.fromkeys((a, b) for a in first for b in second)
     if "--crosses" in model.options:
         return
     for pair in pairs:
-        model.options += ["--cross", pair]
-    if any(a == b for a, b in (pair.split(",") for pair in pairs)):
+        model.options += ["--cross", ",".join(pair)]
+    if any(a == b for a, b in pairs):
         model.notes.append("--cross: of a namespace with itself, all pairs of different features; vw has squares, too.")
     if pairs and not source.namespaces:
         model.notes.append("--cross: names of namespaces, where vw has their first letters: write them out.")
@@ -160,11 +158,12 @@ def _last(given: Given, name: str) -> str | None:
     return given[name][-1] if given.get(name) else None
 
 
-def _number(given: Given, name: str) -> str:
+def number(given: Given, name: str) -> str:
     """The value of an option as text, which is a number in its range."""
     text = given[name][-1]
-    whole = name in ("boosting", "bit_precision", "random_seed")
-    low, high = {"boosting": (1, 10_000), "bit_precision": (1, 30), "power_t": (0, 1)}.get(name, (None, None))
+    whole = name in ("boosting", "bit_precision", "passes", "random_seed")
+    limits = {"boosting": (1, 10_000), "bit_precision": (1, 30), "passes": (1, 10_000), "power_t": (0, 1)}
+    low, high = limits.get(name, (None, None))
     try:
         value = int(text) if whole else float(text)
     except ValueError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onlineboost.cli.vw.counterparts import NOTHING_TO_DO, instead_of
-from onlineboost.cli.vw.model import MODEL_OPTIONS, Model, read_model
+from onlineboost.cli.vw.model import MODEL_OPTIONS, Model, number, read_model
 from onlineboost.cli.vw.options import SHORT, parse
 from onlineboost.cli.vw.source import Source
 from onlineboost.errors import ConflictError
@@ -122,8 +122,8 @@ def _train(given: dict[str, list[str]], model: Model, found: Translation) -> Non
         found.missing |= model.missing
         found.notes += model.notes
     words += ["-o", output] if output is not None else []
-    passes = _one(given, "passes")
-    if passes is not None and passes != "1":
+    passes = number(given, "passes") if "passes" in given else "1"
+    if passes != "1":
         words += ["--passes", passes]
         if "holdout_off" not in given:
             found.notes.append("--passes: all examples are learnt; vw holds out every tenth, and may stop early.")
