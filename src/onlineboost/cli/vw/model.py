@@ -110,7 +110,7 @@ def _loss(given: Given, model: Model) -> None:
     limits = {"squared": 1.0, "logistic": 50.0}
     if loss not in limits:
         model.missing[f"--loss_function {loss}"] = (
-            "--loss squared or logistic; for labels that are numbers, --task number."
+            "--loss squared or logistic; for numbers, in Python OnlineGradientBoost has six losses."
         )
         return
     if link not in ("identity", "logistic"):
