@@ -47,6 +47,9 @@ class OnlineModel(Parameters, ABC):
     n_jobs: int | None = None
     """Number of threads: None is 1, -1 is one for each core. It does not change the result."""
 
+    lag: int = 0
+    """Number of last labels that are features of each row."""
+
     away: Any = None
     """Where learners are within ``running_on("ray")``."""
 
@@ -84,6 +87,7 @@ class OnlineModel(Parameters, ABC):
 
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
+        _check_inner_lag(self)
         fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
@@ -576,6 +580,17 @@ def _kind(name: str) -> type[OnlineModel]:
     if name not in OnlineModel.kinds:
         raise ValueError(f"the class {name} is not known: import the module that defines it first")
     return OnlineModel.kinds[name]
+
+
+def _check_inner_lag(model: Any) -> None:
+    """Raise an error for models within a model that ask for the last labels: only the whole can have them."""
+    for value in model.get_params(deep=False).values():
+        for inner in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(inner, Parameters):
+                if getattr(inner, "lag", 0):
+                    expected = f"0 within a {type(model).__name__}: give lag to the {type(model).__name__} itself"
+                    raise ParameterError("lag", inner.lag, expected)  # type: ignore[attr-defined]
+                _check_inner_lag(inner)
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

@@ -17,6 +17,7 @@ from onlineboost.errors import DataError
 from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of features that are kept
+LAG_NAME = "label[-{}]"  # of features that are the last labels
 _CACHE = 1 << 15  # ids of names in dicts that are kept
 _PLANS = 256  # plans of dicts that are kept
 _ONCE = 1 << 12  # dicts without a plan whose keys are remembered
@@ -291,7 +292,8 @@ class Columns:
 
 
 def _is_word(name: str) -> bool:
-    return not name.removesuffix("=").isdigit()
+    """Whether a name is that of a column, and not its number."""
+    return not name.removesuffix("=").isdigit() and not name.startswith(LAG_NAME[:7])
 
 
 def _is_readable(value: Any) -> bool:

@@ -131,6 +131,10 @@ class Classes(Target):
     def known(self) -> list[Any]:
         return [label for label in self.labels if label is not _NONE]
 
+    def knows(self, place: int) -> bool:
+        """Whether there is a label at this place."""
+        return 0 <= place < len(self.labels) and self.labels[place] is not _NONE
+
     @property
     def has_negative(self) -> bool:
         return self.negative is not _NONE
