@@ -17,6 +17,7 @@ from onlineboost.errors import DataError
 from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of features that are kept
+MAX_LAG = 100
 LAG_NAME = "label[-{}]"  # of features that are the last labels
 _CACHE = 1 << 15  # ids of names in dicts that are kept
 _PLANS = 256  # plans of dicts that are kept
@@ -292,8 +293,12 @@ class Columns:
 
 
 def _is_word(name: str) -> bool:
-    """Whether a name is that of a column, and not its number."""
-    return not name.removesuffix("=").isdigit() and not name.startswith(LAG_NAME[:7])
+    return not name.removesuffix("=").isdigit() and not is_lag(name)
+
+
+def is_lag(name: str) -> bool:
+    """Whether a feature is one of the last labels."""
+    return name.startswith(LAG_NAME.split("{")[0])
 
 
 def _is_readable(value: Any) -> bool:

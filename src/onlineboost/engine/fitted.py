@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
-from onlineboost.data.columns import MAX_NAMES, Columns
+from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.dicts import named_row
-from onlineboost.engine.lags import MAX_LAG, Lags
+from onlineboost.engine.lags import Lags
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together

@@ -64,7 +64,7 @@ def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions, column
         _check_length("y", y, source.n_rows)
         known: dict[Any, float] = {}
         for label in dict.fromkeys(y.tolist()):
-            known[label] = sign_of(target, label, options.schema.positive)
+            known[label] = sign_of(target, label, options.schema)
         signs = np.array([known[label] for label in y.tolist()])
     elif options.label_required:
         raise DataError("arrays come without labels: pass them as y=")
