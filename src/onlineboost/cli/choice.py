@@ -82,7 +82,9 @@ def choose(
     if not lag:
         return model, base
     if "lag" not in model.get_params(deep=False):
-        raise ConflictError(f"--lag does not apply to {type(model).__name__} alone: name an algorithm, such as -a safe.")
+        raise ConflictError(
+            f"--lag does not apply to {type(model).__name__} alone: name an algorithm, such as -a safe."
+        )
     return model.set_params(lag=lag), None
 
 

@@ -14,7 +14,6 @@ from onlineboost.data.target import Classes, Numbers
 from onlineboost.parameters import check_whole
 
 
-
 class Lags:
     """The last labels. Feature ``label[-k]`` of a row is the k-th last label that was learnt before it.
 
