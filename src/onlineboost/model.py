@@ -22,7 +22,9 @@ from onlineboost.data.schema import Schema
 from onlineboost.data.target import Classes, joined_scores
 from onlineboost.engine.classes import with_classes
 from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.machine import BatchMachine, Machine
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
+from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
@@ -201,7 +203,6 @@ class OnlineModel(Parameters, ABC):
             if classes is not None:
                 named = copy.copy(fitted.target)
                 named.declare(classes)
-                fitted.check_target(named)
                 fitted.target = named
                 fitted.name_classes(named.width)
             stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
@@ -223,7 +224,6 @@ class OnlineModel(Parameters, ABC):
             fitted = self.new_fitted(target)
             fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
-        fitted.check_target(target)
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         fitted.meet(source, target)
@@ -448,12 +448,12 @@ class OnlineClassifier(OnlineModel):
     def _target_of_batches(self) -> Classes:
         return Classes(-1, 1)
 
-    def with_classes(self, machine: Any, n: int) -> BatchMachine:
+    def with_classes(self, machine: Any, n: int) -> Machine:
         """The machine of this model, for more classes: new ones begin at this row."""
-        if not machine.leaves:
-            raise ParameterError("estimator", self, "a compiled learner such as Linear, for more than two classes")
         seed, known = machine.settings.seed, max(machine.n_classes, 2)
         fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
+        if isinstance(machine, ObjectMachine | ObjectClassesMachine):
+            return objects_with_classes(machine, fresh)
         for one in fresh:
             one.go_to(machine.n_learnt)
         return with_classes(machine, fresh)

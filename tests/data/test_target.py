@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import SGDClassifier
 
 from onlineboost import DataError, Linear, OnlineBBM
 from onlineboost.data.target import Classes
@@ -47,11 +46,6 @@ def test_one_label_needs_classes():
         Linear().partial_fit(X, np.ones(40))
     model = Linear().partial_fit(X, np.ones(40), classes=[0, 1])
     assert model.classes_.tolist() == [0, 1]
-
-
-def test_python_objects_take_two_labels():
-    with pytest.raises(DataError, match="3 different labels: Python objects as weak learners take two"):
-        OnlineBBM(SGDClassifier()).fit(X, np.arange(40) % 3)
 
 
 def test_ids_are_no_classes():

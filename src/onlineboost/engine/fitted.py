@@ -24,6 +24,7 @@ from onlineboost.engine.dicts import named_row
 from onlineboost.engine.lags import Lags
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
+from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError
 from onlineboost.parameters import check_whole
@@ -113,13 +114,7 @@ class Fitted:
                 target.check_codes(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
-        self.check_target(target)
         return target
-
-    def check_target(self, target: Any) -> None:
-        """Raise an error for more classes than the model can take."""
-        if target.width > 1 and not isinstance(self.machine, BatchMachine):
-            raise DataError(f"{target.width} different labels: Python objects as weak learners take two")
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -164,15 +159,16 @@ class Fitted:
             self.lags.learn(part.y, part.weight)
 
     def _learn_rows(self, part: Any) -> list[Floats]:
-        if not isinstance(part, Batch) or self._of_numbers:
+        if self._of_numbers:
             return [self.machine.run(part, True)]
-        scores, start, size = [], 0, part.y.size
-        places = Classes.places(part.y)
+        some = cut if isinstance(part, Batch) else ObjectRows.cut
+        scores, start, y, weight = [], 0, part.y, part.weight
+        size, places = y.size, Classes.places(y)
         while True:
-            new = np.flatnonzero((places[start:] >= self._n_classes) & (part.weight[start:] > 0))
+            new = np.flatnonzero((places[start:] >= self._n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
-                scores.append(self.machine.run(cut(part, start, stop) if (start, stop) != (0, size) else part, True))
+                scores.append(self.machine.run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
             if stop == size:
                 return scores
             self._take_classes(int(places[stop]) + 1)
@@ -184,7 +180,7 @@ class Fitted:
 
     @property
     def _n_classes(self) -> int:
-        return self.machine.n_classes if isinstance(self.machine, BatchMachine) else 2
+        return self.machine.n_classes
 
     def name_classes(self, n: int) -> None:
         """Begin with this number of classes."""
@@ -194,11 +190,13 @@ class Fitted:
 
     def _take_classes(self, n: int) -> None:
         before = self.machine
-        assert isinstance(before, BatchMachine)
-        before.bring_back()
+        if isinstance(before, BatchMachine):
+            before.bring_back()
         if before.away is not None:
             before.away.close()
         machine = self.spec.with_classes(before, n)
+        if not isinstance(machine, BatchMachine):
+            machine.name_features(self.columns.names)
         machine.n_jobs, machine.away = before.n_jobs, before.away
         self.machine = machine
 
@@ -206,7 +204,6 @@ class Fitted:
         """Learn one dict of features."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
-        self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         compiled = isinstance(self.machine, BatchMachine) and weight > 0

@@ -44,7 +44,8 @@ class Lags:
             names = self.columns
             self.ids = np.array([[feature_id(name)] for name in names], np.int32)
             return [*zip(self.ids[:, 0].tolist(), names, strict=True)]
-        found, old = [], len(self.labels)
+        found: list[tuple[int, str]] = []
+        old = len(self.labels)
         labels = target.labels
         same = [place for place in range(old) if labels[place] is self.labels[place]]
         ids = np.zeros((self.k, len(labels)), np.int32)
