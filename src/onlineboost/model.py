@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.cores import n_cores
-from onlineboost.data.arrays import check_features, check_labels, check_weight
+from onlineboost.data.arrays import as_labels, check_features, check_labels, check_weight
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
@@ -494,11 +494,15 @@ class OnlineClassifier(OnlineModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
         fitted = self._check_fitted()
-        scores, y = self._answers(fitted, X), np.asarray(y)
+        scores, y = self._answers(fitted, X), as_labels(y)
         if y.shape != scores.shape[:1] or not y.size:
             shape = scores.shape[:1]
             raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
-        hits = ~fitted.target.mistakes(scores, fitted.target.encode(y))
+        try:
+            codes = fitted.target.encode(y)
+        except DataError as problem:
+            raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
+        hits = ~fitted.target.mistakes(scores, codes)
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")

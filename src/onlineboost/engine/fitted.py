@@ -32,6 +32,7 @@ from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
 
 _MANY_ROWS = 1024  # that are worth several threads
+_MANY_CLASSES = 100  # so soon that the label may be none
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -194,6 +195,9 @@ class Fitted:
             before.bring_back()
         if before.away is not None:
             before.away.close()
+        if before.n_classes < _MANY_CLASSES <= n and before.n_learnt < 2 * n:
+            news = f"{n:,} classes after {before.n_learnt:,} examples: is the label an id, or a number to predict?"
+            warnings.warn(f"{news} Each class takes time and memory", stacklevel=6)
         machine = self.spec.with_classes(before, n)
         if not isinstance(machine, BatchMachine):
             machine.name_features(self.columns.names)
