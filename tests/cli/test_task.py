@@ -113,6 +113,14 @@ def test_two_labels_are_asked_for(tmp_path, capsys):
         list(open_stream(frame[["a"]].to_numpy(), y=["x", "y", "z"], task="binary"))
 
 
+def test_a_label_that_was_not_learnt_is_named(tmp_path, capsys):
+    write(tmp_path / "x.csv", LABELS["words"][0])
+    run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-a", "bbm", "-n", 3, "-q", "-o", tmp_path / "m")
+    write(tmp_path / "new.csv", lambda X: ["yes", "no", "maybe"] * 100)
+    _, err = run(capsys, "evaluate", tmp_path / "m", tmp_path / "new.csv", "--label", "y")
+    assert "has not learnt the label maybe: such examples count as mistakes" in err
+
+
 def walk(X):
     """Labels that are as the last ones."""
     return np.cumsum(np.random.default_rng(0).normal(size=len(X))).round(2).tolist()

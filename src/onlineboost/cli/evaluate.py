@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import printable, say
+from onlineboost.cli.terminal import printable, say, tell
 from onlineboost.data.target import Numbers
 
 _MANY_CLASSES = 30  # of which no more are printed
@@ -90,6 +90,10 @@ def measure(
     say_skipped(stream)
     if not curve.examples:
         raise DataError(f"{', '.join(files)}: no examples to test on")
+    new = [printable(label) for label in labels if label not in fitted.target.known]
+    if new:
+        some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
+        tell(f"onlineboost: the model has not learnt the label {some}: such examples count as mistakes")
     figures = {
         "examples": curve.examples,
         **{name.replace("-", "_"): value for name, value in measured.values().items()},
