@@ -105,7 +105,14 @@ HEAD = ["model", "error", f"first {FIRST:,} rows", "log loss", "examples/s", "me
 
 def short_table(streams: Streams, names: list[str]) -> str:
     by_error = sorted(README, key=lambda model: mean(streams, names, model, error))
-    return table(HEAD, ([shown(model), *measures(streams, names, model)] for model in by_error))
+    rows = [[shown(model), *measures(streams, names, model)] for model in by_error]
+    return table(HEAD, [*rows, [NO_CHANGE, *repeating(streams, names, [names]), "-", "-", "-"]])
+
+
+def repeating(streams: Streams, names: list[str], groups: list[list[str]]) -> list[str]:
+    """The mean errors of repeating the last label, and that of the first rows."""
+    first = mean(streams, names, NO_CHANGE, lambda run: run["first"] / min(run["rows"], FIRST))
+    return [*(f"{mean(streams, some, NO_CHANGE, error):.4f}" for some in groups), f"{first:.4f}"]
 
 
 def long_table(streams: Streams, names: list[str]) -> str:
@@ -118,9 +125,7 @@ def long_table(streams: Streams, names: list[str]) -> str:
         rows.append(
             [shown(model), cells[0], *(f"{mean(streams, half, model, error):.4f}" for half in halves), *cells[1:]]
         )
-    repeat = [f"{mean(streams, some, NO_CHANGE, error):.4f}" for some in (names, *halves)]
-    first = mean(streams, names, NO_CHANGE, lambda run: run["first"] / min(run["rows"], FIRST))
-    rows.append([NO_CHANGE, *repeat, f"{first:.4f}", "-", "-", "-"])
+    rows.append([NO_CHANGE, *repeating(streams, names, [names, *halves]), "-", "-", "-"])
     return table([*HEAD[:2], *heads, *HEAD[2:]], rows)
 
 

@@ -113,7 +113,13 @@ def measured(X: Any, y: np.ndarray) -> dict[str, float]:
         scores = SafeBoost(Tree(8), random_state=0).progressive_fit(X, y)
     wrong = (scores >= 0) != (y == y.max())
     first, last = wrong[:1000].mean(), wrong[-1000:].mean()
-    return {"rows": len(y), "error": round(wrong.mean(), 5), "first": round(first, 4), "last": round(last, 4)}
+    found = {"rows": len(y), "error": round(wrong.mean(), 5), "first": round(first, 4), "last": round(last, 4)}
+    return found | {"no change": unchanged(y)}
+
+
+def unchanged(y: np.ndarray) -> float:
+    """The error of repeating the last label."""
+    return round(float(np.mean(y[1:] != y[:-1])), 5)
 
 
 def blocks() -> dict[str, str]:
@@ -130,7 +136,8 @@ def blocks() -> dict[str, str]:
     for name in usual:
         a, b = before[name], now[name]
         errors = [f"{a['error']:.4f}", f"{b['error']:.4f}", f"{(b['error'] + 1e-5) / (a['error'] + 1e-5):.2f}"]
-        rows.append([name, f"{b['rows']:,}", *errors, f"{a['first']:.3f}", f"{b['first']:.3f}"])
+        firsts = f"{a['first']:.3f}", f"{b['first']:.3f}"
+        rows.append([name, f"{b['rows']:,}", *errors, *firsts, f"{b['no change']:.4f}"])
     broken = [[name, f"{before[name]['last']:.3f}", f"{now[name]['last']:.3f}"] for name in BROKEN]
     return {
         "shuffled": less(shuffled, "error", 1e-5),
@@ -138,7 +145,9 @@ def blocks() -> dict[str, str]:
         "streams": str(len(usual)),
         "all": less(usual, "error", 1e-5),
         "all, first rows": less(usual, "first", 1e-3),
-        "errors": table(["stream", "rows", "error before", "now", "ratio", "first 1,000 before", "now"], rows),
+        "errors": table(
+            ["stream", "rows", "error before", "now", "ratio", "first 1,000 before", "now", "no change"], rows
+        ),
         "broken": table(["stream", "before", "now"], broken),
     }
 

@@ -83,7 +83,12 @@ def changing(stream: Batch) -> dict[str, Any]:
     window = np.ones(WINDOW) / WINDOW
     drawn = {key: np.convolve(curves[key], window, "valid")[::STEP].round(4).tolist() for key in SHOWN}
     best = {"error": curves["default"].mean(), "alarms": default.n_alarms_}
-    return {"models": models, "default": best, "curves": drawn, "alarms": alarms}
+    return {"models": models, "default": best, "last": unchanged(stream.y), "curves": drawn, "alarms": alarms}
+
+
+def unchanged(y: Floats) -> float:
+    """The error of repeating the last label."""
+    return float(np.mean(np.concatenate([[0.0], y[:-1]]) != y))
 
 
 def stationary(streams: dict[str, Batch]) -> dict[str, Any]:
@@ -117,6 +122,7 @@ def blocks() -> dict[str, str]:
         rows.append([name, *errors, str(one["alarms"]), f"{one['time']:.2f}"])
     default = found["elec"]["default"]
     rows.append(["**OnlineBoost**", f"**{default['error']:.4f}**", "", "", "", str(default["alarms"]), ""])
+    rows.append(["no change", f"{found['elec']['last']:.4f}", "", "", "", "", ""])
     costs, worst = [], dict.fromkeys(RESETS, -np.inf)
     for name, kinds in found["sets"].items():
         for kind, errors in kinds.items():

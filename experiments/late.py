@@ -35,12 +35,15 @@ def models() -> dict[str, OnlineClassifier]:
 
 def blocks() -> dict[str, str]:
     found = kept(FIGURES)
+    last = found.pop("no change")
     rows, ratios = [], []
     for name, by_model in found.items():
         for model, errors in by_model.items():
             pairs = [(errors["then"][str(delay)], errors["now"][str(delay)]) for delay in DELAYS]
             ratios += [then / now for then, now in pairs[1:]]
             rows.append([name, model, *(f"{then:.4f} / {now:.4f}" for then, now in pairs)])
+        if name in last:
+            rows.append([name, "no change", *(f"{last[name][str(delay)]:.4f}" for delay in DELAYS)])
     head = ["set", "learners", *(f"{delay:,}" for delay in DELAYS)]
     return {"late": table(head, rows, words=2), "ratio": f"{statistics.geometric_mean(ratios):.3f}"}
 
@@ -51,6 +54,11 @@ def error(model: OnlineClassifier, X: Any, y: Any, delay: int, votes: Any) -> fl
         wrong += int(page.target.mistakes(late.learn(page), page.batch.y).sum())
         size += page.n_rows
     return wrong / size
+
+
+def unchanged(y: Any) -> dict[str, float]:
+    """The error of repeating the last label that is known, by delay."""
+    return {str(delay): float(np.mean(y[delay + 1 :] != y[: -delay - 1])) for delay in DELAYS}
 
 
 def main() -> None:
@@ -80,6 +88,8 @@ def main() -> None:
                     for delay in DELAYS:
                         mine[votes][str(delay)] = error(models()[kind], X, y, delay, votes)
                         progress.advance(task)
+    in_order = [path.stem for path in options.more]
+    found["no change"] = {name: unchanged(streams[name][1]) for name in in_order}
     keep(FIGURES, found)
     print(blocks()["late"])
     print("mistakes with the votes of then, as a share of those with the votes of now:", blocks()["ratio"])

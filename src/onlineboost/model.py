@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.cores import n_cores
-from onlineboost.data.arrays import check_features, check_labels, check_weight
+from onlineboost.data.arrays import as_labels, check_features, check_labels, check_weight
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
@@ -22,7 +22,9 @@ from onlineboost.data.schema import Schema
 from onlineboost.data.target import Classes, joined_scores
 from onlineboost.engine.classes import with_classes
 from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.machine import BatchMachine, Machine
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
+from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError, ParameterError
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
@@ -46,6 +48,9 @@ class OnlineModel(Parameters, ABC):
 
     n_jobs: int | None = None
     """Number of threads: None is 1, -1 is one for each core. It does not change the result."""
+
+    lag: int = 0
+    """Number of last labels that are features of each row."""
 
     away: Any = None
     """Where learners are within ``running_on("ray")``."""
@@ -84,6 +89,7 @@ class OnlineModel(Parameters, ABC):
 
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
+        _check_inner_lag(self)
         fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
@@ -197,7 +203,6 @@ class OnlineModel(Parameters, ABC):
             if classes is not None:
                 named = copy.copy(fitted.target)
                 named.declare(classes)
-                fitted.check_target(named)
                 fitted.target = named
                 fitted.name_classes(named.width)
             stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
@@ -219,7 +224,6 @@ class OnlineModel(Parameters, ABC):
             fitted = self.new_fitted(target)
             fitted.check_met(source)
         fitted.check_rows(lambda: source.longest)
-        fitted.check_target(target)
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         fitted.meet(source, target)
@@ -444,12 +448,12 @@ class OnlineClassifier(OnlineModel):
     def _target_of_batches(self) -> Classes:
         return Classes(-1, 1)
 
-    def with_classes(self, machine: Any, n: int) -> BatchMachine:
+    def with_classes(self, machine: Any, n: int) -> Machine:
         """The machine of this model, for more classes: new ones begin at this row."""
-        if not machine.leaves:
-            raise ParameterError("estimator", self, "a compiled learner such as Linear, for more than two classes")
         seed, known = machine.settings.seed, max(machine.n_classes, 2)
         fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
+        if isinstance(machine, ObjectMachine | ObjectClassesMachine):
+            return objects_with_classes(machine, fresh)
         for one in fresh:
             one.go_to(machine.n_learnt)
         return with_classes(machine, fresh)
@@ -490,11 +494,15 @@ class OnlineClassifier(OnlineModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
         fitted = self._check_fitted()
-        scores, y = self._answers(fitted, X), np.asarray(y)
+        scores, y = self._answers(fitted, X), as_labels(y)
         if y.shape != scores.shape[:1] or not y.size:
             shape = scores.shape[:1]
             raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
-        hits = ~fitted.target.mistakes(scores, fitted.target.encode(y))
+        try:
+            codes = fitted.target.encode(y)
+        except DataError as problem:
+            raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
+        hits = ~fitted.target.mistakes(scores, codes)
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
@@ -576,6 +584,17 @@ def _kind(name: str) -> type[OnlineModel]:
     if name not in OnlineModel.kinds:
         raise ValueError(f"the class {name} is not known: import the module that defines it first")
     return OnlineModel.kinds[name]
+
+
+def _check_inner_lag(model: Any) -> None:
+    """Raise an error for models within a model that ask for the last labels: only the whole can have them."""
+    for value in model.get_params(deep=False).values():
+        for inner in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(inner, Parameters):
+                if getattr(inner, "lag", 0):
+                    expected = f"0 within a {type(model).__name__}: give lag to the {type(model).__name__} itself"
+                    raise ParameterError("lag", inner.lag, expected)  # type: ignore[attr-defined]
+                _check_inner_lag(inner)
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

@@ -7,8 +7,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import ENVIRONMENT, run
+
+from onlineboost import DataError
+from onlineboost.readers import open_stream
 
 
 def write(path, labels, rows=300):
@@ -87,3 +91,79 @@ def test_the_first_number_does_not_count(tmp_path, capsys):
     write(tmp_path / "x.csv", lambda X: (2000 + 3 * X[:, 0]).round(3).tolist())
     result = json.loads(run(capsys, "train", tmp_path / "x.csv", "--label", "y", "--json")[0])
     assert result["number"]["r2"] > 0.5 and result["no_change_error"] < 10
+
+
+def test_two_labels_are_asked_for(tmp_path, capsys):
+    write(tmp_path / "two.csv", LABELS["words"][0])
+    base = ["--label", "y", "--task", "binary", "-a", "bbm", "-n", 3, "-q"]
+    run(capsys, "train", tmp_path / "two.csv", *base, "-o", tmp_path / "m")
+    write(tmp_path / "three.csv", lambda X: [*["yes", "no"] * 149, "maybe", "yes"])
+    _, err = run(capsys, "train", tmp_path / "three.csv", *base, code=1)
+    assert "three.csv: line 300" in err and "the label 'maybe' is a third one, beside 'yes' and 'no'" in err
+    assert "'classes' takes more" in err and "--positive" in err
+    _, err = run(capsys, "train", tmp_path / "three.csv", "--resume", tmp_path / "m", code=1)
+    assert "'maybe' is a third one" in err  # the model knows it
+    out, err = run(capsys, "train", tmp_path / "three.csv", *base, "--on-error", "skip", "--json")
+    assert json.loads(out)["skipped"] == 1
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "label": ["x", "y", "z"]})
+    for source in (frame, frame.to_dict("records")):
+        with pytest.raises(DataError, match="'z' is a third one"):
+            list(open_stream(source, task="binary"))
+    with pytest.raises(DataError, match="'z' is a third one"):
+        list(open_stream(frame[["a"]].to_numpy(), y=["x", "y", "z"], task="binary"))
+
+
+def test_a_label_that_was_not_learnt_is_named(tmp_path, capsys):
+    write(tmp_path / "x.csv", LABELS["words"][0])
+    run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-a", "bbm", "-n", 3, "-q", "-o", tmp_path / "m")
+    write(tmp_path / "new.csv", lambda X: ["yes", "no", "maybe"] * 100)
+    _, err = run(capsys, "evaluate", tmp_path / "m", tmp_path / "new.csv", "--label", "y")
+    assert "has not learnt the label maybe: such examples count as mistakes" in err
+
+
+def walk(X):
+    """Labels that are as the last ones."""
+    return np.cumsum(np.random.default_rng(0).normal(size=len(X))).round(2).tolist()
+
+
+def test_the_last_labels_are_features(tmp_path, capsys):
+    write(tmp_path / "x.csv", walk, 1200)
+    data = [tmp_path / "x.csv", "--label", "y", "--task", "number"]
+    blind, _ = run(capsys, "train", *data, "-q")
+    assert "no change:           R2 0." in blind and "--lag 3" in blind
+    out, _ = run(capsys, "train", *data, "--lag", 2, "-o", tmp_path / "m", "--json")
+    result = json.loads(out)
+    assert result["lag"] == 2 and result["number"]["r2"] > 0.9 and 0 < result["number"]["no_change_r2"] < 1
+    assert "label[-1]" in run(capsys, "inspect", tmp_path / "m")[0]
+    _, err = run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y")
+    assert "label[-1]" not in err  # no column that is missing
+    late, _ = run(capsys, "train", *data, "--lag", 2, "--delay", 5, "--json")
+    late = json.loads(late)
+    assert late["no_change_error"] is None and late["number"]["r2"] < result["number"]["r2"]
+
+
+def test_the_last_labels_of_classes(tmp_path, capsys):
+    write(tmp_path / "x.csv", lambda X: ["abc"[k // 40 % 3] for k in range(len(X))], 600)
+    data = [tmp_path / "x.csv", "--label", "y", "-a", "bbm", "-n", 3]
+    out, _ = run(capsys, "train", *data, "-q")
+    assert "no change:" in out and "--lag 3" in out
+    out, _ = run(capsys, "train", *data, "--lag", 1, "-o", tmp_path / "m", "-q")
+    assert "lag=1" in out and "base learner alone" not in out and "--lag 3" not in out
+    _, err = run(capsys, "train", *data, "--resume", tmp_path / "m", "--lag", 2, code=2)
+    assert "has no effect with --resume" in err
+    _, err = run(capsys, "train", *data[:3], "-a", "none", "--lag", 2, code=2)
+    assert "--lag does not apply to Linear alone" in err
+
+
+def test_the_confusion_of_many_classes_is_drawn(tmp_path, capsys):
+    from onlineboost.evaluate.plots import Picture, _figure
+
+    write(tmp_path / "x.csv", lambda X: [*np.array([*"pqrs"])[(X[:, 0] > 0) + 2 * (X[:, 1] > 0)]])
+    data = [tmp_path / "x.csv", "--label", "y"]
+    run(capsys, "train", *data, "-a", "bbm", "-n", 3, "-q", "-o", tmp_path / "m")
+    out, _ = run(capsys, "evaluate", tmp_path / "m", *data, "--plot", tmp_path / "p.svg")
+    assert "top-3 accuracy:" in out and (tmp_path / "p.svg").stat().st_size > 1000
+    table = [[3.0, 1.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]]
+    *_, axes = _figure(Picture("t", [(1, 0.5)], [], np.zeros(2), confusion=([*"ab$"], table))).axes
+    assert axes.images[0].get_array().tolist() == [[0.75**0.5, 0.5, 0], [0, 1, 0], [0, 0, 0]]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [*"ab$"]

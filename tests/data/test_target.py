@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import SGDClassifier
 
 from onlineboost import DataError, Linear, OnlineBBM
 from onlineboost.data.target import Classes
+from onlineboost.readers import open_stream
 
 X = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, -2.0], [-0.7, 1.0]] * 10)
 
@@ -49,16 +49,47 @@ def test_one_label_needs_classes():
     assert model.classes_.tolist() == [0, 1]
 
 
-def test_python_objects_take_two_labels():
-    with pytest.raises(DataError, match="3 different labels: Python objects as weak learners take two"):
-        OnlineBBM(SGDClassifier()).fit(X, np.arange(40) % 3)
-
-
 def test_ids_are_no_classes():
     with pytest.raises(DataError, match="more than 1,000 different labels .* is it an id"):
         Linear().fit(np.ones((1001, 1)), np.arange(1001))
     with pytest.raises(DataError, match="y has fractions .* expected classes"):
         Linear().fit(X, np.arange(40) / 7)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, "a"] * 20, "y has 1, among words, at row 0: expected labels of one type"),
+        (["a", "b", np.nan, "c"] * 10, "a missing label at row 2"),
+        (np.array(["a", "b", None, "c"] * 10, object), "a missing label at row 2"),
+        (np.array([1, "a"] * 20, object), r"different types \(int, str\)"),
+        ([1.0, 2.0, 3.0, np.nan] * 10, "a missing label at row 3"),
+        ([1.0, np.inf] * 20, "the label inf: expected finite numbers"),
+    ],
+)
+def test_labels_that_are_none(y, message):
+    with pytest.raises(DataError, match=message):
+        Linear().fit(X, y)
+    with pytest.raises(DataError, match="row|inf|types"):
+        Linear().fit(X, ["a", "b", "c", "d"] * 10).partial_fit(X, y)
+    with pytest.raises(DataError):
+        list(open_stream(X, y=y))
+
+
+def test_a_class_that_was_not_learnt_cannot_be_scored():
+    model = Linear().fit(X, ["a", "b", "c", "d"] * 10)
+    with pytest.raises(DataError, match="the label 'z' at row 1: .* leave such rows out, or learn them first"):
+        model.score(X[:2], ["a", "z"])
+    with pytest.raises(DataError, match="a missing label at row 1"):
+        model.score(X[:2], ["a", np.nan])
+
+
+def test_classes_that_come_with_nearly_every_row_are_questioned():
+    model = Linear()
+    for k in range(99):
+        model.learn_one({0: 1.0}, k)
+    with pytest.warns(UserWarning, match="100 classes after 99 examples: is the label an id"):
+        model.learn_one({0: 1.0}, 99)
 
 
 def test_classes_cannot_change():

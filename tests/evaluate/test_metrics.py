@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score, top_k_accuracy_score
 
 from onlineboost import Adaptive, Copies, DataError, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
 from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
+from onlineboost.evaluate.metrics.top_k import TopK
 from onlineboost.readers import open_stream
 from onlineboost.registry import METRICS, Registry
 
@@ -98,6 +99,7 @@ def test_every_metric_is_registered():
         "error": ("error", "scores", True),
         "log-loss": ("log loss", "probabilities", True),
         "macro-f1": ("macro F1", "scores", False),
+        "top-3": ("top-3 accuracy", "scores", False),
     }
 
 
@@ -119,7 +121,7 @@ def test_a_measurement_is_each_metric_by_itself(rows, cuts):
 def test_a_measurement_without_probabilities_leaves_their_metrics_out():
     measurement = Measurement()
     measurement.update(np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.ones(2))
-    nothing = dict.fromkeys(["auc", "brier", "calibration-error", "log-loss"])
+    nothing = dict.fromkeys(["auc", "brier", "calibration-error", "log-loss", "top-3"])
     assert measurement.values() == {"error": 0.5, "macro-f1": 1 / 3, **nothing}
 
 
@@ -223,7 +225,8 @@ def test_progressive_score_is_what_training_on_the_command_line_prints(stream, t
 def test_progressive_score_says_what_it_cannot_do(stream):
     X, y = stream
     with pytest.raises(
-        ParameterError, match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error' or 'macro-f1'. For"
+        ParameterError,
+        match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error' or 'macro-f1' or 'top-3'. For",
     ):
         progressive_score(Linear(), X, y, metric="log-loss")
     with pytest.raises(ParameterError, match="metric='eror': expected one of auc, .*; did you mean 'error'"):
@@ -250,6 +253,21 @@ def test_metrics_of_classes_do_not_depend_on_pages():
             progressive_score(Tree(2), open_stream(X, y=y, batch_size=rows), metric=metric) for rows in (20, 64, 600)
         }
         assert len(found) == 1 and 0 < found.pop() < 1
+
+
+def test_top_3_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    scores, place, weight = rng.normal(size=(500, 6)), rng.integers(0, 6, 500), rng.random(500)
+    y, top = np.where(place == 0, -1.0, place), TopK()
+    for part in (slice(0, 3), slice(3, 300), slice(300, 500)):
+        top.update(scores[part], y[part], weight[part])
+    assert top.value == pytest.approx(top_k_accuracy_score(place, scores, k=3, sample_weight=weight))
+    few = TopK()
+    few.update(scores[:, :3], np.minimum(y, 2.0), weight)
+    assert math.isnan(few.value)  # all are among the first three
+    late = TopK()  # a class that was not known yet, and one whose score ties with all
+    late.update(np.array([[1.0, 0, 0, -np.inf], [0, 0, 0, 0]]), np.array([3.0, 2.0]), np.ones(2))
+    assert late.value == 0.5
 
 
 def test_a_label_that_two_classes_do_not_have_is_no_positive_one():

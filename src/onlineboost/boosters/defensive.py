@@ -85,7 +85,7 @@ class DefensiveBoost(
     ----------
     estimator : weak learner (None: ``Linear()``); its votes should be real numbers in [-1, 1]
     n_estimators : number of weak learners, whose votes are averaged
-    delivery, head, random_state, n_jobs : as for ``OnlineBBM``
+    delivery, head, random_state, n_jobs, lag : as for ``OnlineBBM``
 
     Examples
     --------
@@ -106,6 +106,7 @@ class DefensiveBoost(
     head: HeadName = "vote"
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> DefensiveState:
         return DefensiveState(np.zeros(2), np.full(2, 4.0))

@@ -170,6 +170,7 @@ class OnlineGradientBoost(OnlineRegressor):
     radius : B of the span version, in mean deviations of the target; None: no bound, and sigma is 0
     random_state : random seed (None: a fresh one); learners of numbers draw nothing
     n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
 
     Examples
     --------
@@ -197,6 +198,7 @@ class OnlineGradientBoost(OnlineRegressor):
     radius: float | None = None
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
 
     def new_target(self) -> Numbers:
         least, most = {"logistic": (0.0, 1.0), "poisson": (0.0, None)}.get(self.loss, (None, None))

@@ -126,6 +126,7 @@ class OnlineBBM(
     head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
     random_state : random seed (None: a fresh one), for sampling
     n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
 
     Examples
     --------
@@ -150,6 +151,7 @@ class OnlineBBM(
     head: HeadName = "vote"
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
         check_one_of("normalizer", self.normalizer, NORMALIZERS)

@@ -29,6 +29,7 @@ class EffortName(StrEnum):
 
 class TaskName(StrEnum):
     AUTO = "auto"
+    BINARY = "binary"
     CLASSES = "classes"
     NUMBER = "number"
 
@@ -38,7 +39,7 @@ _MANY = 30  # different whole numbers among them that are no classes
 
 
 def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen: set[str]) -> str:
-    """Whether labels are classes or numbers: as asked, or by the first rows."""
+    """Whether labels are two, classes or numbers: as asked, or by the first rows."""
     classes = {"positive", "algorithm", "learner", "effort", "adaptive", *registered_options()} & chosen
     if task is not TaskName.AUTO or classes:
         return "classes" if task is TaskName.AUTO else task.value
@@ -64,20 +65,36 @@ def are_numbers(labels: set[float]) -> bool:
     return len(labels) > 2 and (fractions or len(labels) > _MANY)
 
 
-def choose_regressor(chosen: set[str], seed: int) -> tuple[OnlineModel, OnlineModel | None]:
+def choose_regressor(chosen: set[str], seed: int, lag: int) -> tuple[OnlineModel, OnlineModel | None]:
     """The model for numbers."""
     from onlineboost import OnlineBoostRegressor
 
     for name in ("positive", "algorithm", "learner", "effort", "adaptive", *registered_options()):
         if name in chosen:
             raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
-    return OnlineBoostRegressor(random_state=seed), None
+    return OnlineBoostRegressor(random_state=seed, lag=lag), None
 
 
 def choose(
+    given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int, lag: int
+) -> tuple[OnlineModel, OnlineModel | None]:
+    """The model and its base learner; ``chosen`` are the parameters on the command line.
+
+    There is no base learner beside a learner alone, nor with last labels: only models can have them.
+    """
+    model, base = _chosen(given, chosen, effort, adaptive, seed)
+    if not lag:
+        return model, base
+    if "lag" not in model.get_params(deep=False):
+        raise ConflictError(
+            f"--lag does not apply to {type(model).__name__} alone: name an algorithm, such as -a safe."
+        )
+    return model.set_params(lag=lag), None
+
+
+def _chosen(
     given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int
 ) -> tuple[OnlineModel, OnlineModel | None]:
-    """The model and its base learner, None for a learner alone; ``chosen`` are the parameters on the command line."""
     from onlineboost import Adaptive, OnlineBoost
 
     algorithm, learner = given["algorithm"].value, given["learner"].value

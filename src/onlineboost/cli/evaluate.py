@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import printable, say
+from onlineboost.cli.terminal import printable, say, tell
 from onlineboost.data.target import Numbers
 
 _MANY_CLASSES = 30  # of which no more are printed
@@ -51,7 +51,9 @@ def evaluate(
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
-        draw(picture(printable(title), loaded.model, curves, result["reliability"]), plot)
+        made = picture(printable(title), loaded.model, curves, result["reliability"])
+        many = len(result.get("confusion", ())) > 2
+        draw(made._replace(confusion=(_labels(result), result["confusion"])) if many else made, plot)
         result["plot"] = str(plot)
     print_json(result) if json_output else _print(result)
 
@@ -88,6 +90,10 @@ def measure(
     say_skipped(stream)
     if not curve.examples:
         raise DataError(f"{', '.join(files)}: no examples to test on")
+    new = [printable(label) for label in labels if label not in fitted.target.known]
+    if new:
+        some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
+        tell(f"onlineboost: the model has not learnt the label {some}: such examples count as mistakes")
     figures = {
         "examples": curve.examples,
         **{name.replace("-", "_"): value for name, value in measured.values().items()},
@@ -159,13 +165,14 @@ def _print(result: dict[str, Any]) -> None:
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     for metric in METRICS:
-        if metric.name != "error":
+        defined = metric.name != "top-3" or result["top_3"] is not None  # of more than three classes
+        if metric.name != "error" and defined:
             lines.append((metric.title, _format(result[metric.name.replace("-", "_")])))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
-    labels = [*map(printable, result["labels"]), "-", "-"][: len(result["confusion"])]
+    labels = _labels(result)
     say()
     if len(labels) > 2:
         _print_classes(labels, result)
@@ -174,6 +181,11 @@ def _print(result: dict[str, Any]) -> None:
     say(f"{'label / predicted':<20}" + "".join(f"{label:>{width}}" for label in labels))
     for label, row in zip(labels, result["confusion"], strict=True):
         say(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
+
+
+def _labels(result: dict[str, Any]) -> list[str]:
+    """The names of the rows of the confusion table."""
+    return [*map(printable, result["labels"]), "-", "-"][: len(result["confusion"])]
 
 
 def _print_classes(labels: list[str], result: dict[str, Any]) -> None:

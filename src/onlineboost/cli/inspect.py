@@ -56,7 +56,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     if isinstance(model, Ensemble):
         facts["parts"] = _parts(model)
     if columns.schema:
-        facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if value not in (None, ())}
+        facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if _is_given(value)}
     if hasattr(model, "alarms_"):  # ensembles, and models that start over
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     with suppress(ModelFileError):  # notes that somebody else made
@@ -66,6 +66,10 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         if notes.unfinished:
             facts["unfinished"] = notes.unfinished.as_json()
     return facts
+
+
+def _is_given(value: Any) -> bool:
+    return value is not False and value not in (None, ())
 
 
 def _plain(value: Any) -> Any:

@@ -251,6 +251,7 @@ class Job:
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
             "no_change_error": training.repeated.error if training.repeated is not None else None,
+            "lag": training.model.lag,
             "gain": training.gain,
             "verdict": training.verdict(),
             "features": training.n_features,
@@ -267,6 +268,8 @@ class Job:
         if training.errors.weight:
             errors = training.errors
             result["number"] = {"mean": errors.mean, "mae": errors.mae, "rmse": errors.rmse, "r2": errors.r2}
+            if training.repeated is not None:
+                result["number"]["no_change_r2"] = errors.r2_of(training.repeated.squared)
         if self.passes > 1 and self.first_error is not None:
             result["first_pass_error"] = self.first_error
         return result

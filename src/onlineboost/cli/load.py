@@ -9,6 +9,7 @@ import numpy as np
 
 from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
+from onlineboost.data.columns import is_lag
 from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import DataError
 from onlineboost.model import OnlineModel
@@ -44,7 +45,7 @@ def check_known(model: OnlineModel, batch: Batch) -> None:
     if share < 0.5:
         tell(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
     # Of tables, whose columns have few names: not of words, nor of "colour=red".
-    numbers = {id: name for id, name in model.fitted.columns.names.items() if "=" not in name}
+    numbers = {id: name for id, name in model.fitted.columns.names.items() if "=" not in name and not is_lag(name)}
     absent = [repr(name) for id, name in numbers.items() if id not in met]
     if absent and len(numbers) <= _COLUMNS:
         tell(

@@ -110,7 +110,8 @@ def _paired(facts: dict[str, Any]) -> Paired:
 
 def _repeated(facts: dict[str, Any]) -> Repeated:
     last = facts["last"]
-    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), _number(facts["weight"]), _number(facts["mistakes"]))
+    sums = (_number(facts.get(name, 0.0)) for name in ("weight", "mistakes", "squared"))
+    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), *sums)
 
 
 def _errors(facts: dict[str, Any]) -> NumberErrors:

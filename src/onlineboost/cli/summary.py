@@ -10,6 +10,15 @@ from onlineboost.cli.terminal import say, say_lines
 _CLOSE = 1.25  # an error up to so many times that of the model
 
 
+def _is_close(result: dict[str, Any], number: dict[str, float] | None) -> bool:
+    """Whether always repeating the last label is nearly as good as the model, or better."""
+    no_change = result["no_change_error"]
+    if no_change is None:
+        return False
+    squares = number is not None and 1 - number["no_change_r2"] < _CLOSE**2 * (1 - number["r2"])
+    return bool(no_change < _CLOSE * result["error"] or squares)
+
+
 def print_summary(result: dict[str, Any]) -> None:
     if result["interrupted"]:
         output = result["output"]
@@ -32,9 +41,10 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("progressive error", f"{result['error']:.4f}"))
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
-    no_change = result["no_change_error"]
-    if no_change is not None and no_change < _CLOSE * result["error"]:
-        lines.append(("no change", f"{no_change:.4f} (always the last label: the order of the rows tells much)"))
+    if _is_close(result, number):
+        figure = f"R2 {number['no_change_r2']:.4f}" if number is not None else f"{result['no_change_error']:.4f}"
+        advice = "" if result["lag"] else "; --lag 3 takes the last labels as features"
+        lines.append(("no change", f"{figure} (always the last label: the order of the rows tells much{advice})"))
     if "first_pass_error" in result:
         lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
     if "holdout" in result:

@@ -15,6 +15,7 @@ from onlineboost.cli.show import print_json
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import printable, tell
 from onlineboost.compiled.jit import without_notice
+from onlineboost.data.columns import MAX_LAG
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def train(
     positive: o.Positive = None,
     task: Annotated[
         TaskName,
-        o.option("--task", help="Labels: classes, two or more; or a number. (auto: by the first examples)"),
+        o.option("--task", help="Labels: two; classes, two or more; or a number. (auto: by the first examples)"),
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
@@ -51,6 +52,16 @@ def train(
             panel=BOOSTING,
         ),
     ] = False,
+    lag: Annotated[
+        int,
+        o.option(
+            "--lag",
+            help="Number of last labels that are features of each example, for streams whose order tells much.",
+            panel=BOOSTING,
+            min=0,
+            max=MAX_LAG,
+        ),
+    ] = 0,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     passes: Annotated[int, o.option("--passes", help="Number of times to read the files.", panel=RUN, min=1)] = 1,
     holdout: Annotated[
@@ -99,7 +110,7 @@ def train(
 
       onlineboost train huge.vw.gz --resume model
 
-      onlineboost train rentals.csv --label count --task number
+      onlineboost train rentals.csv --label count --task number --lag 3
     """
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
@@ -129,9 +140,9 @@ def train(
         schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
             if schema["task"] == "number":
-                model, base = choose_regressor(chosen, seed)
+                model, base = choose_regressor(chosen, seed, lag)
             else:
-                model, base = choose(given, chosen, effort, adaptive, seed)
+                model, base = choose(given, chosen, effort, adaptive, seed, lag)
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
     training.model.n_jobs = jobs if jobs is not None else -1
@@ -178,6 +189,7 @@ _SAVED_IN_MODEL = {
     "positive",
     "adaptive",
     "effort",
+    "lag",
     "seed",
     "baseline",
 }

@@ -170,16 +170,31 @@ def check_features(X: Any) -> Dense | Sparse:
     return Dense(X)
 
 
-def check_labels(y: Any, n_rows: int) -> NDArray[Any]:
-    """One label per row."""
+def as_labels(y: Any) -> NDArray[Any]:
+    """Labels as an array; raises an error for words and others in one list."""
     try:
         labels = np.asarray(y)
     except ValueError:
         raise DataError("y is not a list of labels: expected one value per row of X") from None
+    if labels.dtype.kind == "U" and isinstance(y, list | tuple):  # NumPy has made words of all
+        row = next((row for row, label in enumerate(y) if not isinstance(label, str)), None)
+        if row is not None:
+            what = "a missing label" if _is_missing(y[row]) else f"{y[row]!r}, among words,"
+            raise DataError(f"y has {what} at row {row}: expected labels of one type", row=row)
+    return labels
+
+
+def check_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    """One label per row."""
+    labels = as_labels(y)
     if labels.shape != (n_rows,):
         hint = ": use y.ravel()" if labels.shape == (n_rows, 1) else ""
         raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or label != label
 
 
 def check_weight(given: Any, n_rows: int) -> Floats:

@@ -112,6 +112,20 @@ def cut(batch: Batch, start: int, stop: int) -> Batch:
     return batch._replace(indptr=batch.indptr[start : stop + 1], y=batch.y[rows], weight=batch.weight[rows])
 
 
+def with_features(rows: Batch, ids: Ints32, values: Floats32, given: NDArray[np.bool_]) -> Batch:
+    """The rows with further features at their ends: those of [rows, features] that are ``given``."""
+    rows = without_rest(rows)
+    sizes = np.diff(rows.indptr)
+    indptr = np.concatenate([[0], np.cumsum(sizes + given.sum(axis=1))])
+    old = np.repeat(indptr[:-1] - rows.indptr[:-1], sizes) + np.arange(rows.indices.size)
+    new = np.ones(indptr[-1], np.bool_)
+    new[old] = False
+    all_ids, all_values = np.empty(new.size, np.int32), np.empty(new.size, np.float32)
+    all_ids[old], all_values[old] = rows.indices, rows.values
+    all_ids[new], all_values[new] = ids[given], values[given]
+    return Batch(indptr, all_ids, all_values, rows.y, rows.weight)
+
+
 def below(rows: Batch, n: int) -> Batch:
     """The rows without features of number ``n`` or more."""
     rows = without_rest(rows)

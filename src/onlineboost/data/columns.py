@@ -17,6 +17,8 @@ from onlineboost.errors import DataError
 from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of features that are kept
+MAX_LAG = 100
+LAG_NAME = "label[-{}]"  # of features that are the last labels
 _CACHE = 1 << 15  # ids of names in dicts that are kept
 _PLANS = 256  # plans of dicts that are kept
 _ONCE = 1 << 12  # dicts without a plan whose keys are remembered
@@ -291,7 +293,12 @@ class Columns:
 
 
 def _is_word(name: str) -> bool:
-    return not name.removesuffix("=").isdigit()
+    return not name.removesuffix("=").isdigit() and not is_lag(name)
+
+
+def is_lag(name: str) -> bool:
+    """Whether a feature is one of the last labels."""
+    return name.startswith(LAG_NAME.split("{")[0])
 
 
 def _is_readable(value: Any) -> bool:

@@ -19,6 +19,7 @@ class Schema(NamedTuple):
     categorical: tuple[str, ...] = ()
     positive: Any = None
     width: int | None = None  # number of columns of a table without names, with that of the label
+    binary: bool = False  # whether a third label is an error
 
     @property
     def no_features(self) -> tuple[str, ...]:
@@ -60,6 +61,8 @@ class Schema(NamedTuple):
         columns = (schema.label, schema.weight, schema.positive)
         if not all(value is None or isinstance(value, str | int | float) for value in columns):
             raise ValueError("label, weight and positive are not names or numbers")
+        if not isinstance(schema.binary, bool):
+            raise ValueError("binary is not true or false")
         if schema.width is not None:
             check_whole("width", schema.width, 0, 1 << 30)
         return schema

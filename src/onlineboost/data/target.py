@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
@@ -10,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot
+from onlineboost.data.arrays import as_labels
 from onlineboost.data.batch import LARGEST, Floats
 from onlineboost.errors import DataError
 from onlineboost.parameters import fits_json
 
 _NONE = object()
 _TINY = 5e-324
+_INFINITE = (math.inf, -math.inf)
 
 
 @hot
@@ -130,6 +133,10 @@ class Classes(Target):
     @property
     def known(self) -> list[Any]:
         return [label for label in self.labels if label is not _NONE]
+
+    def knows(self, place: int) -> bool:
+        """Whether there is a label at this place."""
+        return 0 <= place < len(self.labels) and self.labels[place] is not _NONE
 
     @property
     def has_negative(self) -> bool:
@@ -251,8 +258,8 @@ class Classes(Target):
             raise DataError(f"the labels are {_some(new)}: expected one of {_some(known or labels)}, or of that type")
         if len(self.known) + len(new) > MAX_CLASSES:
             raise DataError(
-                f"more than {MAX_CLASSES:,} different labels ({_some(labels)}): expected classes; is it an id, or a "
-                "number to predict?"
+                f"more than {MAX_CLASSES:,} different labels ({_some(labels)}): expected classes; is it an id? A "
+                "number to predict is for a regressor (train --task number)"
             )
         if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
             found = _some([*known, *new])
@@ -295,7 +302,7 @@ class Classes(Target):
         label = _plain(label)
         if isinstance(label, list | dict | set | np.ndarray):
             raise DataError(f"the label is a {type(label).__name__}: expected one value")
-        if label is None or label != label:
+        if label is None or label != label or label in _INFINITE:
             raise DataError(f"the label is {label!r}: expected a value")
         if label not in self.labels:
             if not self.known and label == 1:
@@ -450,15 +457,27 @@ def _array(labels: list[Any]) -> NDArray[Any]:
 
 def _different(labels: Any) -> list[Any]:
     """The different labels, in the order in which they come."""
-    labels = np.asarray(labels)
+    labels = as_labels(labels)
     try:
         found, first = np.unique(labels, return_index=True)
     except TypeError:
-        raise DataError("y has labels of different types, or missing ones: expected values of one type") from None
+        missing = [row for row, label in enumerate(labels) if _is_missing(label)]
+        if missing:
+            raise DataError(f"y has a missing label at row {missing[0]}: expected a value in each row") from None
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise DataError(f"y has labels of different types ({kinds}): expected values of one type") from None
     different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
-    if any(label is None or label != label for label in different):
-        raise DataError("y has a missing label: expected a value in each row")
+    for label in different:
+        if _is_missing(label):
+            row = next(row for row, one in enumerate(labels) if _is_missing(one))
+            raise DataError(f"y has a missing label at row {row}: expected a value in each row")
+        if label in _INFINITE:
+            raise DataError(f"y has the label {label}: expected finite numbers, or words")
     return different
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or bool(label != label)
 
 
 def _plain(label: Any) -> Any:

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Sparse
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
-from onlineboost.data.columns import MAX_NAMES, Columns
+from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.dicts import named_row
+from onlineboost.engine.lags import Lags
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
+from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError
 from onlineboost.parameters import check_whole
@@ -30,6 +32,7 @@ from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
 
 _MANY_ROWS = 1024  # that are worth several threads
+_MANY_CLASSES = 100  # so soon that the label may be none
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -49,10 +52,14 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
+    lags: Lags | None = field(init=False)  # the last labels, if they are features
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
 
     def __post_init__(self) -> None:
         self.max_row_features = self.spec.max_row_features()
+        self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
+        if self.lags is not None and not isinstance(self.machine, BatchMachine):
+            raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
         if self.columns.limit is None:  # names beyond the slots are of no use
             self.columns.limit = min(MAX_NAMES, self.spec.max_features())
 
@@ -61,6 +68,7 @@ class Fitted:
         with self.lock.reading:
             machine, columns = self.machine.snapshot(), copy.deepcopy(self.columns)
             copies = {"machine": machine, "columns": columns, "pending": self.pending.frozen()}
+            copies["lags"] = copy.copy(self.lags)
             return vars(self) | copies | {"target": copy.copy(self.target)}
 
     # ---- learners on other machines
@@ -107,13 +115,7 @@ class Fitted:
                 target.check_codes(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
-        self.check_target(target)
         return target
-
-    def check_target(self, target: Any) -> None:
-        """Raise an error for more classes than the model can take."""
-        if target.width > 1 and not isinstance(self.machine, BatchMachine):
-            raise DataError(f"{target.width} different labels: Python objects as weak learners take two")
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -134,15 +136,40 @@ class Fitted:
 
     def _learn_part(self, part: Any) -> list[Floats]:
         """Learn examples; where the first of a class comes, the machine takes the class in before it."""
-        if not isinstance(part, Batch) or self._of_numbers:
+        part = self._with_lags(part, True)
+        scores = self._learn_rows(part)
+        self._learn_lags(part)
+        return scores
+
+    def _with_lags(self, part: Any, learning: bool) -> Any:
+        """Examples with the last labels, if they are features."""
+        if self.lags is None:
+            return part
+        if learning:
+            self._meet_lags(self.lags)
+        return self.lags.rows(part, learning)
+
+    def _meet_lags(self, lags: Lags) -> None:
+        names = lags.meet(self.target)
+        if names:
+            self.machine.name_features(self.columns.add(names))
+
+    def _learn_lags(self, part: Any) -> None:
+        if self.lags is not None:
+            self._meet_lags(self.lags)
+            self.lags.learn(part.y, part.weight)
+
+    def _learn_rows(self, part: Any) -> list[Floats]:
+        if self._of_numbers:
             return [self.machine.run(part, True)]
-        scores, start, size = [], 0, part.y.size
-        places = Classes.places(part.y)
+        some = cut if isinstance(part, Batch) else ObjectRows.cut
+        scores, start, y, weight = [], 0, part.y, part.weight
+        size, places = y.size, Classes.places(y)
         while True:
-            new = np.flatnonzero((places[start:] >= self._n_classes) & (part.weight[start:] > 0))
+            new = np.flatnonzero((places[start:] >= self._n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
-                scores.append(self.machine.run(cut(part, start, stop) if (start, stop) != (0, size) else part, True))
+                scores.append(self.machine.run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
             if stop == size:
                 return scores
             self._take_classes(int(places[stop]) + 1)
@@ -154,7 +181,7 @@ class Fitted:
 
     @property
     def _n_classes(self) -> int:
-        return self.machine.n_classes if isinstance(self.machine, BatchMachine) else 2
+        return self.machine.n_classes
 
     def name_classes(self, n: int) -> None:
         """Begin with this number of classes."""
@@ -164,11 +191,16 @@ class Fitted:
 
     def _take_classes(self, n: int) -> None:
         before = self.machine
-        assert isinstance(before, BatchMachine)
-        before.bring_back()
+        if isinstance(before, BatchMachine):
+            before.bring_back()
         if before.away is not None:
             before.away.close()
+        if before.n_classes < _MANY_CLASSES <= n and before.n_learnt < 2 * n:
+            news = f"{n:,} classes after {before.n_learnt:,} examples: is the label an id, or a number to predict?"
+            warnings.warn(f"{news} Each class takes time and memory", stacklevel=6)
         machine = self.spec.with_classes(before, n)
+        if not isinstance(machine, BatchMachine):
+            machine.name_features(self.columns.names)
         machine.n_jobs, machine.away = before.n_jobs, before.away
         self.machine = machine
 
@@ -176,7 +208,6 @@ class Fitted:
         """Learn one dict of features."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
-        self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         compiled = isinstance(self.machine, BatchMachine) and weight > 0
@@ -184,14 +215,25 @@ class Fitted:
         with self.lock.turn(), self.lock.writing:
             machine: Any = self.machine
             known = self._of_numbers or sign < self._n_classes
+            quick = self._quick_with_lags(quick)
             done = known and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
             if not done:
                 row = machine.of_dict(x, self.columns, target, sign, weight, True)
                 self.target = target  # before the machine knows the class: whoever decodes its scores reads this after
                 self._learn_part(row)
             self.target = target
+            if done and self.lags is not None:
+                self._meet_lags(self.lags)
+                self.lags.learn(np.array([sign]), np.array([weight]))
         if not done or not self.machine.n_learnt % _LOOK_EVERY:
             self._warn()
+
+    def _quick_with_lags(self, quick: Any) -> Any:
+        """Ids and values of a row with the last labels, if they are features."""
+        if quick is None or self.lags is None:
+            return quick
+        ids, values = self.lags.of_next()
+        return np.concatenate([quick[0], ids]), quick[1] + values
 
     # ---- labels that come later
 
@@ -201,6 +243,7 @@ class Fitted:
         self.check_rows(lambda: len(x))
         with self.lock.reading:
             row, names = named_row(x, self.columns, False)
+            row = self._with_lags(row, False)
             said = machine.ask(row)
             number, data = self.pending.give(row, said, names, time)
             (answer,) = self._answers(machine, said)
@@ -212,6 +255,7 @@ class Fitted:
         for part in parts:
             self.check_rows(lambda part=part: longest_row(part))  # type: ignore[misc]
             with self.lock.reading:
+                part = self._with_lags(part, False)
                 said = machine.ask(part)
                 for r, answer in enumerate(self._answers(machine, said)):
                     number, data = self.pending.give(cut(part, r, r + 1), said.rows(r, r + 1), [], time)
@@ -272,16 +316,19 @@ class Fitted:
             ends = (k for k in range(len(asked)) if new[k] or silent[k] != silent[0])
             n = next(ends, len(asked))
             if n:
-                machine.tell(*together(told[:n], signs[:n], weight))
+                rows, said = together(told[:n], signs[:n], weight)
+                machine.tell(rows, said)
+                self._learn_lags(rows)
             else:
                 self._take_classes(int(signs[0]) + 1)
             asked, signs = asked[n:], signs[n:]
 
-    def ask_row(self, row: Batch) -> tuple[Said, Floats]:
-        """What the machine says of a row, and its score."""
+    def ask_row(self, row: Batch) -> tuple[Batch, Said, Floats]:
+        """The row as it is to be told later, what the machine says of it, and its score."""
         machine = self._asking()
+        row = self._with_lags(row, False)
         said = machine.ask(row)
-        return said, said.scores[:, : machine.width].reshape(machine.shape_of(row))
+        return row, said, said.scores[:, : machine.width].reshape(machine.shape_of(row))
 
     def tell_row(self, row: Batch, said: Said) -> None:
         """Learn a row of which the machine has said this."""
@@ -289,6 +336,7 @@ class Fitted:
             self._take_classes(int(row.y[0]) + 1)
         machine = self._asking()
         machine.tell(row, machine.fitting(said))
+        self._learn_lags(row)
 
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
@@ -329,7 +377,7 @@ class Fitted:
         scores = []
         for part in parts:
             with self.lock.reading:
-                scores += self._side_by_side(part, probabilities)
+                scores += self._side_by_side(self._with_lags(part, False), probabilities)
         return _joined(scores, probabilities)
 
     def _side_by_side(self, examples: Any, probabilities: bool) -> list[Floats]:
@@ -358,28 +406,30 @@ class Fitted:
         quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
         with self.lock.reading:
             machine: Any = self.machine
+            quick = self._quick_with_lags(quick)
             score = machine.run_row(*quick, 1.0, 1.0, False) if quick is not None else None
             if score is not None:
                 found = machine.probabilities(np.array([score]))[0] if probabilities else score
             else:
                 examples = machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
-                found = self._run(examples, probabilities)[0]
+                found = self._run(self._with_lags(examples, False), probabilities)[0]
         return found if isinstance(found, np.ndarray) else float(found)
 
     # ---- checks
 
     def check_rows(self, longest: Callable[[], int]) -> None:
         """Raise an error for rows that are too long for the learner, before anything changes."""
-        most = self.max_row_features
-        if most is not None and longest() > most:
+        most, more = self.max_row_features, 0 if self.lags is None else self.lags.k
+        if most is not None and longest() + more > most:
             advice = "name pairs, crosses=[(a, b), ...]"
             raise DataError(
-                f"a row has {longest():,} features, too many to cross all pairs (at most {most:,}): {advice}"
+                f"a row has {longest() + more:,} features, too many to cross all pairs (at most {most:,}): {advice}"
             )
 
     def check_met(self, source: Dense | Sparse) -> None:
         """Raise an error if parameters name a column that the array does not have."""
-        for name in self.machine.columns_not_met(source.names or map(str, range(source.n_features))):
+        names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
+        for name in self.machine.columns_not_met(names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
 
     # ---- model files
@@ -400,6 +450,8 @@ class Fitted:
         }
         if self._n_classes > 2:
             facts["classes"] = self._n_classes
+        if self.lags is not None:
+            facts["last_labels"] = self.lags.describe()
         if self.pending.next:  # the model was asked for tickets
             arrays |= self.pending.arrays()
             facts["pending"] = self.pending.describe()  # after them: the next number is beyond all
@@ -427,6 +479,8 @@ class Fitted:
         made.name_features(columns.names)
         known = set(made.strayed(columns.names))
         found = cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
+        if found.lags is not None:
+            found.lags.restore(part.facts["last_labels"], target)
         if "pending" in part.facts and isinstance(made, BatchMachine):
             found.pending = Pending.restore(part.facts["pending"], part.arrays, made.n_said)
         return found

@@ -53,6 +53,11 @@ class Machine(ABC):
         """One dict as an example. With ``learning``, new names are remembered."""
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes that it knows."""
+        return 2
+
+    @property
     @abstractmethod
     def n_slots(self) -> int:
         """Number of features with slots."""
@@ -197,11 +202,6 @@ class BatchMachine(Machine):
         told(self.run, rows, said, self.width)
 
     passes: Any  # what each thread keeps from row to row
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes that it knows."""
-        return 2
 
     @property
     def width(self) -> int:

@@ -34,6 +34,17 @@ class ObjectRows(NamedTuple):
     rows: list[tuple[Any, float, float]]
     target: Classes
 
+    @property
+    def y(self) -> Floats:
+        return np.array([y for _, y, _ in self.rows])
+
+    @property
+    def weight(self) -> Floats:
+        return np.array([weight for _, _, weight in self.rows])
+
+    def cut(self, start: int, stop: int) -> ObjectRows:
+        return self._replace(rows=self.rows[start:stop])
+
 
 @njit
 def _asked(head: Any, score: float, h: Floats32) -> float:

@@ -32,6 +32,7 @@ class Adaptive(Around, Ensemble):
     reset : what starts over when its error rises: the whole model ("all"), single weak "learners", or "none"
     delta : ADWIN's confidence parameter; lower values give fewer alarms
     n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Drift is detected by the number of mistakes; weights of examples do not count.
@@ -58,6 +59,7 @@ class Adaptive(Around, Ensemble):
     reset: Reset = "all"
     delta: float = 0.002
     n_jobs: int | None = None
+    lag: int = 0
     on_drift: Callable[[Alarm], object] | None = None
 
     def _inside(self) -> Any:

@@ -144,6 +144,7 @@ class StackedEnsemble(Ensemble):
         None: all
     random_state : seed of the models, instead of their own
     n_jobs : number of threads, among which models are divided (None: 1, -1: one for each core); the result is the same
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm of a model that starts over
         (``Restarting``); it must not raise
 
@@ -165,6 +166,7 @@ class StackedEnsemble(Ensemble):
     n_always: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:

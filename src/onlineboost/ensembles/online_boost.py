@@ -34,6 +34,7 @@ class OnlineBoost(Ensemble):
     ----------
     effort : "low", "normal" or "high": more and larger parts take more time and err less
     random_state : seed
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Examples
@@ -50,6 +51,7 @@ class OnlineBoost(Ensemble):
     _: KW_ONLY
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:

@@ -35,6 +35,7 @@ class OnlineBoostRegressor(OnlineRegressor):
     ----------
     random_state : seed; nothing is drawn at present
     n_jobs : number of threads, among which parts are divided (None: 1, -1: one for each core); the result is the same
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
 
     Examples
     --------
@@ -51,6 +52,7 @@ class OnlineBoostRegressor(OnlineRegressor):
     _: KW_ONLY
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
 
     def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         """The models under the stack."""

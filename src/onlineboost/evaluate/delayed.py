@@ -66,7 +66,7 @@ class Delayed:
             now = self._time(row)
             if self.column is not None:
                 self._tell_due(fitted, now)
-            said, score = fitted.ask_row(row)
+            row, said, score = fitted.ask_row(row)
             scores.append(score)
             said = said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
             self.late.append(_Late(now + self.delay, row, said))

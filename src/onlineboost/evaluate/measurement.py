@@ -20,7 +20,7 @@ class Measurement:
     >>> measurement = Measurement()
     >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4)
     >>> measurement.update(scores, y, weight, probabilities=1 / (1 + np.exp(-scores)))
-    >>> {name: round(value, 3) for name, value in measurement.values().items()}
+    >>> {name: round(value, 3) for name, value in measurement.values().items() if value is not None}
     {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'log-loss': 0.54, 'macro-f1': 0.5}
     """
 

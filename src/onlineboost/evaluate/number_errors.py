@@ -55,5 +55,9 @@ class NumberErrors:
     @property
     def r2(self) -> float:
         """The share of the variance that is explained; NaN if all targets are the same."""
+        return self.r2_of(self.squared)
+
+    def r2_of(self, squared: float) -> float:
+        """R2 of other answers to the same rows, by the sum of their squared errors."""
         whole = self.squares - self.total**2 / self.weight if self.weight else 0.0
-        return 1 - self.squared / whole if whole > 0 else math.nan
+        return 1 - squared / whole if whole > 0 else math.nan

@@ -15,6 +15,7 @@ from onlineboost.storage.atomic import replacing, write_text
 
 KINDS = (".png", ".svg", ".html")
 _BLUE, _GREY = "#2166ac", "#888888"
+_NAMED_CLASSES, _LONG = 30, 12  # classes whose labels are written in a picture, and characters of each
 
 
 class Picture(NamedTuple):
@@ -27,6 +28,7 @@ class Picture(NamedTuple):
     reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (mean probability, share of positives, weight)
     bar: str = "weak learner"  # what has an edge
     name: str = "boosted"  # of the model, in the legend
+    confusion: tuple[list[str], list[list[float]]] | None = None  # labels; weight by label and prediction
 
 
 def picture(
@@ -69,7 +71,7 @@ def draw(picture: Picture, path: Path) -> None:
 def _figure(picture: Picture) -> Any:
     from matplotlib.figure import Figure
 
-    panels = 3 if picture.reliability else 2
+    panels = 2 + bool(picture.reliability) + (picture.confusion is not None)
     figure = Figure(figsize=(5 * panels, 4.2), layout="constrained")
     left, right, *third = figure.subplots(1, panels)
     figure.suptitle(picture.title, parse_math=False)  # a dollar in a file's name is no formula
@@ -95,7 +97,22 @@ def _figure(picture: Picture) -> Any:
         third[0].set(xlabel="mean probability", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1))
     for axes in (left, right, *third):
         axes.spines[["top", "right"]].set_visible(False)
+    if picture.confusion is not None:
+        _draw_confusion(third[-1], *picture.confusion)
     return figure
+
+
+def _draw_confusion(axes: Any, labels: list[str], table: list[list[float]]) -> None:
+    """The share of each label's examples by prediction; mistakes are darker than they are, to be seen."""
+    sums = [max(sum(row), 1e-300) for row in table]
+    shares = [[(count / total) ** 0.5 for count in row] for row, total in zip(table, sums, strict=True)]
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    axes.set(xlabel="prediction", ylabel="label")
+    if len(labels) <= _NAMED_CLASSES:
+        short = [label if len(label) <= _LONG else f"{label[: _LONG - 1]}…" for label in labels]
+        turned = 90 if any(len(label) > 2 for label in short) else 0
+        axes.set_xticks(range(len(labels)), short, rotation=turned, fontsize=7, parse_math=False)
+        axes.set_yticks(range(len(labels)), short, fontsize=7, parse_math=False)
 
 
 def _zoom(axes: Any, points: list[tuple[int, float]]) -> None:

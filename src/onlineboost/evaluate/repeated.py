@@ -16,7 +16,7 @@ class Repeated:
     >>> repeated = Repeated()
     >>> repeated.update(np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
     >>> repeated
-    Repeated(last=-1.0, weight=4.0, mistakes=2.0)
+    Repeated(last=-1.0, weight=4.0, mistakes=2.0, squared=0.0)
     >>> repeated.error
     0.5
     """
@@ -24,15 +24,18 @@ class Repeated:
     last: float = 0.0  # the last label, by its code; 0: none yet
     weight: float = 0.0
     mistakes: float = 0.0
+    squared: float = 0.0  # errors of numbers
 
     def update(self, y: Floats, weight: Floats, numbers: bool = False) -> None:
         """Add rows, in their order."""
         if y.size:
             before = np.concatenate([[self.last], y[:-1]])
             wrong = np.abs(before - y) if numbers else before != y
-            rows = np.stack([weight, wrong * weight])
-            sums = np.cumsum(np.concatenate([[[self.weight], [self.mistakes]], rows], axis=1), axis=1)[:, -1]
-            self.last, (self.weight, self.mistakes) = float(y[-1]), sums.tolist()
+            squared = wrong**2 * weight if numbers else np.zeros(y.size)
+            rows = np.stack([weight, wrong * weight, squared])
+            so_far = [[self.weight], [self.mistakes], [self.squared]]
+            sums = np.cumsum(np.concatenate([so_far, rows], axis=1), axis=1)[:, -1]
+            self.last, (self.weight, self.mistakes, self.squared) = float(y[-1]), sums.tolist()
 
     @property
     def error(self) -> float:

@@ -46,6 +46,8 @@ class Training:
 
     def __post_init__(self) -> None:
         self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
+        if self.delay:
+            self.repeated = None  # the last label is not known yet
         if self.delay is not None:
             models = (self.model, self.base) if self.base is not None else (self.model,)
             self.learners = [Delayed(model, self.delay, self.delay_column) for model in models]

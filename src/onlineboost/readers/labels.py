@@ -6,15 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
 
 
-def sign_of(target: Any, label: Any, positive: Any) -> float:
+def sign_of(target: Any, label: Any, schema: Schema) -> float:
     """The code of a label, or the number it is. If a positive label is named, all others are negative."""
+    positive = schema.positive
     if positive is None:
-        return target.encode_one(label)
+        known = target.known
+        if schema.binary and len(known) == 2 and label == label and label is not None and label not in known:
+            expected = "expected two, as the task 'binary' has; the task 'classes' takes more"
+            raise DataError(f"the label {label!r} is a third one, beside {known[0]!r} and {known[1]!r}: {expected}")
+        return float(target.encode_one(label))
     if label is None or label != label:
         raise DataError("the label is missing")
     if plain_label(label) == plain_label(positive):

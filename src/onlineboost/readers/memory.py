@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.data.arrays import check_features
+from onlineboost.data.arrays import as_labels, check_features
 from onlineboost.data.batch import LARGEST, Batch, Floats, cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
@@ -60,11 +60,11 @@ def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions, column
     target = options.target
     signs = np.full(source.n_rows, np.nan)
     if y is not None:
-        y = np.asarray(y)
+        y = as_labels(y)
         _check_length("y", y, source.n_rows)
         known: dict[Any, float] = {}
         for label in dict.fromkeys(y.tolist()):
-            known[label] = sign_of(target, label, options.schema.positive)
+            known[label] = sign_of(target, label, options.schema)
         signs = np.array([known[label] for label in y.tolist()])
     elif options.label_required:
         raise DataError("arrays come without labels: pass them as y=")

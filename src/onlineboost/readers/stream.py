@@ -74,7 +74,7 @@ class Stream(Pages):
             self._pages.stopped.set()
 
 
-Task = Literal["classes", "number"]
+Task = Literal["classes", "binary", "number"]
 
 
 def open_stream(
@@ -107,7 +107,8 @@ def open_stream(
     drop, categorical : columns to leave out, and columns whose numbers are names (zip codes, ids)
     positive : the positive label; all others are negative. None: of two, 1 (or True) is positive, else the second one
         met; there may be more
-    task : "classes"; or "number": labels are numbers to predict, as a regressor learns them
+    task : "classes"; "binary": a third label is an error; or "number": labels are numbers to predict, as a regressor
+        learns them
     y, sample_weight : labels and weights for arrays and data frames without them
     labels : "required"; "optional", where rows may have none; or "ignored", for prediction
     on_error : "raise"; or "skip", to leave out bad records and count them
@@ -126,7 +127,8 @@ def open_stream(
     ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
-    check_one_of("task", task, ("classes", "number"))
+    check_one_of("task", task, ("classes", "binary", "number"))
+    schema = schema._replace(binary=task == "binary")
     if task == "number" and positive is not None:
         raise ConflictError("positive=... names a class: a number to predict has no positive label")
     known: Any = Numbers() if task == "number" else Classes()

@@ -194,7 +194,7 @@ class BatchReader:
         for _, code in first_of_each(cell["labels"], cell["valid"]):
             positive = self.options.schema.positive
             try:
-                signs[code] = sign_of(self.builder.target, plain_value(cell["uniques"][code]), positive)
+                signs[code] = sign_of(self.builder.target, plain_value(cell["uniques"][code]), self.options.schema)
             except DataError as problem:
                 wrong[code] = f"{problem}{positive_hint(positive)}"
         cell["signs"] = np.where(cell["valid"], signs[cell["labels"]], np.nan)

@@ -176,7 +176,7 @@ class TextReader:
         try:
             if known == MAX_SPELLINGS and not state[NUMERIC]:
                 raise DataError(f"the label {label!r} is one too many: expected at most {MAX_SPELLINGS} spellings")
-            sign = sign_of(self.builder.target, label, positive)
+            sign = sign_of(self.builder.target, label, self.options.schema)
         except DataError as problem:
             hint = "" if state[NUMERIC] else positive_hint(positive)
             return self._reject(BAD_LABEL, path, f"{problem}{hint}")

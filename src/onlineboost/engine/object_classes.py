@@ -1,0 +1,130 @@
+"""Many classes for learners that are Python objects: one ``ObjectMachine`` for each class against the rest.
+
+As in ``classes.py``: the machine of two classes goes on for the positive class, a copy of it with its sign turned for
+the negative one, and each further class begins at the row where it is first met. Objects take labels, so all machines
+call them by those of the first two classes: for the machine of class k, the positive one means "k".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from onlineboost.compiled.block import Call
+from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.columns import Columns
+from onlineboost.data.target import Classes
+from onlineboost.engine.classes import ClassesHead, class_rows, new_classes_head, softmax
+from onlineboost.engine.heads import VoteHead
+from onlineboost.engine.machine import Machine
+from onlineboost.engine.objects import ObjectMachine, ObjectRows
+from onlineboost.engine.record import Record, Settings, new_record
+
+
+@dataclass
+class ObjectClassesMachine(Machine):
+    """Machines for each class against the rest, in the order of codes; that of the first has its sign turned."""
+
+    settings: Settings
+    record: Record
+    parts: tuple[ObjectMachine, ...]
+    head: ClassesHead
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.parts)
+
+    def run(self, examples: ObjectRows, learning: bool) -> Floats:
+        y, weight, n = examples.y, examples.weight, len(self.parts)
+        two, places = Classes(*examples.target.labels[:2]), Classes.places(y)
+        scores, answers = np.empty((n, y.size)), np.empty((y.size, n))
+        for k, part in enumerate(self.parts):
+            signs = np.where((places == k) == (k > 0), 1.0, -1.0).tolist()
+            rows = [(x, sign, w) for (x, _, w), sign in zip(examples.rows, signs, strict=True)]
+            scores[k] = part.run(ObjectRows(rows, two), learning)
+        odds = np.array([not isinstance(part.head, VoteHead) for part in self.parts])
+        work = np.empty(n), np.empty(n), np.empty(0, np.float32)
+        Call(class_rows, scores, y, weight, answers, self.head, self.record, odds, learning, False, work)()
+        return answers
+
+    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
+        return self.parts[0].of_table(source, y, weight, target)
+
+    def of_batch(self, batch: Batch, target: Classes) -> Iterator[ObjectRows]:
+        return self.parts[0].of_batch(batch, target)
+
+    def of_dict(
+        self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
+    ) -> ObjectRows:
+        known = len(columns.names)
+        found = self.parts[0].of_dict(x, columns, target, y, weight, learning)
+        if len(columns.names) > known:
+            self.name_features(columns.names)
+        return found
+
+    @property
+    def learners(self) -> Record:
+        """Of the weak learners: sums over all classes."""
+        records = [part.learners for part in self.parts]
+        sums = (sum(getattr(one, name) for one in records) for name in ("edges", "weights", "totals"))
+        return Record(self.record.clock, *sums)
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return softmax(float(self.head.sharpness[0]) * scores)
+
+    @property
+    def n_slots(self) -> int:
+        return max(part.n_slots for part in self.parts)
+
+    @property
+    def sizes(self) -> list[Any]:
+        return []
+
+    def resize(self, sizes: list[Any]) -> None:
+        """Objects grow by themselves."""
+
+    def snapshot(self) -> Self:
+        twin = super().snapshot()
+        twin.parts = tuple(part.snapshot() for part in self.parts)
+        return twin
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        for part in self.parts:
+            part.name_features(names)
+
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        return self.parts[0].columns_not_met(names)
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        return self.parts[0].names_met(names)
+
+    def states(self) -> None:
+        return None
+
+
+def objects_with_classes(
+    machine: ObjectMachine | ObjectClassesMachine, fresh: list[ObjectMachine]
+) -> ObjectClassesMachine:
+    """A machine that knows further classes, for which new ones begin."""
+    machine = machine if isinstance(machine, ObjectClassesMachine) else _of_two(machine)
+    old, n = machine.n_classes, machine.n_classes + len(fresh)
+    head, record = new_classes_head(n), new_record(n)
+    head.platt[:old], head.inverse[:old] = machine.head.platt, machine.head.inverse
+    record.edges[:old], record.weights[:old] = machine.record.edges, machine.record.weights
+    head = head._replace(sharpness=machine.head.sharpness)
+    record = record._replace(clock=machine.record.clock, totals=machine.record.totals)
+    return ObjectClassesMachine(machine.settings._replace(n_learners=n), record, (*machine.parts, *fresh), head)
+
+
+def _of_two(machine: ObjectMachine) -> ObjectClassesMachine:
+    """Two machines in the place of the one for two classes: a copy of it for the negative one."""
+    head, record = new_classes_head(2), new_record(2)
+    record.clock[0] = machine.n_learnt
+    if isinstance(machine.head, VoteHead):
+        head.platt[:], head.inverse[:] = machine.head.platt, machine.head.inverse
+    settings = Settings(2, False, False, machine.settings.seed)
+    return ObjectClassesMachine(settings, record, (machine.snapshot(), machine), head)

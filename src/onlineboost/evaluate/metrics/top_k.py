@@ -1,0 +1,52 @@
+"""Top-3 accuracy: how often the label is among the three most likely ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onlineboost.data.batch import Floats
+from onlineboost.data.target import Classes
+from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.registry import METRICS
+
+K = 3
+
+
+@dataclass
+class TopK:
+    """Weight of the examples, and of those whose label has one of the K highest scores; of ties, the first count.
+
+    >>> top = TopK()
+    >>> top.update(np.array([[0.1, 0.4, 0.3, 0.2], [4.0, 3.0, 2.0, 1.0]]), np.array([2.0, 3.0]), np.ones(2))
+    >>> top.value
+    0.5
+    """
+
+    weight: float = 0.0
+    hits: float = 0.0
+    width: int = 1
+
+    def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
+        places = Classes.places(y)
+        if scores.ndim == 1:
+            hit = places < 2
+        else:
+            self.width = max(self.width, scores.shape[1])
+            known = places < scores.shape[1]
+            own = np.where(known, scores[np.arange(places.size), np.where(known, places, 0)], -np.inf)[:, None]
+            earlier = np.arange(scores.shape[1]) < places[:, None]
+            before = (scores > own) | ((scores == own) & earlier)
+            hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
+        so_far = [[self.weight], [self.hits]]
+        sums = np.cumsum(np.concatenate([so_far, [weight, weight * hit]], axis=1), axis=1)[:, -1]
+        self.weight, self.hits = sums.tolist()
+
+    @property
+    def value(self) -> float:
+        """NaN of so few classes that all are among the first."""
+        return self.hits / self.weight if self.weight and self.width > K else float("nan")
+
+
+METRICS.add(Metric("top-3", "top-3 accuracy", TopK, lower_is_better=False))
