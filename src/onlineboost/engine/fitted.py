@@ -112,8 +112,9 @@ class Fitted:
 
     def check_target(self, target: Any) -> None:
         """Raise an error for more classes than the model can take."""
-        if target.width > 1 and not isinstance(self.machine, BatchMachine):
-            raise DataError(f"{target.width} different labels: Python objects as weak learners take two")
+        if target.width > 1 and not self.machine.takes_classes:
+            advice = "of more, take a booster of learners that vote for classes, such as OnlineMBBM"
+            raise DataError(f"{target.width} different labels: Python objects as weak learners take two; {advice}")
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -134,15 +135,17 @@ class Fitted:
 
     def _learn_part(self, part: Any) -> list[Floats]:
         """Learn examples; where the first of a class comes, the machine takes the class in before it."""
-        if not isinstance(part, Batch) or self._of_numbers:
+        if self._of_numbers:
             return [self.machine.run(part, True)]
-        scores, start, size = [], 0, part.y.size
-        places = Classes.places(part.y)
+        within = cut if isinstance(part, Batch) else type(part).cut
+        places, weight = Classes.places(part.y), part.weight
+        scores, start, size = [], 0, places.size
         while True:
-            new = np.flatnonzero((places[start:] >= self._n_classes) & (part.weight[start:] > 0))
+            new = np.flatnonzero((places[start:] >= self.machine.n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
-                scores.append(self.machine.run(cut(part, start, stop) if (start, stop) != (0, size) else part, True))
+                rows = within(part, start, stop) if (start, stop) != (0, size) else part
+                scores.append(self.machine.run(rows, True))
             if stop == size:
                 return scores
             self._take_classes(int(places[stop]) + 1)
@@ -154,7 +157,7 @@ class Fitted:
 
     @property
     def _n_classes(self) -> int:
-        return self.machine.n_classes if isinstance(self.machine, BatchMachine) else 2
+        return self.machine.n_classes
 
     def name_classes(self, n: int) -> None:
         """Begin with this number of classes."""
@@ -164,8 +167,8 @@ class Fitted:
 
     def _take_classes(self, n: int) -> None:
         before = self.machine
-        assert isinstance(before, BatchMachine)
-        before.bring_back()
+        if isinstance(before, BatchMachine):
+            before.bring_back()
         if before.away is not None:
             before.away.close()
         machine = self.spec.with_classes(before, n)

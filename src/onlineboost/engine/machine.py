@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ class Machine(ABC):
 
     settings: Settings
     record: Record
+    takes_classes: ClassVar[bool] = True
+    """Whether there may be more than two classes."""
+
     n_jobs: int = 1  # number of threads
     away: Any = None  # an ``engine.remote.Away``, if learners may be elsewhere
 
@@ -56,6 +59,11 @@ class Machine(ABC):
     @abstractmethod
     def n_slots(self) -> int:
         """Number of features with slots."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that it knows."""
+        return 2
 
     @property
     def n_learnt(self) -> int:
@@ -197,11 +205,6 @@ class BatchMachine(Machine):
         told(self.run, rows, said, self.width)
 
     passes: Any  # what each thread keeps from row to row
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes that it knows."""
-        return 2
 
     @property
     def width(self) -> int:

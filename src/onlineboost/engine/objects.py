@@ -34,6 +34,17 @@ class ObjectRows(NamedTuple):
     rows: list[tuple[Any, float, float]]
     target: Classes
 
+    @property
+    def y(self) -> Floats:
+        return np.array([y for _, y, _ in self.rows])
+
+    @property
+    def weight(self) -> Floats:
+        return np.array([weight for _, _, weight in self.rows])
+
+    def cut(self, start: int, stop: int) -> ObjectRows:
+        return ObjectRows(self.rows[start:stop], self.target)
+
 
 @njit
 def _asked(head: Any, score: float, h: Floats32) -> float:
@@ -65,6 +76,7 @@ def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number:
 class ObjectMachine(Machine):
     """A committee of Python objects and its booster, whose compiled ``vote`` and ``round`` are called from Python."""
 
+    takes_classes = False
     settings: Settings
     committee: Any
     booster: Any
