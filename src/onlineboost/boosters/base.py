@@ -22,6 +22,7 @@ from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
@@ -175,6 +176,9 @@ class Booster(OnlineClassifier):
             return Linear()
         if isinstance(self.estimator, OnlineRegressor):
             raise ParameterError("estimator", self.estimator, "a classifier; for numbers there is OnlineGradientBoost")
+        if isinstance(self.estimator, ClassLearner):
+            expected = f"a learner of two labels, such as Tree; {type(self.estimator).__name__} is for OnlineMBBM"
+            raise ParameterError("estimator", self.estimator, expected)
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
     def _booster_state(self) -> Any:

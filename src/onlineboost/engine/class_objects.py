@@ -43,12 +43,14 @@ def _corrected(
 class ClassObjectsMachine(ObjectMachine):
     """A committee of Python objects that vote for classes, and its booster."""
 
-    takes_classes = True
     n_known: int = field(default=2, kw_only=True)  # number of classes
 
     @property
     def n_classes(self) -> int:
         return self.n_known
+
+    def check_classes(self, n: int) -> None:
+        self.committee.check_classes(n)
 
     def with_classes(self, n: int, booster: Any) -> Self:
         """A machine for more classes, with the booster's state for them."""
@@ -63,7 +65,8 @@ class ClassObjectsMachine(ObjectMachine):
         answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
         tally = new_tally(n, k)
         for r, (x, code, weight) in enumerate(examples.rows):
-            tally.votes[:] = self.committee.places(x, target)
+            places = self.committee.places(x, target)
+            tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
             _heard(self.booster, tally, int(record.clock[0]), answers[r])
             if not learning or weight <= 0:
                 continue

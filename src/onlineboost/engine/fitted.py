@@ -112,9 +112,8 @@ class Fitted:
 
     def check_target(self, target: Any) -> None:
         """Raise an error for more classes than the model can take."""
-        if target.width > 1 and not self.machine.takes_classes:
-            advice = "of more, take a booster of learners that vote for classes, such as OnlineMBBM"
-            raise DataError(f"{target.width} different labels: Python objects as weak learners take two; {advice}")
+        if target.width > 1:
+            self.machine.check_classes(target.width)
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""

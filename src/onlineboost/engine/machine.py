@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ class Machine(ABC):
 
     settings: Settings
     record: Record
-    takes_classes: ClassVar[bool] = True
-    """Whether there may be more than two classes."""
-
     n_jobs: int = 1  # number of threads
     away: Any = None  # an ``engine.remote.Away``, if learners may be elsewhere
 
@@ -64,6 +61,9 @@ class Machine(ABC):
     def n_classes(self) -> int:
         """Number of classes that it knows."""
         return 2
+
+    def check_classes(self, n: int) -> None:  # noqa: B027  most machines take any number
+        """Raise an error for more classes than it can take."""
 
     @property
     def n_learnt(self) -> int:

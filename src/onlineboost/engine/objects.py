@@ -20,6 +20,7 @@ from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.loop import CARRIED, compare
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.record import Record, Settings
+from onlineboost.errors import DataError
 
 _answer, _correct = dispatch.answer, dispatch.correct
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
@@ -75,8 +76,6 @@ def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number:
 @dataclass
 class ObjectMachine(Machine):
     """A committee of Python objects and its booster, whose compiled ``vote`` and ``round`` are called from Python."""
-
-    takes_classes = False
     settings: Settings
     committee: Any
     booster: Any
@@ -106,6 +105,11 @@ class ObjectMachine(Machine):
                 self.committee.learn(x, y, p, examples.target)
                 record.clock[0] += 1
         return np.array(scores)
+
+    def check_classes(self, n: int) -> None:
+        if n > 2:
+            advice = "for more, OnlineMBBM and AdaBoostOLM boost learners that vote for classes"
+            raise DataError(f"{n} different labels: Python objects as weak learners take two; {advice}")
 
     def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         return self._parts(self.committee.rows(source), y, weight, target)

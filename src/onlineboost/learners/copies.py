@@ -117,6 +117,13 @@ class Committee:
                 found[i] = target.labels.index(label) if label in target.known else 0
         return found
 
+    def check_classes(self, n: int) -> None:
+        """Raise an error if members that have learnt cannot take so many classes."""
+        known = (len(getattr(member, "classes_", ())) for member, started in zip(self.members, self.started, strict=True) if started)
+        if isinstance(self.kind, _ScikitLearn) and any(0 < size < n for size in known):
+            advice = "partial_fit(..., classes=...)"
+            raise DataError(f"scikit-learn's learners need all labels at the start: {advice}")
+
     def learn(self, x: Any, y: float, p: Floats, target: Classes) -> None:
         self.learn_label(x, target.decode_one(y), p, target)
 

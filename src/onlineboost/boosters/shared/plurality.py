@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats
+from onlineboost.data.target import MAX_CLASSES
+from onlineboost.parameters import check_between, check_count, check_whole
 
 MAX_THROWS = 150  # beyond it, 1 / j! is too small for float64
 _DIGIT = 64  # powers above it are products of two
@@ -147,7 +149,7 @@ def _product(
     return float(series[j])
 
 
-@lean
+@njit
 def weigh(
     die: Die,
     s: Floats,
@@ -229,3 +231,24 @@ def _level(
     for k in range(groups):
         ahead[k] += 1
     return max(win(die, n, ahead, among, groups, work) - before, 0.0) / die.q
+
+
+def mbbm_phi0(n_learners: int, n_classes: int, gamma: float) -> float:
+    """phi_N(0): the error rate that N learners with edge gamma reach, at most (k - 1) exp(-gamma^2 N / 2).
+
+    Online MBBM's first potential; a tie counts as an error. With two classes it is ``phi0`` with the coin 1/2 + gamma/2.
+
+    >>> [round(mbbm_phi0(n, 10, 0.3), 4) for n in (1, 11, 51)]
+    [0.63, 0.1884, 0.0008]
+    """
+    check_count("n_learners", n_learners, MAX_THROWS)
+    check_whole("n_classes", n_classes, 2, MAX_CLASSES)
+    check_between("gamma", gamma, 0, 1)
+    die = new_die(int(n_learners), int(n_classes), float(gamma))
+    groups = np.zeros(1, np.int64), np.array([die.rivals])
+    return 1 - _win(die, int(n_learners), *groups, np.empty((2, int(n_learners) + 1)))
+
+
+@njit
+def _win(die: Die, n: int, ahead: NDArray[np.int64], among: NDArray[np.int64], work: Floats) -> float:
+    return win(die, n, ahead, among, ahead.size, work)
