@@ -6,7 +6,7 @@ Binomial weights and potentials are exact integers until the last division, whic
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import accumulate, combinations_with_replacement, pairwise
 from typing import Any
@@ -729,7 +729,7 @@ class Tree:
         node.waits += 1
         for slot, b in self.bins.see(row).items():
             node.histograms.setdefault(slot, self.new_histogram()).add(b, c, w)
-        n = sum(node.since)
+        n = added(node.since)
         if node.waits >= self.grace and 8.0 * node.waits * node.squares >= n * n:
             node.waits = 0
             if splits:
@@ -816,7 +816,7 @@ class ClassTree(Tree):
         for slot, b in self.bins.see(row).items():
             counts = leaf.histograms[slot].get(b) if slot in leaf.histograms else [0.0] * self.classes
             p = [x * ((float(n) + 0.1) / (total + 0.2)) for x, n, total in zip(p, counts, leaf.since, strict=True)]
-            if sum(p) < 1e-100:
+            if added(p) < 1e-100:
                 p = [x / 1e-100 for x in p]
         return p.index(max(p))
 
@@ -837,7 +837,7 @@ class ClassTree(Tree):
         return Histogram(self.number, self.classes)
 
     def look(self, node: Node) -> None:
-        n, present = sum(node.since), sum(x > 0 for x in node.since)
+        n, present = added(node.since), sum(x > 0 for x in node.since)
         if present < 2:
             return
         gain, split, left = self.best(node, n)
@@ -851,7 +851,7 @@ class ClassTree(Tree):
     def best(self, node: Node, n: float) -> tuple:
         """Gain, split and left weights of the best split."""
         best: tuple = (0.0, None, None)
-        whole = information(n) - sum(information(x) for x in node.since)
+        whole = information(n) - added(information(x) for x in node.since)
         for slot in sorted(node.histograms):
             histogram = node.histograms[slot]
             feature = self.bins.features.get(slot) or Feature(0, late=False)
@@ -868,7 +868,7 @@ class ClassTree(Tree):
                 left = [a + b for a, b in zip(left, mass, strict=True)]
                 for side in (0, 1) if sum(missing) > 0 else (None,):
                     here = [a + b for a, b in zip(left, missing, strict=True)] if side == 0 else left
-                    inside, parts = sum(here), 0.0
+                    inside, parts = added(here), 0.0
                     for a, b in zip(node.since, here, strict=True):
                         parts += information(b) + information(a - b)
                     if 0 < inside < n:
@@ -877,6 +877,14 @@ class ClassTree(Tree):
                             smaller = 1 if 2 * inside < n else 0
                             best = (gain, (slot, edge, smaller if side is None else side), here)
         return best
+
+
+def added(numbers: Iterable[float]) -> float:
+    """Their sum in this order, rounded after each: ``sum`` does better since Python 3.12."""
+    total = 0.0
+    for x in numbers:
+        total += x
+    return total
 
 
 def information(x: float) -> float:

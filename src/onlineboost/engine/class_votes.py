@@ -38,6 +38,7 @@ _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, di
 _count = draws.count
 
 _FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
+_LITTLE = 1e-9
 _LEAST, _MOST, _FARTHEST = 0.01, 50.0, 100.0  # of b; of the distance between scores
 
 
@@ -102,12 +103,18 @@ def weigh(booster: Any, tally: Tally, y: int, number: int, p: Floats, t: Floats3
 
 @hot
 def write(scores: Floats, answer: Floats) -> None:
-    """The answer to a row: a score for each class, or the difference of two."""
+    """The answer to a row: a score for each class, or the difference of two.
+
+    Of several that are largest, the first is the answer in any order of the classes: it gets a little more.
+    """
     if answer.size == 1:
         answer[0] = scores[1] - scores[0]
     else:
+        best = place_of(scores)
         for k in range(answer.size):
             answer[k] = scores[k]
+            if k > best and scores[k] == scores[best]:
+                answer[best] = scores[best] + _LITTLE
 
 
 @hot
