@@ -239,27 +239,24 @@ class AdaBoostOLM:
             return [sum(a for a, place in zip(self.alpha, h, strict=True) if place == k) for k in range(self.k)]
         if self.expert == "vote":
             return [sum(v for v, e in zip(self.v, advice, strict=True) if e == k) / total for k in range(self.k)]
-        u, passed = uniform(self.seed, self.t, self.N) * total, 0.0
-        for v, chosen in zip(self.v, advice, strict=True):
-            passed += v
-            if passed > u:
-                break
-        return [float(k == chosen) for k in range(self.k)]
+        u = uniform(self.seed, self.t, self.N) * total
+        picked = next((e for v, e in zip(accumulate(self.v), advice, strict=True) if v > u), advice[-1])
+        return [float(k == picked) for k in range(self.k)]
 
     def round(self, h: list[int], y: int) -> list[float]:
         advice, p = self.experts(h), []
         self.t += 1
         eta = 2 * math.sqrt(2) / ((self.k - 1) * math.sqrt(self.t))
-        s, others = [0.0] * self.k, [l for l in range(self.k) if l != y]
+        s, others = [0.0] * self.k, [j for j in range(self.k) if j != y]
         for i in range(self.N):
-            costs = {l: 1 / (1 + exp(s[y] - s[l])) for l in others}
-            p.append(sum(costs.values()) / (self.k - 1))
-            alpha, l = self.alpha[i], h[i]
-            if l == y:
+            costs = [1 / (1 + exp(s[y] - s[j])) for j in others]
+            p.append(sum(costs) / (self.k - 1))
+            alpha, voted = self.alpha[i], h[i]
+            if voted == y:
                 slope = -sum(1 / (1 + exp(alpha + s[y] - s[j])) for j in others)
             else:
-                slope = 1 / (1 + exp(s[y] - s[l] - alpha))
-            s[l] += alpha
+                slope = 1 / (1 + exp(s[y] - s[voted] - alpha))
+            s[voted] += alpha
             self.alpha[i] = max(-2, min(2, alpha - eta * slope))
             self.v[i] *= math.exp(-(y != advice[i]))
         return p

@@ -149,7 +149,7 @@ def test_mistakes_are_the_potential_and_the_deficits():
 
 @pytest.mark.parametrize(("k", "gamma", "n"), [(3, 0.4, 15), (6, 0.3, 25), (2, 0.3, 11)])
 def test_learners_with_their_edge_keep_the_bound(k, gamma, n):
-    """Independent learners, right with (1 - gamma) / k + gamma, err phi_N(0) T times: at most (k - 1) exp(-gamma^2 N / 2)."""
+    """Independent learners, right with (1 - gamma) / k + gamma, err phi_N(0) T times, up to chance."""
     T, rng = 4000, np.random.default_rng(k)
     y = rng.integers(0, k, T)
     y[:k] = np.arange(k)

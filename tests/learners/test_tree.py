@@ -126,9 +126,7 @@ def test_a_tree_equals_the_slow_one(
 )
 @settings(max_examples=20, phases=[Phase.generate])
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
-def test_a_class_tree_equals_the_slow_one(
-    seed, kind, depth, n_bins, evidence, leaves, grace, weights, slots, replay
-):
+def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, leaves, grace, weights, slots, replay):
     """Every vote, also while classes come: the third after 100 rows, the fourth after 400."""
     X, y, weight = make_stream(seed, kind, weights)
     y = np.where(y > 0, 1, 0) + 2 * (np.nan_to_num(X[:, 7]) > 0.3)

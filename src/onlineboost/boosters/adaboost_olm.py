@@ -10,7 +10,7 @@
 | y-hat_t^i | ``e[i]`` | expert i: the class with the largest of these scores |
 | v_t^i | exp(-``mistakes[i]``) | Hedge's weight of expert i, kept as the number of its mistakes |
 | C_t^i[y, l] | | 1 / (1 + exp(s_y - s_l)) for l other than y, the cost of voting for l |
-| -C_t^i[y, y] / (k - 1) | ``p[i]`` | their mean: weight of the example for learner i, or the probability that it gets it |
+| -C_t^i[y, y] / (k - 1) | ``p[i]`` | their mean: weight of the example for learner i, or the probability of it |
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ def round(state: AdaBoostOLMState, h: Floats, y: float, p: Floats, t: Floats32, 
     s, k, r = carry[1:], carry.size - 1, int(y)
     eta = 2 * math.sqrt(2.0) / ((k - 1) * math.sqrt(carry[0] + 1))
     for i in range(h.size):
-        alpha, l = state.alpha[first + i], int(h[i])
+        alpha, voted = state.alpha[first + i], int(h[i])
         cost = slope = 0.0
         for j in range(k):
             if j != r:
                 cost += logistic(s[j] - s[r])
                 slope -= logistic(s[j] - s[r] - alpha)
         p[i] = cost / (k - 1)
-        if l != r:
-            slope = logistic(s[l] + alpha - s[r])
-        s[l] += alpha
+        if voted != r:
+            slope = logistic(s[voted] + alpha - s[r])
+        s[voted] += alpha
         state.alpha[first + i] = min(2.0, max(-2.0, alpha - eta * slope))
 
 

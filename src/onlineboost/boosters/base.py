@@ -73,7 +73,7 @@ class Kernels(NamedTuple):
 
     lead: Callable[..., None]
     round: Callable[..., None]
-    vote: Callable[..., float]
+    vote: Callable[..., Any]
     settle: Callable[..., None]
 
 
@@ -104,6 +104,9 @@ class Booster(OnlineClassifier):
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
 
+    learner_name: ClassVar[str] = "linear"
+    """The weak learner that the command line takes if none is named."""
+
     traits: ClassVar[dict[str, bool]]
     """Of ``Settings``: how the algorithm is written."""
 
@@ -113,7 +116,7 @@ class Booster(OnlineClassifier):
         cls,
         *,
         state: type,
-        vote: Callable[..., float],
+        vote: Callable[..., Any],
         round: Callable[..., None],
         lead: Callable[..., None] = lead_by_votes,
         settle: Callable[..., None] = settle_nothing,
@@ -133,6 +136,11 @@ class Booster(OnlineClassifier):
         )
         if name:
             BOOSTERS.add(Entry(name, cls, title or cls.__name__, options))
+
+    @classmethod
+    def boosts(cls, learner: type) -> bool:
+        """Whether it boosts compiled learners of this class."""
+        return not issubclass(learner, ClassLearner)
 
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:

@@ -61,6 +61,7 @@ class ClassObjectsMachine(ObjectMachine):
     def run(self, examples: ObjectRows, learning: bool) -> Floats:
         """``class_votes``, in Python."""
         settings, record, target = self.settings, self.record, examples.target
+        head: Any = self.head
         n, k = settings.n_learners, self.n_known
         answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
         tally = new_tally(n, k)
@@ -76,9 +77,10 @@ class ClassObjectsMachine(ObjectMachine):
                 for i in range(n):
                     p[i] = draws.count(settings.seed, number, i, p[i])
             self.committee.learn_label(x, target.labels[y], p, target)
-            _corrected(self.booster, self.head, record, tally, answers[r], y, weight)
+            _corrected(self.booster, head, record, tally, answers[r], y, weight)
         return answers if k > 2 else answers[:, 0]
 
     def probabilities(self, scores: Floats) -> Floats:
-        sharp = float(self.head.sharpness[0])  # type: ignore[union-attr]
+        head: Any = self.head
+        sharp = float(head.sharpness[0])
         return chances(sharp * scores) if scores.ndim == 1 else softmax(sharp * scores)

@@ -1,12 +1,12 @@
 """Many classes by one committee, whose learners vote for a class each.
 
-It is the loop of ``loop.py`` with other numbers in the same places: a vote h[i], a label y and a target t[i] are places of
-classes, from 0 on. The booster carries a sum for each class, s = ``carry[1:]``. Its ``lead`` leaves the sums of all
+It is the loop of ``loop.py`` with other numbers in the same places: a vote h[i], a label y and a target t[i] are places
+of classes, from 0 on. The booster carries a sum for each class, s = ``carry[1:]``. Its ``lead`` leaves the sums of all
 votes there, and its ``vote(state, e, scores)`` gets them as scores of the classes, which it may replace. The largest
 score is the answer; of two classes, the sign of the second one less the first.
 
-Probabilities are softmax(b scores). The sharpness b is learnt: one Newton step for each example, with forgetting F and a
-draw S towards 1.
+Probabilities are softmax(b scores). The sharpness b is learnt: one Newton step for each example, with forgetting F and
+a draw S towards 1.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def new_tally(n_learners: int, n_classes: int) -> Tally:
 
 @hot
 def place_of(scores: Floats) -> int:
-    """The class with the largest score, the first of several; of two classes the second, as a score of 0 is positive."""
+    """The class with the largest score, the first of several; of two, the second: a score of 0 is positive."""
     best = 0
     for k in range(1, scores.size):
         if scores[k] > scores[best] or (scores.size == 2 and scores[1] >= scores[0]):
@@ -321,5 +321,6 @@ class ClassVotesMachine(CompiledMachine):
         return False
 
     def probabilities(self, scores: Floats) -> Floats:
-        sharp = float(self.head.sharpness[0])
+        head: Any = self.head
+        sharp = float(head.sharpness[0])
         return chances(sharp * scores) if scores.ndim == 1 else softmax(sharp * scores)

@@ -76,6 +76,7 @@ def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number:
 @dataclass
 class ObjectMachine(Machine):
     """A committee of Python objects and its booster, whose compiled ``vote`` and ``round`` are called from Python."""
+
     settings: Settings
     committee: Any
     booster: Any

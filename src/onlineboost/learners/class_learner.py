@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
@@ -66,12 +66,9 @@ class ClassLearner(WeakLearner, OnlineClassifier):
         return found
 
 
-def class_votes_machine(
-    learner: ClassLearner, booster: Any, n_features: int, settings: Settings
-) -> ClassVotesMachine:
+def class_votes_machine(learner: ClassLearner, booster: Any, n_features: int, settings: Settings) -> ClassVotesMachine:
     """The machine of a committee whose learners vote for classes, before a third class was met."""
-    n, head = settings.n_learners, new_sharpness()
-    states: Any = learner.committee(n, n_features), booster, head, new_record(n)
-    return ClassVotesMachine(
-        settings, learner, *states, learner.transforms(n_features), new_slots(learner.max_features())
-    )
+    n, head = settings.n_learners, cast(Any, new_sharpness())
+    committee, record = learner.committee(n, n_features), new_record(n)
+    transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
+    return ClassVotesMachine(settings, learner, committee, booster, head, record, transforms, slots)

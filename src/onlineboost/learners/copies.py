@@ -119,7 +119,11 @@ class Committee:
 
     def check_classes(self, n: int) -> None:
         """Raise an error if members that have learnt cannot take so many classes."""
-        known = (len(getattr(member, "classes_", ())) for member, started in zip(self.members, self.started, strict=True) if started)
+        known = (
+            len(getattr(member, "classes_", ()))
+            for member, started in zip(self.members, self.started, strict=True)
+            if started
+        )
         if isinstance(self.kind, _ScikitLearn) and any(0 < size < n for size in known):
             advice = "partial_fit(..., classes=...)"
             raise DataError(f"scikit-learn's learners need all labels at the start: {advice}")

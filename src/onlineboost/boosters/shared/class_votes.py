@@ -35,10 +35,14 @@ class ClassVotes:
         """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
         raise NotImplementedError
 
+    @classmethod
+    def boosts(cls, learner: type) -> bool:
+        return issubclass(learner, ClassLearner)
+
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
         return self.state_for(2, n_learners, seed)
 
-    def base_learner(self) -> ClassLearner | Copies:
+    def base_learner(self) -> Any:
         """The weak learner, ready to form a committee."""
         if self.estimator is None:
             return ClassTree()
@@ -58,7 +62,8 @@ class ClassVotes:
         booster = self.initial_state(n, sampled, seed)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, True, sampled)
-            return ClassObjectsMachine(settings, committee, booster, new_sharpness(), new_record(n))
+            head: Any = new_sharpness()
+            return ClassObjectsMachine(settings, committee, booster, head, new_record(n))
         return class_votes_machine(learner, booster, n_features, settings)
 
     def with_classes(self, machine: Any, n: int) -> Any:
@@ -68,4 +73,3 @@ class ClassVotes:
 
     def new_head(self, n_learners: int) -> Any:
         return new_sharpness()
-

@@ -7,10 +7,10 @@
 | s | ``s`` | number of votes so far, for each class |
 | phi_n^r(s) | 1 - ``win`` | the chance that r has not more votes than each other class, after n throws more |
 
-With m throws for r and j = n - m for the others, r wins if each other class l has at most c_l = s_r + m - 1 - s_l of them.
-The chance of that is j! times the coefficient of x^j in the product over l of T_c(x / rivals), where T_c is the series of
-exp to degree c. Powers of these series are in tables, and classes with equally many votes are one factor. All terms are
-positive, so nothing is lost by rounding.
+With m throws for r and j = n - m for the others, r wins if each other class l has at most c_l = s_r + m - 1 - s_l of
+them. The chance of that is j! times the coefficient of x^j in the product over l of T_c(x / rivals), where T_c is the
+series of exp to degree c. Powers of these series are in tables, and classes with equally many votes are one factor. All
+terms are positive, so little is lost by rounding.
 """
 
 from __future__ import annotations
@@ -177,10 +177,10 @@ def weigh(
 def _grouped(s: Floats, y: int, ahead: NDArray[np.int64], among: NDArray[np.int64]) -> int:
     """How many rivals the class is ahead of by how much, in rising order."""
     groups = 0
-    for l in range(s.size):
-        if l == y:
+    for other in range(s.size):
+        if other == y:
             continue
-        d, k = int(s[y] - s[l]), groups
+        d, k = int(s[y] - s[other]), groups
         while k > 0 and ahead[k - 1] > d:
             k -= 1
         if k > 0 and ahead[k - 1] == d:
@@ -220,9 +220,7 @@ def _largest(die: Die, found: Floats) -> None:
 
 
 @lean
-def _level(
-    die: Die, d: int, g: int, n: int, ahead: NDArray[np.int64], among: NDArray[np.int64], work: Floats
-) -> float:
+def _level(die: Die, d: int, g: int, n: int, ahead: NDArray[np.int64], among: NDArray[np.int64], work: Floats) -> float:
     """The weight if the class is d ahead of g rivals, and one more of the others."""
     ahead[0], among[0], groups = d, g, 1
     if g < die.rivals:
@@ -236,7 +234,7 @@ def _level(
 def mbbm_phi0(n_learners: int, n_classes: int, gamma: float) -> float:
     """phi_N(0): the error rate that N learners with edge gamma reach, at most (k - 1) exp(-gamma^2 N / 2).
 
-    Online MBBM's first potential; a tie counts as an error. With two classes it is ``phi0`` with the coin 1/2 + gamma/2.
+    Online MBBM's first potential; a tie counts as an error. With two classes it is ``phi0`` of the coin 1/2 + gamma/2.
 
     >>> [round(mbbm_phi0(n, 10, 0.3), 4) for n in (1, 11, 51)]
     [0.63, 0.1884, 0.0008]
