@@ -1,4 +1,4 @@
-"""One committee whose learners vote for classes, beside a committee for each class: equal trees, the sets of ``classes.py``.
+"""One committee whose learners vote for classes beside one for each class: equal trees, the sets of ``classes.py``.
 
 python experiments/class_votes.py [--data FOLDER] [--sets letter,...]
 """

@@ -124,7 +124,7 @@ class Entry(NamedTuple):
     options: dict[str, Any]
 
 
-def _entries(given: dict[str, Any], chosen: set[str], seed: int) -> Iterator[Entry]:
+def _entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry]:
     """Every combination of the values that apply to the algorithm and the learner."""
     algorithms = names_of(given["algorithm"], [*BOOSTERS.names(), NONE])
     known = {name: BOOSTERS.find(name).options if name != NONE else () for name in algorithms}
@@ -132,7 +132,7 @@ def _entries(given: dict[str, Any], chosen: set[str], seed: int) -> Iterator[Ent
         if given[parameter] is not None and not any(option in options for options in known.values()):
             raise ConflictError(f"{option.flags[0]} does not apply to --algorithm {given['algorithm']}.")
     for name, options in known.items():
-        learner = LEARNERS.find(learner_for(name, given, chosen))
+        learner = LEARNERS.find(learner_for(name, given, named))
         mine = {option.parameter: option for option in (*options, *learner.options)}
         lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
         fixed = {key: given[key] for key in mine.keys() - lists.keys()}
