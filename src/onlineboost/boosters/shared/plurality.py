@@ -237,7 +237,7 @@ def mbbm_phi0(n_learners: int, n_classes: int, gamma: float) -> float:
     Online MBBM's first potential; a tie counts as an error. With two classes it is ``phi0`` of the coin 1/2 + gamma/2.
 
     >>> [round(mbbm_phi0(n, 10, 0.3), 4) for n in (1, 11, 51)]
-    [0.63, 0.1884, 0.0008]
+    [0.63, 0.2608, 0.0019]
     """
     check_count("n_learners", n_learners, MAX_THROWS)
     check_whole("n_classes", n_classes, 2, MAX_CLASSES)
