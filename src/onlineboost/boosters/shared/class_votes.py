@@ -23,6 +23,7 @@ class ClassVotes:
     A subclass has the state for a number of classes (``state_for``), given that for fewer of them.
     """
 
+    advice: ClassVar[str] = "OnlineBoost"
     learner_name: ClassVar[str] = "class-tree"
     max_learners: ClassVar[int] = MAX_LEARNERS
 
