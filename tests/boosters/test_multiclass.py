@@ -167,7 +167,7 @@ def test_learners_with_their_edge_keep_the_bound(k, gamma, n):
 @pytest.mark.parametrize("k", [2, 3, 26, 1000])
 @pytest.mark.parametrize("gamma", [0.05, 0.4])
 def test_the_potential_obeys_its_bound(n, k, gamma):
-    """Theorem 2 of the paper, for the 0/1 loss; a chance is one for any size."""
+    """At most (k - 1) exp(-gamma^2 N / 2), and a chance, for any size."""
     found = mbbm_phi0(n, k, gamma)
     assert 0 <= found <= min(1 + 1e-12, (k - 1) * math.exp(-(gamma**2) * n / 2) + 1e-12)
     if k == 2:

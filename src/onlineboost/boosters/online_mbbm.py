@@ -46,7 +46,7 @@ def lead(state: OnlineMBBMState, h: Floats, e: Floats, first: int, carry: Floats
 
 @hot
 def vote(state: OnlineMBBMState, e: Floats, scores: Floats) -> None:
-    """The scores are the numbers of votes: line 5."""
+    """The scores are the numbers of votes."""
 
 
 @njit
@@ -56,9 +56,9 @@ def round(state: OnlineMBBMState, h: Floats, y: float, p: Floats, t: Floats32, f
     known = -1.0
     for j in range(h.size):
         i = first + j + 1
-        w, known = weigh(state.die, s, int(y), N - i, known, ahead, among, work)  # lines 7 and 8
+        w, known = weigh(state.die, s, int(y), N - i, known, ahead, among, work)
         p[j] = w / state.largest[i - 1]
-        s[int(h[j])] += 1  # line 9
+        s[int(h[j])] += 1
         if h[j] != y:
             known = -1.0
 
