@@ -29,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from model_files import closed, opened
-from pairs import BOOSTERS, COMPILED, make
+from pairs import BOOSTERS, CLASS_VOTES, COMPILED, make
 
 import onlineboost
 from onlineboost import Adaptive, DataError, ModelFileError, ParameterError
@@ -49,6 +49,7 @@ PAIRS = [
     ("adaptive-learners", "tree"),
     ("adaptive-learners", "bayes"),
     ("stacked", "tree"),
+    *((booster, "class-tree") for booster in CLASS_VOTES),
 ]
 KINDS = ("arrays", "dicts", "stream", "classes")
 

@@ -12,14 +12,17 @@ from sklearn.linear_model import SGDClassifier
 
 from onlineboost import (
     AdaBoostOL,
+    AdaBoostOLM,
     AdaBoostOLPlus,
     Adaptive,
+    ClassTree,
     Copies,
     DefensiveBoost,
     Linear,
     NaiveBayes,
     Newton,
     OnlineBBM,
+    OnlineMBBM,
     OSBoost,
     OSBoostOCP,
     Perceptron,
@@ -67,6 +70,10 @@ COMPILED = {
     "stump": lambda: Stump(grace=8, max_slots=16),
     "tree": lambda: Tree(3, grace=8, tie=0.3, max_slots=16),
 }
+CLASS_VOTES = {
+    "mbbm": lambda **k: OnlineMBBM(ClassTree(3, grace=8, max_slots=16), 5, **k),
+    "olm": lambda **k: AdaBoostOLM(ClassTree(3, grace=8, max_slots=16), 5, **k),
+}  # over learners that vote for classes; tests/engine/test_classes.py has them
 OBJECTS = {
     "copies": lambda: Copies(Linear()),
     "river": GaussianNB,
@@ -90,6 +97,8 @@ WITH_OBJECTS = [*L, *(("bbm", learner) for learner in OBJECTS)]
 
 
 def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
+    if booster in CLASS_VOTES:
+        return CLASS_VOTES[booster](delivery=delivery, random_state=3)
     return BOOSTERS[booster]((COMPILED | OBJECTS)[learner](), n, delivery=delivery, random_state=3)
 
 

@@ -6,9 +6,9 @@ Binomial weights and potentials are exact integers until the last division, whic
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,102 @@ class AdaBoostOL:
             s = s + self.alpha[i] * z  # line 12
             self.alpha[i] = max(-2, min(2, self.alpha[i] + eta * z / (1 + exp(s))))  # line 13
             self.v[i] *= math.exp(-(y != advice[i]))  # line 15
+        return p
+
+
+# ---- Online MBBM and AdaBoost.OLM: Jung, Goetz and Tewari 2017; votes and labels are places of classes
+
+
+@cache
+def die_potential(n: int, ahead: tuple[int, ...], gamma: float) -> float:
+    """phi_n^r(s), by the recursion over the throws of the die; ``ahead`` is s_r - s_l for all other l, sorted."""
+    if n == 0:
+        return float(min(ahead) <= 0)
+    other = (1 - gamma) / (len(ahead) + 1)
+    total = (other + gamma) * die_potential(n - 1, tuple(d + 1 for d in ahead), gamma)
+    for place in range(len(ahead)):
+        fallen = sorted(d - (j == place) for j, d in enumerate(ahead))
+        total += other * die_potential(n - 1, tuple(fallen), gamma)
+    return total
+
+
+def class_costs(n: int, s: list[int], y: int, gamma: float) -> list[float]:
+    """C[y, l] for all l."""
+    costs = []
+    for place in range(len(s)):
+        after = [x + (k == place) for k, x in enumerate(s)]
+        ahead = sorted(after[y] - x for k, x in enumerate(after) if k != y)
+        costs.append(die_potential(n, tuple(ahead), gamma))
+    return costs
+
+
+@cache
+def largest_class_weight(n: int, k: int, gamma: float) -> float:
+    """Over all votes for other classes, relative to those for the first."""
+    found = []
+    for ahead in combinations_with_replacement(range(-n - 1, n + 2), k - 1):
+        costs = class_costs(n, [0, *(-d for d in ahead)], 0, gamma)
+        found.append(sum(cost - costs[0] for cost in costs))
+    return max(found)
+
+
+class OnlineMBBM:
+    def __init__(self, N: int, k: int, gamma: float) -> None:
+        self.N, self.k, self.gamma = N, k, gamma
+
+    def scores(self, h: list[int]) -> list[float]:
+        return [float(h.count(place)) for place in range(self.k)]
+
+    def round(self, h: list[int], y: int) -> list[float]:
+        s, p = [0] * self.k, []
+        for i in range(1, self.N + 1):
+            costs = class_costs(self.N - i, s, y, self.gamma)
+            w = sum(cost - costs[y] for cost in costs)
+            p.append(w / largest_class_weight(self.N - i, self.k, self.gamma))
+            s[h[i - 1]] += 1
+        return p
+
+
+class AdaBoostOLM:
+    def __init__(self, N: int, k: int, expert: str, seed: int = 0) -> None:
+        self.N, self.k, self.expert, self.seed = N, k, expert, seed
+        self.v = [1.0] * N
+        self.alpha = [0.0] * N
+        self.t = 0
+
+    def experts(self, h: list[int]) -> list[int]:
+        s, found = [0.0] * self.k, []
+        for i in range(self.N):
+            s[h[i]] += self.alpha[i]
+            found.append(s.index(max(s)) if self.k > 2 else int(s[1] >= s[0]))
+        return found
+
+    def scores(self, h: list[int]) -> list[float]:
+        advice, total = self.experts(h), sum(self.v)
+        if self.expert == "last":
+            return [sum(a for a, place in zip(self.alpha, h, strict=True) if place == k) for k in range(self.k)]
+        if self.expert == "vote":
+            return [sum(v for v, e in zip(self.v, advice, strict=True) if e == k) / total for k in range(self.k)]
+        u = uniform(self.seed, self.t, self.N) * total
+        picked = next((e for v, e in zip(accumulate(self.v), advice, strict=True) if v > u), advice[-1])
+        return [float(k == picked) for k in range(self.k)]
+
+    def round(self, h: list[int], y: int) -> list[float]:
+        advice, p = self.experts(h), []
+        self.t += 1
+        eta = 2 * math.sqrt(2) / ((self.k - 1) * math.sqrt(self.t))
+        s, others = [0.0] * self.k, [j for j in range(self.k) if j != y]
+        for i in range(self.N):
+            costs = [1 / (1 + exp(s[y] - s[j])) for j in others]
+            p.append(sum(costs) / (self.k - 1))
+            alpha, voted = self.alpha[i], h[i]
+            if voted == y:
+                slope = -sum(1 / (1 + exp(alpha + s[y] - s[j])) for j in others)
+            else:
+                slope = 1 / (1 + exp(s[y] - s[voted] - alpha))
+            s[voted] += alpha
+            self.alpha[i] = max(-2, min(2, alpha - eta * slope))
+            self.v[i] *= math.exp(-(y != advice[i]))
         return p
 
 
@@ -499,19 +595,19 @@ class Bins:
 
 
 class Histogram:
-    """Weights of both labels by bin, without the bin of zero, and of missing values (None)."""
+    """Weights of all labels by bin, without the bin of zero, and of missing values (None)."""
 
-    def __init__(self, number: Callable[[float], Any]) -> None:
+    def __init__(self, number: Callable[[float], Any], classes: int = 2) -> None:
         self.cells: dict[int | None, list[Any]] = {}
-        self.number = number
+        self.number, self.classes = number, classes
 
     def add(self, b: int | None, c: int, w: float) -> None:
-        cell = self.get(b)
+        cell = [*self.get(b)]
         cell[c] = self.number(cell[c] + self.number(w))
         self.cells[b] = cell
 
     def get(self, b: int | None) -> list[Any]:
-        return self.cells.get(b, [self.number(0), self.number(0)])
+        return self.cells.get(b, [self.number(0)] * self.classes)
 
     def rest(self, c: int, total: float, n_bins: int, zero: int) -> float:
         """What is in no cell."""
@@ -520,8 +616,8 @@ class Histogram:
         return total
 
     def carry(self, totals: list[float], shares: dict, n_bins: int, old_zero: int, zero: int) -> None:
-        cells: dict[int | None, list[Any]] = {b: [0.0, 0.0] for b in range(n_bins)}
-        for c in (0, 1):
+        cells: dict[int | None, list[Any]] = {b: [0.0] * self.classes for b in range(n_bins)}
+        for c in range(self.classes):
             for b in range(n_bins):
                 mass = float(self.get(b)[c])
                 if b == old_zero:
@@ -534,9 +630,9 @@ class Histogram:
 
 
 class Node:
-    def __init__(self, depth: int, weight: list[float]) -> None:
+    def __init__(self, depth: int, weight: list[float], classes: int = 2) -> None:
         self.depth, self.weight = depth, weight
-        self.since, self.squares, self.waits, self.wrong = [0.0, 0.0], 0.0, 0, [0.0, 0.0]
+        self.since, self.squares, self.waits, self.wrong = [0.0] * classes, 0.0, 0, [0.0, 0.0]
         self.histograms: dict[int, Histogram] = {}  # by slot
         self.split: tuple[int, float, int] | None = None  # slot, largest value that goes left, side of missing values
         self.children: list[Node] = []
@@ -611,8 +707,11 @@ class Tree:
                 shares = self.bins.shares(slot, edges)
                 for node, histograms in self.all_histograms():
                     zero = self.bins.features[slot].bin(0.0)
-                    histogram = histograms.setdefault(slot, Histogram(self.number))
+                    histogram = histograms.setdefault(slot, self.new_histogram())
                     histogram.carry(node.since, shares, self.bins.n_bins, old_zero, zero)
+
+    def new_histogram(self) -> Histogram:
+        return Histogram(self.number)
 
     def all_histograms(self) -> list[tuple[Node, dict[int, Histogram]]]:
         return [(leaf, leaf.histograms) for leaf in self.root.leaves()]
@@ -626,8 +725,8 @@ class Tree:
         node.squares += w * w
         node.waits += 1
         for slot, b in self.bins.see(row).items():
-            node.histograms.setdefault(slot, Histogram(self.number)).add(b, c, w)
-        n = sum(node.since)
+            node.histograms.setdefault(slot, self.new_histogram()).add(b, c, w)
+        n = added(node.since)
         if node.waits >= self.grace and 8.0 * node.waits * node.squares >= n * n:
             node.waits = 0
             if splits:
@@ -681,6 +780,112 @@ class Tree:
             else:
                 second = max(second, found[0])
         return second, best
+
+
+class ClassTree(Tree):
+    """A tree whose leaves count K classes; the vote is the place of one. A class may be new."""
+
+    def __init__(
+        self, max_depth: int, n_bins: int, grace: int, max_nodes: int, evidence: float, adaptive: bool
+    ) -> None:
+        super().__init__(max_depth, n_bins, grace, 0.05, 0.0, max_nodes, evidence, adaptive)
+        self.classes = 2
+
+    def take(self, classes: int) -> None:
+        """Go on with more classes."""
+        nodes, more = [self.root], classes - self.classes
+        while nodes:
+            node = nodes.pop()
+            nodes += node.children
+            node.weight, node.since = [*node.weight, *[0.0] * more], [*node.since, *[0.0] * more]
+            for histogram in node.histograms.values():
+                histogram.classes = classes
+                zeros = [histogram.number(0)] * more
+                histogram.cells = {b: [*cell, *zeros] for b, cell in histogram.cells.items()}
+        self.classes = classes
+
+    def score(self, row: dict[int, float]) -> int:
+        leaf = self.leaf(row)
+        return self.likeliest(leaf, row) if leaf.wrong[1] < leaf.wrong[0] else leaf.weight.index(max(leaf.weight))
+
+    def likeliest(self, leaf: Node, row: dict[int, float]) -> int:
+        p = [n + 1 if n > 0 else 0.0 for n in leaf.since]
+        for slot, b in self.bins.see(row).items():
+            counts = leaf.histograms[slot].get(b) if slot in leaf.histograms else [0.0] * self.classes
+            p = [x * ((float(n) + 0.1) / (total + 0.2)) for x, n, total in zip(p, counts, leaf.since, strict=True)]
+            if added(p) < 1e-100:
+                p = [x / 1e-100 for x in p]
+        return p.index(max(p))
+
+    def learn(self, row: dict[int, float], y: float, w: float, fresh: bool = True) -> None:
+        node, c = self.leaf(row), int(y)
+        said = self.likeliest(node, row) if node.wrong[1] < node.wrong[0] else None
+        if fresh:
+            self.meet(row)
+        if self.adaptive and sum(n > 0 for n in node.since) > 1:
+            said = self.likeliest(node, row) if said is None else said
+            answers = node.weight.index(max(node.weight)), said
+            node.wrong = [wrong + w * (answer != c) for wrong, answer in zip(node.wrong, answers, strict=True)]
+        self.learn_leaf(node, row, c, w)
+        if fresh and self.bins.rows == 64:
+            self.bins.begin()
+
+    def new_histogram(self) -> Histogram:
+        return Histogram(self.number, self.classes)
+
+    def look(self, node: Node) -> None:
+        n, present = added(node.since), sum(x > 0 for x in node.since)
+        if present < 2:
+            return
+        gain, split, left = self.best(node, n)
+        if split is None or not gain * n * n > self.evidence * (present - 1) * node.squares:
+            return
+        self.nodes += 2
+        node.split = split
+        right = [max(a - b, 0.0) for a, b in zip(node.since, left, strict=True)]
+        node.children = [Node(node.depth + 1, list(left), self.classes), Node(node.depth + 1, right, self.classes)]
+
+    def best(self, node: Node, n: float) -> tuple:
+        """Gain, split and left weights of the best split."""
+        best: tuple = (0.0, None, None)
+        whole = information(n) - added(information(x) for x in node.since)
+        for slot in sorted(node.histograms):
+            histogram = node.histograms[slot]
+            feature = self.bins.features.get(slot) or Feature(0, late=False)
+            zero = feature.bin(0.0)
+            missing = [float(x) for x in histogram.get(None)]
+            left = [0.0] * self.classes
+            for k, edge in enumerate([*feature.edges, math.inf] if sum(missing) > 0 else feature.edges):
+                mass = [float(x) for x in histogram.get(k)]
+                if k == zero:
+                    rests = (histogram.rest(c, x, self.bins.n_bins, zero) for c, x in enumerate(node.since))
+                    mass = [max(rest, 0.0) for rest in rests]
+                if sum(mass) == 0:
+                    continue
+                left = [a + b for a, b in zip(left, mass, strict=True)]
+                for side in (0, 1) if sum(missing) > 0 else (None,):
+                    here = [a + b for a, b in zip(left, missing, strict=True)] if side == 0 else left
+                    inside, parts = added(here), 0.0
+                    for a, b in zip(node.since, here, strict=True):
+                        parts += information(b) + information(a - b)
+                    if 0 < inside < n:
+                        gain = (whole - information(inside) - information(n - inside) + parts) / n
+                        if gain > best[0]:
+                            smaller = 1 if 2 * inside < n else 0
+                            best = (gain, (slot, edge, smaller if side is None else side), here)
+        return best
+
+
+def added(numbers: Iterable[float]) -> float:
+    """Their sum in this order, rounded after each: ``sum`` does better since Python 3.12."""
+    total = 0.0
+    for x in numbers:
+        total += x
+    return total
+
+
+def information(x: float) -> float:
+    return x * math.log(x) / math.log(2) if x > 0 else 0.0
 
 
 class Stump(Tree):
@@ -1257,8 +1462,8 @@ class SignedHistogram(Histogram):
     """n and S by bin; S may be negative."""
 
     def carry(self, totals: list[float], shares: dict, n_bins: int, old_zero: int, zero: int) -> None:
-        cells: dict[int | None, list[Any]] = {b: [0.0, 0.0] for b in range(n_bins)}
-        for c in (0, 1):
+        cells: dict[int | None, list[Any]] = {b: [0.0] * self.classes for b in range(n_bins)}
+        for c in range(self.classes):
             for b in range(n_bins):
                 mass = float(self.get(b)[c]) if b != old_zero else self.rest(c, totals[c], n_bins, old_zero)
                 for to, share in shares.get(b, {}).items() if mass else ():

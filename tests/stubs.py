@@ -31,6 +31,13 @@ class Scripted:
         self.log.setdefault(x[max(x)], []).append((y, w))
 
 
+class ScriptedClasses(Scripted):
+    """Copy i votes for the class of which x[i] is the number: "a", "b", ..."""
+
+    def predict_one(self, x: dict[int, float]) -> str:  # type: ignore[override]
+        return "abcdefgh"[int(x[self.index])]
+
+
 class ScriptedUnweighted(Scripted):
     """The same, but it takes no weights."""
 

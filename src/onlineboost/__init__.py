@@ -10,10 +10,12 @@
 
 from onlineboost.boosters.adaboost_ol import AdaBoostOL
 from onlineboost.boosters.adaboost_ol_plus import AdaBoostOLPlus
+from onlineboost.boosters.adaboost_olm import AdaBoostOLM
 from onlineboost.boosters.base import Booster
 from onlineboost.boosters.defensive import DefensiveBoost
 from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.boosters.online_bbm import OnlineBBM
+from onlineboost.boosters.online_mbbm import OnlineMBBM
 from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
@@ -35,6 +37,8 @@ from onlineboost.errors import (
     TicketError,
 )
 from onlineboost.learners.base import Learner
+from onlineboost.learners.class_learner import ClassLearner
+from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.linear import Linear
@@ -53,11 +57,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdaBoostOL",
+    "AdaBoostOLM",
     "AdaBoostOLPlus",
     "Adaptive",
     "Alarm",
     "Binner",
     "Booster",
+    "ClassLearner",
+    "ClassTree",
     "ConflictError",
     "Copies",
     "DataError",
@@ -77,6 +84,7 @@ __all__ = [
     "OnlineBoostRegressor",
     "OnlineClassifier",
     "OnlineGradientBoost",
+    "OnlineMBBM",
     "OnlineRegressor",
     "ParameterError",
     "Pending",

@@ -15,11 +15,14 @@ from sklearn.metrics import log_loss
 import onlineboost
 from onlineboost import (
     AdaBoostOL,
+    AdaBoostOLM,
     Adaptive,
+    ClassTree,
     DataError,
     Linear,
     NaiveBayes,
     OnlineBBM,
+    OnlineMBBM,
     ParameterError,
     Pending,
     Restarting,
@@ -36,6 +39,8 @@ MODELS = {
     "safe": lambda: SafeBoost(Tree(2, replay=64), 6, random_state=0),
     "experts": lambda: AdaBoostOL(NaiveBayes(), 3, random_state=0),
     "alone": lambda: Linear(),
+    "votes": lambda: OnlineMBBM(ClassTree(3, replay=64), 5, random_state=0),
+    "votes-adaptive": lambda: AdaBoostOLM(ClassTree(3, replay=64), 4, expert="random", random_state=0),
     "crosses": lambda: OnlineBBM(Linear(bins=4, crosses=[("0", "1")]), 3, random_state=0),
     "restarting": lambda: Restarting(OnlineBBM(Tree(2, replay=64), 3, random_state=0), delta=0.5),
     "stacked": lambda: StackedEnsemble(

@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import onlineboost
-from onlineboost import NaiveBayes, OnlineBBM, ParameterError, Stump, Tree
+from onlineboost import ClassTree, NaiveBayes, OnlineBBM, ParameterError, Stump, Tree
 from onlineboost.data.hashing import feature_id
 from onlineboost.readers import open_stream
 
@@ -109,6 +109,48 @@ def test_a_tree_equals_the_slow_one(
     scores = tree.progressive_fit(X, y, weight)
     slow = reference.Tree(depth, n_bins, grace, 0.05, tie, max_nodes or 1 << 20, evidence, leaves == "adaptive")
     assert_same(scores, slow, X, y, weight, slots, replay)
+    assert tree.fitted.machine.committee.used[0, 0] == slow.nodes
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(KINDS),
+    depth=st.integers(1, 6),
+    n_bins=st.sampled_from([0, 4, 16]),
+    evidence=st.sampled_from([0, 1, 2]),
+    leaves=st.sampled_from(["adaptive", "majority"]),
+    grace=st.sampled_from([1, 5, 32]),
+    weights=st.sampled_from(["one", "whole", "any"]),
+    slots=st.sampled_from([3, 20]),
+    replay=st.sampled_from([0, 100, 512]),
+)
+@settings(max_examples=20, phases=[Phase.generate])
+@pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
+def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, leaves, grace, weights, slots, replay):
+    """Every vote, also while classes come: the third after 100 rows, the fourth after 400."""
+    X, y, weight = make_stream(seed, kind, weights)
+    y = np.where(y > 0, 1, 0) + 2 * (np.nan_to_num(X[:, 7]) > 0.3)
+    y = np.where(np.arange(700) < 100, y % 2, np.where(np.arange(700) < 400, np.minimum(y, 2), y))
+    tree = ClassTree(
+        depth,
+        leaves=leaves,
+        bins=n_bins,
+        evidence=evidence,
+        grace=grace,
+        max_slots=slots,
+        replay=replay,
+    )
+    tree.partial_fit(X[:0], y[:0], classes=[0, 1])
+    scores = tree.progressive_fit(X, y, weight)
+    slow = reference.ClassTree(depth, n_bins, grace, 1 << 20, evidence, leaves == "adaptive")
+    slow.bins.bound = slots
+    replayed = reference.Replay(slow, replay)
+    for r, (asked, learnt) in enumerate(slow_rows(X, weight, slots)):
+        if weight[r] > 0 and y[r] >= slow.classes:
+            slow.take(int(y[r]) + 1)
+        assert scores[r].argmax() == slow.score(asked), r
+        if weight[r] > 0:
+            replayed.learn(learnt, y[r], weight[r])
     assert tree.fitted.machine.committee.used[0, 0] == slow.nodes
 
 

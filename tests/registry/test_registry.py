@@ -137,8 +137,10 @@ def test_entry_points_are_not_read_for_known_names(tmp_path, outside):
 
 
 def test_names_are_those_of_the_command_line():
-    assert LEARNERS.names() == ["linear", "naive-bayes", "newton", "perceptron", "stump", "tree"]
-    assert {"bbm", "adaboost-ol", "adaboost-ol-s", "osboost", "osboost-ocp", "safe"} <= set(BOOSTERS.names())
+    assert LEARNERS.names() == ["class-tree", "linear", "naive-bayes", "newton", "perceptron", "stump", "tree"]
+    assert {"bbm", "adaboost-ol", "adaboost-ol-s", "osboost", "osboost-ocp", "safe", "mbbm", "adaboost-olm"} <= set(
+        BOOSTERS.names()
+    )
     assert TRANSFORMS.names() == ["bins", "crosses", "standardize"]
     assert {"error", "auc", "log-loss", "brier"} <= set(METRICS.names())
 

@@ -21,8 +21,9 @@ def usual_models() -> list[OnlineModel]:
 
 
 def all_models() -> list[OnlineModel]:
-    """The usual models, and every booster with every learner."""
+    """The usual models, and every booster with every learner that it boosts."""
     models = usual_models()
     for learner in LEARNERS:
-        models += [learner.make(), *(booster.make(learner.make()) for booster in BOOSTERS)]
+        boosters = (entry.make for entry in BOOSTERS if entry.make.boosts(learner.make))  # type: ignore[attr-defined]
+        models += [learner.make(), *(booster(learner.make()) for booster in boosters)]
     return models

@@ -22,6 +22,7 @@ from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
@@ -72,7 +73,7 @@ class Kernels(NamedTuple):
 
     lead: Callable[..., None]
     round: Callable[..., None]
-    vote: Callable[..., float]
+    vote: Callable[..., Any]
     settle: Callable[..., None]
 
 
@@ -103,6 +104,9 @@ class Booster(OnlineClassifier):
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
 
+    learner_name: ClassVar[str] = "linear"
+    """The weak learner that the command line takes if none is named."""
+
     traits: ClassVar[dict[str, bool]]
     """Of ``Settings``: how the algorithm is written."""
 
@@ -112,7 +116,7 @@ class Booster(OnlineClassifier):
         cls,
         *,
         state: type,
-        vote: Callable[..., float],
+        vote: Callable[..., Any],
         round: Callable[..., None],
         lead: Callable[..., None] = lead_by_votes,
         settle: Callable[..., None] = settle_nothing,
@@ -132,6 +136,11 @@ class Booster(OnlineClassifier):
         )
         if name:
             BOOSTERS.add(Entry(name, cls, title or cls.__name__, options))
+
+    @classmethod
+    def boosts(cls, learner: type) -> bool:
+        """Whether it boosts compiled learners of this class."""
+        return not issubclass(learner, ClassLearner)
 
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
@@ -175,6 +184,9 @@ class Booster(OnlineClassifier):
             return Linear()
         if isinstance(self.estimator, OnlineRegressor):
             raise ParameterError("estimator", self.estimator, "a classifier; for numbers there is OnlineGradientBoost")
+        if isinstance(self.estimator, ClassLearner):
+            expected = f"a learner of two labels, such as Tree; {type(self.estimator).__name__} is for OnlineMBBM"
+            raise ParameterError("estimator", self.estimator, expected)
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
     def _booster_state(self) -> Any:

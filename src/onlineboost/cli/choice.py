@@ -10,6 +10,7 @@ from onlineboost.cli.registered import (
     NONE,
     booster_options,
     flag_of,
+    learner_for,
     make_learner,
     make_model,
     registered_options,
@@ -97,7 +98,8 @@ def _chosen(
 ) -> tuple[OnlineModel, OnlineModel | None]:
     from onlineboost import Adaptive, OnlineBoost
 
-    algorithm, learner = given["algorithm"].value, given["learner"].value
+    algorithm = given["algorithm"].value
+    learner = learner_for(algorithm, given, chosen)
     settings = [name for name in ("learner", *registered_options(), "adaptive") if name in chosen]
     _check(algorithm, [flag_of(name) for name in settings], chosen)
     if algorithm == AUTO and not settings:

@@ -158,6 +158,14 @@ def _text(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else "" if value is None else str(value)
 
 
+def learner_for(algorithm: str, given: dict[str, Any], chosen: set[str]) -> str:
+    """The name of the learner: as chosen, or the one that the algorithm takes."""
+    name: str = given["learner"].value
+    if "learner" in chosen or algorithm in (AUTO, NONE):
+        return name
+    return BOOSTERS.find(algorithm).make.learner_name  # type: ignore[attr-defined, no-any-return]
+
+
 def make_learner(name: str, given: dict[str, Any]) -> OnlineClassifier:
     """The learner of this name with the options given."""
     entry = LEARNERS.find(name)

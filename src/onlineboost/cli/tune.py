@@ -17,6 +17,7 @@ from onlineboost.cli.registered import (
     BOOSTING,
     NONE,
     booster_options,
+    learner_for,
     learner_options,
     make_learner,
     make_model,
@@ -85,7 +86,7 @@ def tune(
     from onlineboost.tuning import race
 
     quiet = quiet or json_output
-    entries = list(_entries(given, seed))
+    entries = list(_entries(given, chosen_options(context), seed))
     _check_journal(journal)
     reading = o.stream_options(given, on_error)
     schema = o.schema_options(label, weight, drop, categorical, positive)
@@ -123,15 +124,15 @@ class Entry(NamedTuple):
     options: dict[str, Any]
 
 
-def _entries(given: dict[str, Any], seed: int) -> Iterator[Entry]:
+def _entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry]:
     """Every combination of the values that apply to the algorithm and the learner."""
     algorithms = names_of(given["algorithm"], [*BOOSTERS.names(), NONE])
-    learner = LEARNERS.find(given["learner"].value)
     known = {name: BOOSTERS.find(name).options if name != NONE else () for name in algorithms}
     for parameter, option in booster_options().items():
         if given[parameter] is not None and not any(option in options for options in known.values()):
             raise ConflictError(f"{option.flags[0]} does not apply to --algorithm {given['algorithm']}.")
     for name, options in known.items():
+        learner = LEARNERS.find(learner_for(name, given, named))
         mine = {option.parameter: option for option in (*options, *learner.options)}
         lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
         fixed = {key: given[key] for key in mine.keys() - lists.keys()}

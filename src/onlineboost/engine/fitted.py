@@ -95,6 +95,7 @@ class Fitted:
 
     def meet(self, source: Dense | Sparse, target: Any) -> None:
         """Remember the columns and labels of a checked table that is to be learnt."""
+        self.check_target(target)
         with self.lock.turn(), self.lock.writing:
             self.machine.name_features(self.columns.adopt(source))
             self.target = target
@@ -115,7 +116,13 @@ class Fitted:
                 target.check_codes(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
+        self.check_target(target)
         return target
+
+    def check_target(self, target: Any) -> None:
+        """Raise an error for more classes than the model can take."""
+        if target.width > 1:
+            self.machine.check_classes(target.width)
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -166,7 +173,7 @@ class Fitted:
         scores, start, y, weight = [], 0, part.y, part.weight
         size, places = y.size, Classes.places(y)
         while True:
-            new = np.flatnonzero((places[start:] >= self._n_classes) & (weight[start:] > 0))
+            new = np.flatnonzero((places[start:] >= self.machine.n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
                 scores.append(self.machine.run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
@@ -179,13 +186,9 @@ class Fitted:
     def _of_numbers(self) -> bool:
         return isinstance(self.target, Numbers)
 
-    @property
-    def _n_classes(self) -> int:
-        return self.machine.n_classes
-
     def name_classes(self, n: int) -> None:
         """Begin with this number of classes."""
-        if n > self._n_classes:
+        if n > self.machine.n_classes:
             with self.lock.turn(), self.lock.writing:
                 self._take_classes(n)
 
@@ -208,13 +211,14 @@ class Fitted:
         """Learn one dict of features."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
+        self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         compiled = isinstance(self.machine, BatchMachine) and weight > 0
         quick = self.columns.quick(x, True) if compiled else None
         with self.lock.turn(), self.lock.writing:
             machine: Any = self.machine
-            known = self._of_numbers or sign < self._n_classes
+            known = self._of_numbers or sign < self.machine.n_classes
             quick = self._quick_with_lags(quick)
             done = known and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
             if not done:
@@ -311,7 +315,7 @@ class Fitted:
         while asked:
             machine = self._asking()
             told = [one._replace(said=machine.fitting(one.said)) for one in asked]
-            new = [weight > 0 and not self._of_numbers and sign >= self._n_classes for sign in signs]
+            new = [weight > 0 and not self._of_numbers and sign >= self.machine.n_classes for sign in signs]
             silent = [not one.said.votes.shape[1] for one in told]  # those with votes of then are told by themselves
             ends = (k for k in range(len(asked)) if new[k] or silent[k] != silent[0])
             n = next(ends, len(asked))
@@ -332,7 +336,7 @@ class Fitted:
 
     def tell_row(self, row: Batch, said: Said) -> None:
         """Learn a row of which the machine has said this."""
-        if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self._n_classes:
+        if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self.machine.n_classes:
             self._take_classes(int(row.y[0]) + 1)
         machine = self._asking()
         machine.tell(row, machine.fitting(said))
@@ -448,14 +452,14 @@ class Fitted:
             "columns": self.columns.describe(),
             "sizes": machine.sizes,
         }
-        if self._n_classes > 2:
-            facts["classes"] = self._n_classes
+        if self.machine.n_classes > 2:
+            facts["classes"] = self.machine.n_classes
         if self.lags is not None:
             facts["last_labels"] = self.lags.describe()
         if self.pending.next:  # the model was asked for tickets
             arrays |= self.pending.arrays()
             facts["pending"] = self.pending.describe()  # after them: the next number is beyond all
-        return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed, self._n_classes))
+        return Part(arrays, facts, _plan(self.spec, machine.sizes, machine.settings.seed, self.machine.n_classes))
 
     @classmethod
     def restore(cls, path: Path, model: Any, part: Part) -> Fitted:

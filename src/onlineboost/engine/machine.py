@@ -62,6 +62,9 @@ class Machine(ABC):
     def n_slots(self) -> int:
         """Number of features with slots."""
 
+    def check_classes(self, n: int) -> None:  # noqa: B027  most machines take any number
+        """Raise an error for more classes than it can take."""
+
     @property
     def n_learnt(self) -> int:
         """Number of examples learnt."""

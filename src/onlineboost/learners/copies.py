@@ -108,8 +108,31 @@ class Committee:
                 votes[i] = self.kind.sign(member, x, target) if hard else self.kind.score(member, x, target)
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
+    def places(self, x: Any, target: Classes) -> Floats:
+        """The place of the class that every member votes for; the first before it can predict."""
+        found = np.zeros(len(self.members))
+        for i, member in enumerate(self.members):
+            if self.started[i] or self.kind.predicts_unfitted:
+                label = self.kind.label(member, x)
+                found[i] = target.labels.index(label) if label in target.known else 0
+        return found
+
+    def check_classes(self, n: int) -> None:
+        """Raise an error if members that have learnt cannot take so many classes."""
+        known = (
+            len(getattr(member, "classes_", ()))
+            for member, started in zip(self.members, self.started, strict=True)
+            if started
+        )
+        if isinstance(self.kind, _ScikitLearn) and any(0 < size < n for size in known):
+            advice = "partial_fit(..., classes=...)"
+            raise DataError(f"scikit-learn's learners need all labels at the start: {advice}")
+
     def learn(self, x: Any, y: float, p: Floats, target: Classes) -> None:
-        label = target.decode_one(y)
+        self.learn_label(x, target.decode_one(y), p, target)
+
+    def learn_label(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
+        """Every member learns the label with its weight, or so many times."""
         for i, member in enumerate(self.members):
             # A sampled example has no weight but a count: learnt once with that weight, if the learner takes weights.
             once = self.weighted and (p[i] > 1 or not self.sample)
@@ -133,6 +156,8 @@ class Kind(Protocol):
     def rows(self, source: Dense | Sparse) -> Iterator[Any]: ...
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any: ...
+
+    def label(self, member: Any, x: Any) -> Any: ...
 
     def sign(self, member: Any, x: Any, target: Classes) -> float: ...
 
@@ -171,8 +196,11 @@ class _River:
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         return x
 
+    def label(self, member: Any, x: Any) -> Any:
+        return member.predict_one(x)
+
     def sign(self, member: Any, x: Any, target: Classes) -> float:
-        return _sign(member.predict_one(x), target)
+        return _sign(self.label(member, x), target)
 
     def score(self, member: Any, x: Any, target: Classes) -> float:
         shares = member.predict_proba_one(x)
@@ -226,8 +254,11 @@ class _ScikitLearn:
         row[0, [places[id] for id in found.ids]] = found.values
         return row
 
+    def label(self, member: Any, x: Any) -> Any:
+        return member.predict(x)[0]
+
     def sign(self, member: Any, x: Any, target: Classes) -> float:
-        return _sign(member.predict(x)[0], target)
+        return _sign(self.label(member, x), target)
 
     def score(self, member: Any, x: Any, target: Classes) -> float:
         return float(member.decision_function(x)[0])
@@ -267,6 +298,9 @@ class _Ours:
         for machine in members if new else ():
             machine.name_features(new)
         return batch
+
+    def label(self, member: Machine, x: Batch) -> Any:
+        raise NotImplementedError("compiled learners that vote for classes need no copies")
 
     def sign(self, member: Machine, x: Batch, target: Classes) -> float:
         return self.score(member, x, target)

@@ -143,7 +143,8 @@ class Forest(Binned, WeakLearner):
     def move(self, old: Any, new: Any) -> None:
         nodes = int(old.used[:, 0].max(initial=1))
         for name in self.of_nodes:
-            getattr(new, name)[:, :nodes] = getattr(old, name)[:, :nodes]
+            known = getattr(old, name)[:, :nodes]
+            getattr(new, name)[tuple(map(slice, known.shape))] = known
         new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
         move_histograms(old, new)
 

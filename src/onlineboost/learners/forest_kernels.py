@@ -119,7 +119,8 @@ def release_row(state: Any, i: int, node: int) -> None:
     base = base_of(state, i, row)
     for s in range(state.bins.clock[MET]):
         for k in range(state.histograms.shape[1]):
-            state.histograms[base + s, k, 0] = state.histograms[base + s, k, 1] = f32(0)
+            for c in range(state.histograms.shape[2]):
+                state.histograms[base + s, k, c] = f32(0)
     state.free[state.start[i] + (reserved_rows(state, i) - state.used[i, 1]) * state.stride] = row - 1
     state.used[i, 1] -= 1
     state.nodes[i, node, ROW] = 0
@@ -131,8 +132,8 @@ def halve_row(state: Any, i: int, row: int) -> None:
     base = base_of(state, i, row)
     for s in range(state.bins.clock[MET]):
         for k in range(state.histograms.shape[1]):
-            state.histograms[base + s, k, 0] /= f32(2)
-            state.histograms[base + s, k, 1] /= f32(2)
+            for c in range(state.histograms.shape[2]):
+                state.histograms[base + s, k, c] /= f32(2)
 
 
 @hot
@@ -171,8 +172,8 @@ def move_histograms(old: Any, new: Any) -> None:
             a, b = base_of(old, i, old.nodes[i, node, ROW]), base_of(new, i, rows)
             for slot in range(slots):
                 for k in range(bins):
-                    new.histograms[b + slot, k, 0] = old.histograms[a + slot, k, 0]
-                    new.histograms[b + slot, k, 1] = old.histograms[a + slot, k, 1]
+                    for c in range(old.histograms.shape[2]):
+                        new.histograms[b + slot, k, c] = old.histograms[a + slot, k, c]
         new.used[i, 1] = rows
         new.start[i + 1] = new.start[i] + max(rows, reserved) if new.stride == 1 else new.free.size
         for k in range(max(reserved - rows, 0)):

@@ -74,7 +74,7 @@ def best_split(
 @lean
 def carry_histogram(histogram: Any, work: BinsWork, totals: Floats, old_zero: int, zero: int) -> None:
     """Carry a histogram over to new bins; ``totals`` are the weights of all examples."""
-    for c in range(2):
+    for c in range(histogram.shape[1]):
         rest = totals[c]
         for k in range(histogram.shape[0]):
             work.histogram[0, k] = histogram[k, c]

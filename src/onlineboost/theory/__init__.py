@@ -8,6 +8,7 @@ Theorems, lemmas and equations are numbered as in Beygelzimer, Kale and Luo (201
 """
 
 from onlineboost.boosters.shared.majority import penalty, phi, phi0, weight, weight_norms
+from onlineboost.boosters.shared.plurality import mbbm_phi0
 from onlineboost.theory.bounds import (
     Bound,
     adaboost_ol_bound,
@@ -30,6 +31,7 @@ __all__ = [
     "bbm_bound",
     "excess_from_regret",
     "independent_learners",
+    "mbbm_phi0",
     "n_learners",
     "osboost_bound",
     "penalty",

@@ -1,0 +1,179 @@
+"""AdaBoost.OLM, the adaptive algorithm for many classes (Algorithm 2 of Jung, Goetz and Tewari 2017).
+
+| paper | here | meaning |
+| --- | --- | --- |
+| N | ``n_estimators`` | number of weak learners, and of experts |
+| k | | number of classes |
+| l_t^i | ``h[i]`` | the class that learner i votes for |
+| alpha_t^i | ``alpha[i]`` | weight of learner i in the vote, learnt by online gradient descent on [-2, 2] |
+| s_t^i | ``s`` | score of each class, by the learners up to i |
+| y-hat_t^i | ``e[i]`` | expert i: the class with the largest of these scores |
+| v_t^i | exp(-``mistakes[i]``) | Hedge's weight of expert i, kept as the number of its mistakes |
+| C_t^i[y, l] | | 1 / (1 + exp(s_y - s_l)) for l other than y, the cost of voting for l |
+| -C_t^i[y, y] / (k - 1) | ``p[i]`` | their mean: weight of the example for learner i, or the probability of it |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost.boosters.base import COMMON, Booster, Delivery
+from onlineboost.boosters.shared.class_votes import ClassVotes
+from onlineboost.compiled.draws import uniform
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.allocation import filled
+from onlineboost.data.batch import Floats, Floats32, Ints
+from onlineboost.engine.class_votes import place_of
+from onlineboost.engine.heads import logistic
+from onlineboost.parameters import check_one_of
+from onlineboost.storage.validity import COUNT, Limits
+
+Expert = Literal["vote", "random", "last"]
+_EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
+
+
+class AdaBoostOLMState(NamedTuple):
+    alpha: Floats
+    mistakes: Ints
+    t: Ints  # [1] examples so far
+    expert: int  # which of _EXPERTS
+    seed: int
+
+    def limits(self) -> Limits:
+        return {"alpha": (-2, 2), "mistakes": COUNT, "t": COUNT}
+
+
+@hot
+def lead(state: AdaBoostOLMState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    s = carry[1:]
+    for i in range(h.size):
+        s[int(h[i])] += state.alpha[first + i]
+        e[i] = place_of(s)
+
+
+@njit
+def vote(state: AdaBoostOLMState, e: Floats, scores: Floats) -> None:
+    """The share of the experts that vote for each class; or one expert; or the scores of the last."""
+    if state.expert == 2:
+        return
+    best, total = state.mistakes.min(), 0.0
+    for k in range(scores.size):
+        scores[k] = 0.0
+    for i in range(e.size):
+        v = math.exp(-float(state.mistakes[i] - best))
+        total += v
+        scores[int(e[i])] += v
+    if state.expert == 0:
+        for k in range(scores.size):
+            scores[k] /= total
+        return
+    # The random pick depends on the round only, so that predicting twice gives the same answer.
+    pick, passed, chosen = total * uniform(state.seed, state.t[0], e.size), 0.0, 0
+    while chosen < e.size - 1:
+        passed += math.exp(-float(state.mistakes[chosen] - best))
+        if passed > pick:
+            break
+        chosen += 1
+    for k in range(scores.size):
+        scores[k] = 1.0 if k == e[chosen] else 0.0
+
+
+@njit
+def round(state: AdaBoostOLMState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    s, k, r = carry[1:], carry.size - 1, int(y)
+    eta = 2 * math.sqrt(2.0) / ((k - 1) * math.sqrt(carry[0] + 1))
+    for i in range(h.size):
+        alpha, voted = state.alpha[first + i], int(h[i])
+        cost = slope = 0.0
+        for j in range(k):
+            if j != r:
+                cost += logistic(s[j] - s[r])
+                slope -= logistic(s[j] - s[r] - alpha)
+        p[i] = cost / (k - 1)
+        if voted != r:
+            slope = logistic(s[voted] + alpha - s[r])
+        s[voted] += alpha
+        state.alpha[first + i] = min(2.0, max(-2.0, alpha - eta * slope))
+
+
+@hot
+def settle(state: AdaBoostOLMState, e: Floats, y: float) -> None:
+    state.t[0] += 1
+    for i in range(e.size):
+        state.mistakes[i] += e[i] != y
+
+
+@dataclass(eq=False, repr=False)
+class AdaBoostOLM(
+    ClassVotes,
+    Booster,
+    name="adaboost-olm",
+    title="AdaBoost.OLM",
+    options=COMMON,
+    state=AdaBoostOLMState,
+    vote=vote,
+    round=round,
+    lead=lead,
+    settle=settle,
+):
+    """AdaBoost.OLM (Jung, Goetz and Tewari 2017): learners that vote for one of many classes, weighted by their edges.
+
+    Parameters
+    ----------
+    estimator : weak learner that votes for classes (None: ``ClassTree()``); also any online classifier of River or
+        scikit-learn
+    n_estimators : number of weak learners
+    delivery : "weight" (importance weights), "sample" (sampling probabilities), or "auto" (what the learner prefers)
+    expert : how the experts (expert i is the vote of the first i learners) become one answer: their Hedge-weighted
+        "vote", one drawn at "random" by those weights (the paper), or the "last", which is the whole committee
+    random_state : random seed (None: a fresh one), for sampling and the random expert
+    n_jobs : as for ``OnlineMBBM``
+
+    Examples
+    --------
+    >>> from onlineboost import AdaBoostOLM
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter(letters=True)
+    >>> model = AdaBoostOLM(random_state=0).fit(X[:4000], y[:4000])
+    >>> round(model.score(X[4000:], y[4000:]), 3)
+    0.68
+    """
+
+    estimator: Any = None
+    n_estimators: int = 21
+    _: KW_ONLY
+    delivery: Delivery = "auto"
+    expert: Expert = "vote"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    @property
+    def alphas_(self) -> Floats:
+        """Weight of each learner in the vote, from -2 to 2."""
+        alpha: Floats = self._booster_state().alpha
+        return alpha.copy()
+
+    @property
+    def expert_mistakes_(self) -> Ints:
+        """Number of mistakes of each expert (expert i: the vote of the first i learners)."""
+        mistakes: Ints = self._booster_state().mistakes
+        return mistakes.copy()
+
+    def _experts(self) -> Ints | None:
+        return self.expert_mistakes_
+
+    def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> AdaBoostOLMState:
+        if before is not None:
+            return before  # type: ignore[no-any-return]
+        check_one_of("expert", self.expert, _EXPERTS)
+        return AdaBoostOLMState(
+            alpha=filled(0, n_learners),
+            mistakes=filled(0, n_learners, np.int64),
+            t=np.zeros(1, np.int64),
+            expert=_EXPERTS.index(self.expert),
+            seed=seed,
+        )

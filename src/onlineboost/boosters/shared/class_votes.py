@@ -1,0 +1,76 @@
+"""What boosters have in common whose learners vote for classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from onlineboost.boosters.base import MAX_LEARNERS, seed_of
+from onlineboost.engine.class_objects import ClassObjectsMachine
+from onlineboost.engine.class_votes import ClassVotesMachine, new_sharpness
+from onlineboost.engine.record import Settings, new_record
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import WeakLearner
+from onlineboost.learners.class_learner import ClassLearner, class_votes_machine
+from onlineboost.learners.class_tree import ClassTree
+from onlineboost.learners.copies import Copies
+from onlineboost.model import OnlineModel
+from onlineboost.parameters import check_count, check_one_of
+
+
+class ClassVotes:
+    """A booster of learners that vote for classes: in one committee, however many classes there are.
+
+    A subclass has the state for a number of classes (``state_for``), given that for fewer of them.
+    """
+
+    advice: ClassVar[str] = "OnlineBoost"
+    learner_name: ClassVar[str] = "class-tree"
+    max_learners: ClassVar[int] = MAX_LEARNERS
+
+    estimator: Any
+    n_estimators: int
+    delivery: str
+    random_state: Any
+
+    def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> Any:
+        """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
+        raise NotImplementedError
+
+    @classmethod
+    def boosts(cls, learner: type) -> bool:
+        return issubclass(learner, ClassLearner)
+
+    def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
+        return self.state_for(2, n_learners, seed)
+
+    def base_learner(self) -> Any:
+        """The weak learner, ready to form a committee."""
+        if self.estimator is None:
+            return ClassTree()
+        inside = self.estimator.estimator if isinstance(self.estimator, Copies) else self.estimator
+        if isinstance(inside, WeakLearner | OnlineModel) and not isinstance(self.estimator, ClassLearner):
+            expected = "a learner that votes for classes: ClassTree, or a classifier of River or scikit-learn"
+            raise ParameterError("estimator", self.estimator, expected)
+        return self.estimator if isinstance(self.estimator, ClassLearner | Copies) else Copies(self.estimator)
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> ClassVotesMachine | ClassObjectsMachine:
+        check_count("n_estimators", self.n_estimators, self.max_learners)
+        check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
+        learner, n = self.base_learner(), int(self.n_estimators)
+        sampled = (learner.prefers if self.delivery == "auto" else self.delivery) == "sample"
+        seed = seed_of(self.random_state) if seed is None else seed
+        settings = Settings(n, hard=True, sample=sampled, seed=seed)
+        booster = self.initial_state(n, sampled, seed)
+        if isinstance(learner, Copies):
+            committee = learner.committee(n, n_features, True, sampled)
+            head: Any = new_sharpness()
+            return ClassObjectsMachine(settings, committee, booster, head, new_record(n))
+        return class_votes_machine(learner, booster, n_features, settings)
+
+    def with_classes(self, machine: Any, n: int) -> Any:
+        """The machine for more classes: the same learners, from this row on."""
+        settings = machine.settings
+        return machine.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, machine.booster))
+
+    def new_head(self, n_learners: int) -> Any:
+        return new_sharpness()

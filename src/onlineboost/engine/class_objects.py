@@ -1,0 +1,86 @@
+"""The machine for learners that vote for classes and are Python objects: any classifier of River or scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from onlineboost.compiled import draws
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import Floats, Floats32
+from onlineboost.engine.class_votes import SharpnessHead, Tally, correct, hear, new_tally, note, weigh, write
+from onlineboost.engine.classes import softmax
+from onlineboost.engine.heads import chances
+from onlineboost.engine.objects import ObjectMachine, ObjectRows
+from onlineboost.engine.record import Record
+
+
+@njit
+def _heard(booster: Any, tally: Tally, number: int, answer: Floats) -> None:
+    hear(booster, tally, number)
+    write(tally.scores, answer)
+
+
+@njit
+def _weighed(booster: Any, record: Record, tally: Tally, y: int, weight: float, p: Floats, t: Floats32) -> None:
+    weigh(booster, tally, y, record.clock[0], p, t)
+    for i in range(p.size):
+        p[i] *= weight
+    note(record, tally.votes, p, y, tally.scores.size)
+
+
+@njit
+def _corrected(
+    booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, weight: float
+) -> None:
+    correct(booster, head, record, tally, answer, y, weight)
+
+
+@dataclass
+class ClassObjectsMachine(ObjectMachine):
+    """A committee of Python objects that vote for classes, and its booster."""
+
+    n_known: int = field(default=2, kw_only=True)  # number of classes
+
+    @property
+    def n_classes(self) -> int:
+        return self.n_known
+
+    def check_classes(self, n: int) -> None:
+        self.committee.check_classes(n)
+
+    def with_classes(self, n: int, booster: Any) -> Self:
+        """A machine for more classes, with the booster's state for them."""
+        twin = copy.copy(self)
+        twin.booster, twin.n_known = booster, n
+        return twin
+
+    def run(self, examples: ObjectRows, learning: bool) -> Floats:
+        """``class_votes``, in Python."""
+        settings, record, target = self.settings, self.record, examples.target
+        head: Any = self.head
+        n, k = settings.n_learners, self.n_known
+        answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
+        tally = new_tally(n, k)
+        for r, (x, code, weight) in enumerate(examples.rows):
+            places = self.committee.places(x, target)
+            tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
+            _heard(self.booster, tally, int(record.clock[0]), answers[r])
+            if not learning or weight <= 0:
+                continue
+            y, number = max(int(code), 0), int(record.clock[0])
+            _weighed(self.booster, record, tally, y, weight, p, t)
+            if settings.sample:
+                for i in range(n):
+                    p[i] = draws.count(settings.seed, number, i, p[i])
+            self.committee.learn_label(x, target.labels[y], p, target)
+            _corrected(self.booster, head, record, tally, answers[r], y, weight)
+        return answers if k > 2 else answers[:, 0]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        head: Any = self.head
+        sharp = float(head.sharpness[0])
+        return chances(sharp * scores) if scores.ndim == 1 else softmax(sharp * scores)

@@ -1,0 +1,326 @@
+"""Many classes by one committee, whose learners vote for a class each.
+
+It is the loop of ``loop.py`` with other numbers in the same places: a vote h[i], a label y and a target t[i] are places
+of classes, from 0 on. The booster carries a sum for each class, s = ``carry[1:]``. Its ``lead`` leaves the sums of all
+votes there, and its ``vote(state, e, scores)`` gets them as scores of the classes, which it may replace. The largest
+score is the answer; of two classes, the sign of the second one less the first.
+
+Probabilities are softmax(b scores). The sharpness b is learnt: one Newton step for each example, with forgetting F and
+a draw S towards 1.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from onlineboost.compiled import dispatch, draws
+from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Batch, Floats, Floats32, cut
+from onlineboost.engine.classes import softmax
+from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.heads import chances
+from onlineboost.engine.loop import REPLAYED, Mode, Space, new_space
+from onlineboost.engine.machine import Said
+from onlineboost.engine.one_row import Steps
+from onlineboost.engine.passes import longest_of
+from onlineboost.engine.record import Record
+from onlineboost.storage.validity import require
+
+_predict, _learn, _meet, _full = dispatch.predict, dispatch.learn, dispatch.meet, dispatch.full
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
+_count = draws.count
+
+_FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
+_LITTLE = 1e-9
+_LEAST, _MOST, _FARTHEST = 0.01, 50.0, 100.0  # of b; of the distance between scores
+
+
+class SharpnessHead(NamedTuple):
+    sharpness: Floats  # [2] b, and the information on it
+
+    def check(self) -> None:
+        sharp, information = self.sharpness.tolist()
+        require(_LEAST <= sharp <= _MOST and information > 0, "sharpness", "a sharpness and its information")
+
+
+def new_sharpness() -> SharpnessHead:
+    return SharpnessHead(np.array([1.0, _STRENGTH]))
+
+
+class Tally(NamedTuple):
+    """Memory for one row."""
+
+    votes: Floats  # [learners]
+    e: Floats  # [learners] what the vote is made of
+    heard: Floats  # [1 + classes] what is carried from learner to learner, by ``lead``
+    carry: Floats  # [1 + classes] and by ``round``
+    scores: Floats  # [classes]
+    chances: Floats  # [classes]
+
+
+def new_tally(n_learners: int, n_classes: int) -> Tally:
+    sizes = n_learners, n_learners, 1 + n_classes, 1 + n_classes, n_classes, n_classes
+    return Tally(*(np.zeros(size) for size in sizes))
+
+
+@hot
+def place_of(scores: Floats) -> int:
+    """The class with the largest score, the first of several; of two, the second: a score of 0 is positive."""
+    best = 0
+    for k in range(1, scores.size):
+        if scores[k] > scores[best] or (scores.size == 2 and scores[1] >= scores[0]):
+            best = k
+    return best
+
+
+@hot
+def hear(booster: Any, tally: Tally, number: int) -> None:
+    """The scores of all classes, from the votes."""
+    tally.heard[0] = number
+    for k in range(tally.scores.size):
+        tally.heard[1 + k] = 0.0
+    _lead(booster, tally.votes, tally.e, 0, tally.heard)
+    for k in range(tally.scores.size):
+        tally.scores[k] = tally.heard[1 + k]
+    _vote(booster, tally.e, tally.scores)
+
+
+@hot
+def weigh(booster: Any, tally: Tally, y: int, number: int, p: Floats, t: Floats32) -> None:
+    """The weight for each learner."""
+    tally.carry[0] = number
+    for k in range(tally.scores.size):
+        tally.carry[1 + k] = 0.0
+    _round(booster, tally.votes, float(y), p, t, 0, tally.carry)
+
+
+@hot
+def write(scores: Floats, answer: Floats) -> None:
+    """The answer to a row: a score for each class, or the difference of two.
+
+    Of several that are largest, the first is the answer in any order of the classes: it gets a little more.
+    """
+    if answer.size == 1:
+        answer[0] = scores[1] - scores[0]
+    else:
+        best = place_of(scores)
+        for k in range(answer.size):
+            answer[k] = scores[k]
+            if k > best and scores[k] == scores[best]:
+                answer[best] = scores[best] + _LITTLE
+
+
+@hot
+def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> None:
+    """Add an example to the edges: 1 for a learner that is right, and as far below 0 that guessing is 0."""
+    wrong = -1.0 / (n_classes - 1)
+    for i in range(votes.size):
+        record.edges[i] += p[i] if votes[i] == y else p[i] * wrong
+        record.weights[i] += p[i]
+
+
+@hot
+def correct(booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
+    """The answer is compared with the label; head and experts learn from it."""
+    totals, scores = record.totals, tally.scores
+    own = scores[y]
+    ahead = True
+    for k in range(scores.size):
+        if k != y and scores[k] >= own:
+            ahead = False
+    totals[0] += w
+    totals[1] += 0.0 if ahead else w
+    if answer.size == 1:
+        scores[0], scores[1] = 0.0, answer[0]
+    else:
+        for k in range(scores.size):
+            scores[k] = answer[k]
+    wrong, first_wrong = place_of(scores) != y, tally.votes[0] != y
+    if wrong != first_wrong:
+        totals[3 if wrong else 2] += w
+        totals[4] += w * w
+    _sharpen(head.sharpness, scores, tally.chances, y, w)
+    _settle(booster, tally.e, float(y))
+    record.clock[0] += 1
+
+
+@hot
+def _sharpen(sharpness: Floats, z: Floats, p: Floats, y: int, weight: float) -> None:
+    """A Newton step for the sharpness."""
+    top, total, mean, square = z[place_of(z)], 0.0, 0.0, 0.0
+    for k in range(z.size):
+        z[k] = max(z[k] - top, -_FARTHEST)
+        p[k] = math.exp(sharpness[0] * z[k])
+        total += p[k]
+    for k in range(z.size):
+        mean += p[k] * z[k] / total
+        square += p[k] * z[k] * z[k] / total
+    draw = (1 - _FORGETTING) * _STRENGTH
+    sharpness[1] = _FORGETTING * sharpness[1] + weight * max(square - mean * mean, 0.0) + draw
+    step = (weight * (z[y] - mean) + draw * (1 - sharpness[0])) / sharpness[1]
+    sharpness[0] = min(max(sharpness[0] + step, _LEAST), _MOST)
+
+
+@njit
+def class_votes(block: Any) -> None:
+    """Take all learners through rows of a batch; stops before the last if the committee needs more room.
+
+    ``votes`` has those given before, or gets those of now; it has no rows if nobody asks for them.
+    """
+    batch, answers, votes, committee, booster, head, settings, record, work, mode, space, tally, rows = unpack(block)
+    h, p, t, n, clock = space.h, space.p, space.t, tally.votes.size, record.clock
+    for r in range(rows[0], rows[1]):
+        _predict(committee, work, batch, r, h)
+        for i in range(n):
+            if mode.votes_given:
+                tally.votes[i] = votes[r, i]
+            else:
+                tally.votes[i] = h[i]
+                if votes.shape[0] > 0:
+                    votes[r, i] = h[i]
+        number = clock[0] + clock[1]
+        if not mode.replaying:
+            hear(booster, tally, number)
+            if not mode.given:
+                write(tally.scores, answers[r])
+        if not mode.learning or batch.weight[r] <= 0:
+            continue
+        y = max(int(batch.y[r]), 0)
+        for i in range(n):
+            t[i] = y
+        weigh(booster, tally, y, number, p, t)
+        if not mode.replaying:
+            _meet(committee, work, batch, r)
+        for i in range(n):
+            p[i] *= batch.weight[r]
+        if not mode.replaying:
+            note(record, tally.votes, p, y, tally.scores.size)
+        if settings.sample:
+            draw = clock[0] if not mode.replaying else REPLAYED + clock[1]
+            for i in range(n):
+                p[i] = _count(settings.seed, draw, i, p[i])
+        _learn(committee, work, batch, r, h, t, p)
+        if mode.replaying:
+            clock[1] += 1
+        else:
+            correct(booster, head, record, tally, answers[r], y, batch.weight[r])
+        if _full(committee):
+            rows[2] = r + 1
+            return
+    rows[2] = rows[1]
+
+
+class Votes:
+    """The memory of a thread for rows of up to ``longest`` features, and the call that runs over them."""
+
+    def __init__(self, machine: ClassVotesMachine, rows: Batch, mode: Mode, longest: int) -> None:
+        n, width = machine.settings.n_learners, machine.width
+        self.machine, self.longest, self.width, self.token = machine, longest, width, machine.token
+        self.rows = np.zeros(3, np.int64)
+        memory, tally = new_space(n), new_tally(n, machine.n_classes)
+        space = Space(memory.h, memory.votes, memory.p[:n], memory.t)
+        states = machine.committee, machine.booster, machine.head, machine.settings, machine.record
+        work = machine.learner.workspace(machine.committee, longest)
+        answers, votes = np.empty((0, width)), np.empty((0, n), np.float32)
+        self.call = Call(class_votes, rows, answers, votes, *states, work, mode, space, tally, self.rows)
+
+    def fits(self, longest: int) -> bool:
+        """Whether the states are still those of the machine, and rows of this length have room."""
+        return longest <= self.longest and self.token is self.machine.token
+
+    def run(self, batch: Batch, votes: Floats32 | None, answers: Floats | None) -> tuple[Floats, int]:
+        """The answers to rows, [rows, width], and how many of the rows are done."""
+        size = batch.y.size
+        found = np.empty((size, self.width)) if answers is None else np.array(answers)
+        said = votes if votes is not None else np.empty((0, 0), np.float32)
+        self.call.on(batch, found, said)
+        self.rows[:] = 0, size, 0
+        self.call()
+        return found, int(self.rows[2])
+
+
+@dataclass
+class ClassVotesMachine(CompiledMachine):
+    """A committee whose learners vote for classes, and its booster."""
+
+    n_known: int = field(default=2, kw_only=True)  # number of classes
+
+    @property
+    def n_classes(self) -> int:
+        return self.n_known
+
+    @property
+    def n_said(self) -> tuple[int, int]:
+        return self.settings.n_learners, self.width
+
+    @property
+    def leaves(self) -> tuple[CompiledMachine, ...]:
+        return ()  # it is not one of several machines for classes
+
+    def with_classes(self, n: int, booster: Any) -> Self:
+        """A machine for more classes, with the booster's state for them."""
+        twin = copy.copy(self)
+        twin.committee, twin.booster, twin.n_known = self.learner.more_classes(self.committee, n), booster, n
+        twin.passes = threading.local()
+        return twin
+
+    def _rounds(self, rows: Batch, learning: bool, replaying: bool = False, said: Said | None = None) -> Floats:
+        scores, done, size = [], 0, rows.y.size
+        given = learning and said is not None
+        while True:
+            part = cut(rows, done, size) if done else rows
+            if learning:
+                self.committee, part = self.learner.with_room_for(self.committee, part)
+            else:
+                part = self.learner.known(self.committee, part)
+            span = slice(done, done + part.y.size)
+            votes = said.votes[span] if said is not None and said.votes.shape[1] else None
+            heard = np.ascontiguousarray(votes) if votes is not None else None
+            answers = said.scores[span, : self.width] if given and said is not None else None
+            mode = Mode(learning, replaying, given, given and votes is not None)
+            found, n = self._votes(part, mode).run(part, heard, answers)
+            if votes is not None and heard is not None and not given:
+                votes[:] = heard
+            scores.append(found[:n])
+            done += n
+            if learning and self.learner.is_full(self.committee):
+                self.committee = self.learner.refitted(self.committee)
+            if done == size:
+                return np.concatenate(scores).reshape(self.shape_of(rows))
+
+    def _votes(self, rows: Batch, mode: Mode) -> Votes:
+        """The memory that the thread keeps for the next rows."""
+        longest, kept = longest_of(rows), vars(self.passes)
+        found: Votes | None = kept.get(mode)
+        if found is None or not found.fits(longest):
+            found = kept[mode] = Votes(self, rows, mode, longest)
+        return found
+
+    def add_steps(self, steps: Steps, score: Floats) -> bool:
+        if self.slots is None or self.transforms or (steps.learning and not self._is_old()):
+            return False
+        if steps.learning:
+            self.committee, _ = self.learner.with_room_for(self.committee, cut(steps.row, 0, 0))
+        row = steps.slotted(self.slots, self.learner.takes_missing, self.learner.row_room(self.committee))
+        made = Votes(self, row, Mode(steps.learning, False, False), row.indices.size)
+        made.call.on(row, score.reshape(1, -1), np.empty((0, 0), np.float32))
+        made.rows[:] = 0, 1, 0
+        steps.calls.append(made.call)
+        steps.tokens.append((self, self.token))
+        return True
+
+    @property
+    def gives_odds(self) -> bool:
+        return False
+
+    def probabilities(self, scores: Floats) -> Floats:
+        head: Any = self.head
+        sharp = float(head.sharpness[0])
+        return chances(sharp * scores) if scores.ndim == 1 else softmax(sharp * scores)

@@ -1,0 +1,74 @@
+"""The base class of weak learners that vote for one of K classes: each is a classifier by itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple, cast
+
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import hot
+from onlineboost.data.batch import Floats, Floats32
+from onlineboost.engine.class_votes import ClassVotesMachine, new_sharpness
+from onlineboost.engine.record import Settings, new_record
+from onlineboost.learners.base import WeakLearner
+from onlineboost.model import OnlineClassifier
+from onlineboost.transforms.slots import new_slots
+
+
+class AloneOfClassesState(NamedTuple):
+    """The state of no booster: one learner that gets every example with its own weight."""
+
+    n: int
+
+
+@hot
+def lead(state: AloneOfClassesState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    e[0] = h[0]
+    carry[1 + int(h[0])] = 1.0
+
+
+@hot
+def round(state: AloneOfClassesState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    p[0] = 1.0
+
+
+@hot
+def vote(state: AloneOfClassesState, e: Floats, scores: Floats) -> None:
+    pass
+
+
+@hot
+def settle(state: AloneOfClassesState, e: Floats, y: float) -> None:
+    pass
+
+
+dispatch.register(dispatch.lead, AloneOfClassesState, lead)
+dispatch.register(dispatch.round, AloneOfClassesState, round)
+dispatch.register(dispatch.vote, AloneOfClassesState, vote)
+dispatch.register(dispatch.settle, AloneOfClassesState, settle)
+
+
+class ClassLearner(WeakLearner, OnlineClassifier):
+    """A compiled weak learner of classes, written like a ``Learner``: its targets ``t`` and its votes ``h`` are places
+    of classes, from 0 on. ``OnlineMBBM`` and ``AdaBoostOLM`` boost it.
+    """
+
+    @abstractmethod
+    def more_classes(self, committee: Any, n: int) -> Any:
+        """The same committee for n classes; a new one is for two."""
+
+    def new_machine(self, n_features: int, seed: int | None = None) -> ClassVotesMachine:
+        settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
+        return class_votes_machine(self, AloneOfClassesState(1), n_features, settings)
+
+    def with_classes(self, machine: Any, n: int) -> ClassVotesMachine:
+        found: ClassVotesMachine = machine.with_classes(n, machine.booster)
+        return found
+
+
+def class_votes_machine(learner: ClassLearner, booster: Any, n_features: int, settings: Settings) -> ClassVotesMachine:
+    """The machine of a committee whose learners vote for classes, before a third class was met."""
+    n, head = settings.n_learners, cast(Any, new_sharpness())
+    committee, record = learner.committee(n, n_features), new_record(n)
+    transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
+    return ClassVotesMachine(settings, learner, committee, booster, head, record, transforms, slots)

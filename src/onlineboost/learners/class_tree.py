@@ -1,0 +1,143 @@
+"""ClassTree: an online tree with a count for each class in its leaves, for N trees side by side."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost.data.allocation import filled, planning
+from onlineboost.errors import ParameterError
+from onlineboost.learners.binned import Binned
+from onlineboost.learners.class_learner import ClassLearner
+from onlineboost.learners.class_tree_kernels import (
+    FIRST,
+    ClassTreeState,
+    carry,
+    forget,
+    learn,
+    predict,
+    workspace,
+)
+from onlineboost.learners.forest import Forest
+from onlineboost.learners.splits import some_slots
+from onlineboost.learners.tree import MAX_DEPTH
+from onlineboost.parameters import check_one_of
+from onlineboost.transforms.bins import BINS, new_bins
+
+
+class ClassTreeRoom(NamedTuple):
+    slots: int
+    bins: int  # of a feature; 0 before there are any
+    rows: int  # of histograms of all trees
+    nodes: int  # of a tree
+    classes: int
+
+
+@dataclass(eq=False, repr=False)
+class ClassTree(
+    Forest,
+    ClassLearner,
+    name="class-tree",
+    options=(MAX_DEPTH, BINS),
+    state=ClassTreeState,
+    workspace=workspace,
+    predict=predict,
+    learn=learn,
+    forget=forget,
+    carry=carry,
+):
+    """Decision tree grown online whose leaves vote for one of many classes: for ``OnlineMBBM`` and ``AdaBoostOLM``.
+
+    Parameters
+    ----------
+    max_depth, bins, replay, leaves, grace, max_slots, features, max_nodes, max_mb : as for ``Tree``
+    evidence : minimum information gain of a split, in bits over all examples of the leaf, for each class but one
+
+    Examples
+    --------
+    >>> from onlineboost import ClassTree
+    >>> from onlineboost.datasets import load_letter
+    >>> X, y = load_letter(letters=True)
+    >>> model = ClassTree().fit(X[:4000], y[:4000])
+    >>> round(model.score(X[4000:], y[4000:]), 3)
+    0.728
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "sample"
+    axes: ClassVar[dict[str, int]] = dict.fromkeys((*ClassTreeState._fields[:5], "used", "gains", "allowed"), 0)
+
+    of_nodes: ClassVar[tuple[str, ...]] = ClassTreeState._fields[:5]
+
+    max_depth: int = 5
+    _: KW_ONLY
+    bins: int = 0
+    replay: int = 512
+    leaves: Literal["adaptive", "majority"] = "adaptive"
+    grace: int = 16
+    evidence: float = 2.0
+    max_slots: int = 1024
+    features: float = 1.0
+    max_nodes: int = 0
+    max_mb: int = 2048
+
+    def committee(self, n_learners: int, n_features: int) -> ClassTreeState:
+        self.check()
+        return self.with_room(n_learners, ClassTreeRoom(min(n_features, self.max_slots), 0, 0, 1, 2))
+
+    def with_room(self, n_learners: int, room: ClassTreeRoom) -> ClassTreeState:
+        slots, n_bins, rows, nodes, classes = room
+        most_rows, wanted = self._rows_within(n_learners, room)
+        return ClassTreeState(
+            nodes=filled(0, (n_learners, nodes, 5), np.int32),
+            threshold=filled(0, (n_learners, nodes), np.float32),
+            weight=filled(0, (n_learners, nodes, classes)),
+            wrong=filled(0, (n_learners, nodes, 2)),
+            since=filled(0, (n_learners, nodes, FIRST + classes)),
+            used=filled([1, 0], (n_learners, 2), np.int64),
+            start=filled(0, n_learners + 1, np.int64),
+            free=filled(0, rows, np.int32),
+            gains=filled(0, (n_learners, slots)),
+            allowed=some_slots(n_learners, slots, self.features),
+            short=np.zeros(1, np.int64),
+            stride=1,
+            bins=new_bins(slots, n_bins, self.max_slots),
+            histograms=filled(0, (rows * slots, n_bins, classes), np.float32),
+            most_rows=most_rows,
+            most_nodes=self.most_nodes(),
+            scarce=most_rows < wanted,
+            adaptive=self.leaves == "adaptive",
+            grace=int(self.grace),
+            evidence=float(self.evidence),
+            max_depth=int(self.max_depth),
+        )
+
+    def room(self, committee: Any) -> Any:
+        return ClassTreeRoom(*super().room(committee), committee.weight.shape[2])
+
+    def more_classes(self, committee: Any, n: int) -> Any:
+        trimmed = committee if planning() else self.trimmed(committee)
+        return Binned.moved(self, trimmed, self.room(trimmed)._replace(classes=n))
+
+    def in_room(self, committee: Any, room: Any) -> Any:
+        made = super().in_room(committee, room)
+        if made.weight.shape[2] != committee.weight.shape[2]:
+            raise ValueError("the trees have another number of classes than the model")
+        return made
+
+    def _rows_within(self, n_learners: int, room: Any) -> tuple[int, int]:
+        return self.most_rows_of(n_learners, room.slots, room.bins * room.classes // 2)
+
+    def _all_rows(self, room: Any, n_learners: int) -> int:
+        return n_learners * self._rows_within(n_learners, room)[0] if room.bins else 0
+
+    def deepest_counted(self) -> int:
+        return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
+
+    def check(self) -> None:
+        self.check_trees()
+        check_one_of("leaves", self.leaves, ("adaptive", "majority"))
+        if not isinstance(self.evidence, numbers.Real) or not float(self.evidence) >= 0:
+            raise ParameterError("evidence", self.evidence, "a number of at least 0")

@@ -1,0 +1,343 @@
+"""Compiled functions of ``ClassTree``: trees with a count for each class in a leaf, for N trees side by side.
+
+Nodes, histograms and routing are those of ``Tree``; the vote of a leaf is a class, the one with the largest weight or,
+where that was wrong less often, the likeliest by naive Bayes. A split is justified by its information gain: with k
+classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so ``evidence`` is the
+number of bits for each class but one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.compiled.jit import f32, hot, lean
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.learners.forest_kernels import (
+    DEPTH,
+    MAX_EXAMPLES,
+    MISSING,
+    ROW,
+    SLOT,
+    base_of,
+    check_forest,
+    grow_children,
+    halve_row,
+    is_due,
+    leaf_of,
+    release_row,
+    row_for,
+)
+from onlineboost.learners.splits import carry_histogram
+from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
+from onlineboost.transforms.bins import MET, Bins, BinsWork, new_work, read_row
+
+_SMOOTHING, _TINY = 0.1, 1e-100  # as in ``Tree``
+_LN2 = math.log(2)
+SQUARES, UPDATES, FIRST = range(3)  # fields of ``since``: the weights of the classes begin at FIRST
+
+
+class ClassTreeState(NamedTuple):
+    nodes: Ints32  # [trees, nodes, 5] by the fields of ``forest_kernels``
+    threshold: Floats32  # [trees, nodes] the largest value that goes left
+    weight: Floats  # [trees, nodes, classes] of examples: the vote
+    wrong: Floats  # [trees, nodes, 2] weights of the mistakes by majority and by naive Bayes
+    since: Floats  # [trees, nodes, 2 + classes] squared weights, updates since the last try; weights since it began
+    used: Ints  # [trees, 2] nodes and rows of histograms in use
+    start: Ints  # [trees + 1] the first row of histograms of each tree; at the end, the number of all
+    free: Ints32  # [rows] a stack of the free rows of each tree, numbered from its first
+    gains: Floats  # [trees, slots] total gain of splits by this slot, in bits times weight
+    allowed: NDArray[np.bool_]  # [trees, slots] whether the tree may split by the slot
+    short: Ints  # [1] 1 if there must be more room before the next example
+    stride: int  # from a row of a tree to its next one
+    bins: Bins
+    histograms: Floats32  # [rows * slots, bins, classes] weights by bin and class, without the bin of zero
+    most_rows: int  # of a tree
+    most_nodes: int  # of a tree
+    scarce: bool  # whether there may be more leaves than rows of histograms
+    adaptive: bool  # whether leaves may vote by naive Bayes
+    grace: int
+    evidence: float
+    max_depth: int
+
+    def derived(self) -> tuple[str, ...]:
+        return ("allowed",)
+
+    def limits(self) -> Limits:
+        return {
+            "nodes": (0, max(self.gains.shape[1], self.nodes.shape[1], self.free.size, 1)),
+            "threshold": (-LARGEST, np.inf),
+            "short": (0, 1),
+            "used": (0, max(self.nodes.shape[1], self.free.size)),
+            "start": (0, self.free.size),
+            "free": (0, max(self.free.size - 1, 0)),
+            "histograms": (0, MAX_FLOAT32),
+            **dict.fromkeys(("weight", "wrong", "since", "gains"), SUM),
+        }
+
+    def check(self) -> None:
+        check_forest(self, "threshold", "weight", "wrong", "since")
+
+
+class ClassTreeWork(NamedTuple):
+    row: BinsWork
+    leaf: Ints  # [trees] the leaf that the row falls into
+    bayes: Ints  # [trees] the vote of naive Bayes there; -1: not computed
+    chance: Floats  # [classes]
+    zero: Floats  # [classes] weights in the bin of zero
+    left: Floats  # [classes] weights on the left of a split
+    kept: Floats  # [classes] those of the best split
+
+
+def workspace(state: ClassTreeState, longest: int) -> ClassTreeWork:
+    trees, classes = state.used.shape[0], state.weight.shape[2]
+    counts = (np.zeros(classes) for _ in range(4))
+    return ClassTreeWork(new_work(state.bins, longest), np.zeros(trees, np.int64), np.zeros(trees, np.int64), *counts)
+
+
+@hot
+def predict(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h: Floats32) -> None:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.used.shape[0]):
+        node = leaf_of(state, work.row, i)
+        work.leaf[i] = node
+        work.bayes[i] = -1
+        if state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0:
+            work.bayes[i] = _bayes(state, work, i, node)
+            h[i] = f32(work.bayes[i])
+        else:
+            h[i] = f32(_majority(state, i, node))
+
+
+@hot
+def _majority(state: ClassTreeState, i: int, node: int) -> int:
+    """The class with the largest weight in a leaf, the first of several."""
+    best = 0
+    for c in range(1, state.weight.shape[2]):
+        if state.weight[i, node, c] > state.weight[i, node, best]:
+            best = c
+    return best
+
+
+@lean
+def _bayes(state: ClassTreeState, work: ClassTreeWork, i: int, node: int) -> int:
+    """The likeliest class by the histograms of a leaf, over the values that are counted there."""
+    since, chance = state.since[i, node], work.chance
+    base = base_of(state, i, state.nodes[i, node, ROW])
+    classes = state.weight.shape[2]
+    for c in range(classes):
+        chance[c] = since[FIRST + c] + 1 if since[FIRST + c] > 0 else 0.0
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
+        if not state.allowed[i, slot]:
+            continue
+        histogram, total = state.histograms[base + slot, work.row.codes[slot]], 0.0
+        for c in range(classes):
+            if chance[c] > 0:
+                chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
+                total += chance[c]
+        if total < _TINY:
+            for c in range(classes):
+                chance[c] /= _TINY
+    best = 0
+    for c in range(1, classes):
+        if chance[c] > chance[best]:
+            best = c
+    return best
+
+
+@lean
+def carry(state: ClassTreeState, work: ClassTreeWork, slot: int, old_zero: int) -> None:
+    """Carry the histograms of a slot over to its new bins."""
+    for i in range(state.used.shape[0]):
+        for node in range(state.used[i, 0]):
+            if state.nodes[i, node, ROW] > 0:
+                at = base_of(state, i, state.nodes[i, node, ROW]) + slot
+                totals = state.since[i, node, FIRST:]
+                carry_histogram(state.histograms[at], work.row, totals, old_zero, state.bins.zero[slot])
+
+
+@hot
+def learn(
+    state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
+) -> None:
+    for i in range(p.size):
+        if p[i] > 0:
+            _learn(state, work, i, work.leaf[i], int(t[i]), p[i])
+
+
+@lean
+def forget(state: ClassTreeState, i: int) -> None:
+    """Reset the tree to one leaf; the gains of its splits stay."""
+    for node in range(state.used[i, 0]):
+        if state.nodes[i, node, ROW] > 0:
+            release_row(state, i, node)
+        for k in range(5):
+            state.nodes[i, node, k] = 0
+        state.threshold[i, node] = f32(0)
+        state.wrong[i, node, 0] = state.wrong[i, node, 1] = 0.0
+        for c in range(state.weight.shape[2]):
+            state.weight[i, node, c] = 0.0
+        _clear(state, i, node)
+    state.used[i, 0] = 1
+
+
+@hot
+def _clear(state: ClassTreeState, i: int, node: int) -> None:
+    for k in range(state.since.shape[2]):
+        state.since[i, node, k] = 0.0
+
+
+@hot
+def _learn(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, c: int, w: float) -> None:
+    if state.adaptive and state.nodes[i, node, ROW] > 0:
+        _compare(state, work, i, node, c, w)
+    state.weight[i, node, c] += w
+    splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.most_nodes
+    row = row_for(state, i, node) if splits or (state.adaptive and not state.scarce) else 0
+    if row == 0:
+        return
+    since = state.since[i, node]
+    since[FIRST + c] += w
+    since[SQUARES] += w * w
+    since[UPDATES] += 1
+    base = base_of(state, i, row)
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
+        if state.allowed[i, slot]:
+            state.histograms[base + slot, work.row.codes[slot], c] += f32(w)
+    if since[UPDATES] >= state.grace and is_due(since[UPDATES], since[SQUARES], _sum(since)):
+        since[UPDATES] = 0
+        _fade(state, i, node, row)
+        if splits:
+            _try_split(state, work, i, node, row)
+
+
+@hot
+def _sum(since: Floats) -> float:
+    """The weight of all examples since the leaf began."""
+    total = 0.0
+    for k in range(FIRST, since.size):
+        total += since[k]
+    return total
+
+
+@hot
+def _compare(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, c: int, w: float) -> None:
+    """Count the mistakes by majority and by naive Bayes, before the leaf learns."""
+    if _present(state.since[i, node]) > 1:
+        bayes = work.bayes[i] if work.bayes[i] >= 0 else _bayes(state, work, i, node)
+        state.wrong[i, node, 0] += w if _majority(state, i, node) != c else 0.0
+        state.wrong[i, node, 1] += w if bayes != c else 0.0
+
+
+@hot
+def _present(since: Floats) -> int:
+    """Number of classes that a leaf has met."""
+    n = 0
+    for k in range(FIRST, since.size):
+        n += 1 if since[k] > 0 else 0
+    return n
+
+
+@lean
+def _fade(state: ClassTreeState, i: int, node: int, row: int) -> None:
+    """Halve the counts of a leaf with very many examples: float32 cannot count any further."""
+    since = state.since[i, node]
+    n = _sum(since)
+    if n * n > MAX_EXAMPLES * since[SQUARES]:
+        halve_row(state, i, row)
+        since[SQUARES] /= 2
+        for k in range(FIRST, since.size):
+            since[k] /= 2
+
+
+@lean
+def _try_split(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, row: int) -> None:
+    """Split the leaf if its best split is good enough."""
+    since = state.since[i, node]
+    n, squares, present = _sum(since), since[SQUARES], _present(since)
+    if present > 1:
+        best, slot, edge, missing = _best_split(state, work, i, base_of(state, i, row), since, n)
+        if slot >= 0 and best * n * n > state.evidence * (present - 1) * squares:
+            state.gains[i, slot] += best * n
+            state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot + 1, missing
+            state.threshold[i, node] = edge
+            left = grow_children(state, i, node)
+            for c in range(work.kept.size):
+                state.weight[i, left, c] = work.kept[c]
+                state.weight[i, left + 1, c] = max(since[FIRST + c] - work.kept[c], 0.0)
+            return
+    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
+        release_row(state, i, node)  # other leaves wait for histograms
+        _clear(state, i, node)
+
+
+@lean
+def _best_split(
+    state: ClassTreeState, work: ClassTreeWork, i: int, base: int, since: Floats, n: float
+) -> tuple[float, int, float, int]:
+    """Gain, slot (-1: none), largest value of the left side, side of missing values, as ``best_split`` has them.
+
+    The weights of the left side are in ``work.kept``.
+    """
+    bins, zero, left, classes = state.bins, work.zero, work.left, work.zero.size
+    last = bins.edges.shape[1]
+    whole = 0.0
+    for c in range(classes):
+        whole += _information(since[FIRST + c])
+    whole = _information(n) - whole
+    best, best_slot, best_edge, best_side = 0.0, -1, np.inf, 0
+    for slot in range(bins.clock[MET]):
+        if not state.allowed[i, slot]:
+            continue
+        histogram, at = state.histograms[base + slot], bins.zero[slot]
+        missing = 0.0
+        for c in range(classes):
+            rest = since[FIRST + c]
+            for k in range(last + 1):
+                rest -= histogram[k, c]
+            zero[c], left[c] = max(rest, 0.0), 0.0
+            missing += histogram[at, c]
+        sides = 2 if missing > 0 else 1
+        for k in range(last + 1):
+            if sides == 1 and (k == last or bins.edges[slot, k] == np.inf):
+                break  # nothing is to the right; with missing values, all others may be on the left
+            here = 0.0
+            for c in range(classes):
+                added = zero[c] if k == at else float(histogram[k, c])
+                left[c] += added
+                here += added
+            if here == 0:
+                continue
+            for side in range(sides):
+                with_missing = sides == 2 and side == 0
+                inside, gain = _gain(histogram, at, left, since, with_missing, n, whole)
+                if inside > 0 and inside < n and gain > best:
+                    best, best_slot = gain, slot
+                    best_edge = float(bins.edges[slot, k]) if k < last else np.inf
+                    best_side = side if sides == 2 else (1 if 2 * inside < n else 0)
+                    for c in range(classes):
+                        work.kept[c] = left[c] + (histogram[at, c] if with_missing else 0.0)
+    return best, best_slot, best_edge, best_side
+
+
+@hot
+def _gain(
+    histogram: Any, at: int, left: Floats, since: Floats, with_missing: bool, n: float, whole: float
+) -> tuple[float, float]:
+    """The weight on the left of a split, and its gain for each unit of weight."""
+    inside = parts = 0.0
+    for c in range(left.size):
+        mine = left[c] + (histogram[at, c] if with_missing else 0.0)
+        inside += mine
+        parts += _information(mine) + _information(since[FIRST + c] - mine)
+    return inside, (whole - _information(inside) - _information(n - inside) + parts) / n
+
+
+@hot
+def _information(x: float) -> float:
+    return x * math.log(x) / _LN2 if x > 0 else 0.0
