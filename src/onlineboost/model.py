@@ -24,7 +24,10 @@ from onlineboost.engine.classes import with_classes
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import BatchMachine, Machine
 from onlineboost.engine.tickets import Pending
-from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError, ParameterError
+from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError
+from onlineboost.interop import river
+from onlineboost.interop.river import RiverMethods
+from onlineboost.interop.sklearn import SklearnMethods, not_fitted
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
@@ -33,7 +36,7 @@ Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
 
 
-class OnlineModel(Parameters, ABC):
+class OnlineModel(RiverMethods, SklearnMethods, ABC):
     """A model that learns one example at a time; the result does not depend on batches.
 
     Abstract: ``OnlineClassifier`` and ``OnlineRegressor`` are the kinds.
@@ -50,12 +53,20 @@ class OnlineModel(Parameters, ABC):
     away: Any = None
     """Where learners are within ``running_on("ray")``."""
 
-    fitted: Fitted | None = None
-    """All that was learnt, replaced as a whole; None before the first example."""
+    _fitted: Fitted | None = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         OnlineModel.kinds[cls.__name__] = cls
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """All that was learnt, replaced as a whole; None before the first example."""
+        return self._fitted
+
+    @fitted.setter
+    def fitted(self, fitted: Fitted | None) -> None:
+        self._fitted = fitted
 
     @abstractmethod
     def new_machine(self, n_features: int, seed: int | None = None) -> Machine:
@@ -84,7 +95,7 @@ class OnlineModel(Parameters, ABC):
 
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
-        fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
+        fitted = Fitted(self.clone(), Columns(owner=type(self).__name__), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
         return fitted
@@ -189,7 +200,8 @@ class OnlineModel(Parameters, ABC):
                 raise DataError("a stream has its own labels and weights: leave out y, classes and sample_weight")
             return self._learn_pages(_pages(X), fresh, scored)
         if y is None:
-            raise DataError("y is missing: expected one label per row of X")
+            name = type(self).__name__
+            raise DataError(f"{name} requires y to be passed, but the target y is None: expected one label per row")
         fitted = None if fresh else self.fitted
         if fitted is not None and _is_read(fitted, X):
             from onlineboost.readers import open_stream
@@ -208,6 +220,8 @@ class OnlineModel(Parameters, ABC):
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
+        if fresh and not source.n_features:
+            raise DataError(f"X has 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required.")
         target = copy.copy(fitted.target) if fitted is not None else self.new_target()
         if classes is not None:
             target.declare(classes)
@@ -215,6 +229,8 @@ class OnlineModel(Parameters, ABC):
             target.meet(y)
         signs = target.encode(y)
         weight = check_weight(sample_weight, source.n_rows)
+        if fresh and not weight.any():
+            raise DataError("sample_weight is zero everywhere: expected at least one positive weight")
         if fitted is None:
             fitted = self.new_fitted(target)
             fitted.check_met(source)
@@ -367,9 +383,7 @@ class OnlineModel(Parameters, ABC):
 
     def _check_fitted(self) -> Fitted:
         if self.fitted is None:
-            raise NotFittedError(
-                f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one"
-            )
+            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one")
         return self.fitted
 
     @property
@@ -377,6 +391,14 @@ class OnlineModel(Parameters, ABC):
         """Number of columns of arrays; of other sources, the number of features learnt so far."""
         fitted = self._check_fitted()
         return fitted.columns.width if fitted.columns.width is not None else fitted.machine.n_slots
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The columns of the first data frame; an ``AttributeError`` for other sources."""
+        names = self._check_fitted().columns.headings
+        if names is None:
+            raise AttributeError("feature_names_in_: the model has learnt no data frame, whose columns have names")
+        return np.array(names, object)
 
     @property
     def n_seen_(self) -> int:
@@ -421,7 +443,7 @@ class OnlineModel(Parameters, ABC):
         about the training, as JSON. ``load_all`` returns them.
         """
         if self.fitted is None:
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
+            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
         fitted = {"model": self.fitted} | (
             {"base": base.fitted} if base is not None and base.fitted is not None else {}
         )
@@ -437,6 +459,8 @@ class OnlineClassifier(OnlineModel):
 
     Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
     """
+
+    sklearn_type = "classifier"
 
     def new_target(self) -> Classes:
         return Classes()
@@ -483,6 +507,12 @@ class OnlineClassifier(OnlineModel):
         found: Floats = fitted.target.probabilities(chances)
         return found
 
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of ``predict_proba``."""
+        with np.errstate(divide="ignore"):  # of a class that came after this row
+            found: Floats = np.log(self.predict_proba(X))
+        return found
+
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
         return self._check_fitted().machine.probabilities(scores)
@@ -521,16 +551,7 @@ class OnlineClassifier(OnlineModel):
         found: NDArray[Any] = self._check_fitted().target.classes
         return found
 
-    def __sklearn_tags__(self) -> Any:
-        """The tags that scikit-learn's tools read."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=True),
-            input_tags=InputTags(sparse=True, allow_nan=True),
-        )
+river.join(OnlineClassifier, "MiniBatchClassifier")
 
 
 # What a description that makes no sense may lead to, such as a list where a number should be.

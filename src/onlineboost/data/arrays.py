@@ -12,6 +12,7 @@ from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey, without_missing
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.errors import DataError, MissingPackageError
+from onlineboost.interop.sklearn import warn_of_column
 
 _ROWS = 1 << 15
 _LINES = 128  # bytes: two cache lines, which some processors fetch together
@@ -73,12 +74,12 @@ class Dense(Source):
                 self.table = self.table.astype(np.float64)
         except (TypeError, ValueError) as problem:
             raise _not_a_number(X) from problem
-        if self.table.dtype.kind not in "fiub":
-            raise DataError(f"X is an array of {self.table.dtype}: expected numbers")
+        _check_kind(self.table.dtype)
         if self.table.ndim != 2:
             shape = self.table.shape
             raise DataError(
-                f"X has shape {shape}: expected two dimensions (rows, features); for one row use X.reshape(1, -1)"
+                f"X has shape {shape}: expected two dimensions (rows, features). Reshape your data: X.reshape(1, -1) "
+                "is one row"
             )
         self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
@@ -122,6 +123,7 @@ class Sparse(Source):
             raise DataError(f"X has shape {X.shape}: expected two dimensions (rows, features)")
         self.names = None
         csr = X.tocsr()
+        _check_kind(csr.dtype)
         self.n_rows, self.n_features = csr.shape
         n = csr.indptr[-1]
         if csr.indptr[0] != 0 or min(csr.indices.size, csr.data.size) < n or (np.diff(csr.indptr) < 0).any():
@@ -176,9 +178,11 @@ def check_labels(y: Any, n_rows: int) -> NDArray[Any]:
         labels = np.asarray(y)
     except ValueError:
         raise DataError("y is not a list of labels: expected one value per row of X") from None
+    if labels.shape == (n_rows, 1):
+        warn_of_column()
+        return labels[:, 0]
     if labels.shape != (n_rows,):
-        hint = ": use y.ravel()" if labels.shape == (n_rows, 1) else ""
-        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
+        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X")
     return labels
 
 
@@ -310,11 +314,26 @@ def _headings(X: Any) -> list[str] | None:
     return [str(name) for name in names] or None
 
 
+def _check_kind(dtype: Any) -> None:
+    if dtype.kind == "c":
+        raise DataError("Complex data not supported: X has complex numbers, expected real ones")
+    if dtype.kind not in "fiub":
+        raise DataError(f"X is an array of {dtype}: expected numbers")
+
+
+class _CellTypeError(DataError, TypeError):
+    """A cell that is neither a number nor text."""
+
+
 def _not_a_number(X: Any) -> DataError:
     for r, row in enumerate(np.asarray(X, object) if hasattr(X, "columns") else X):
         for j, value in enumerate(row if np.ndim(row) else [row]):
             try:
                 float(value)
-            except (TypeError, ValueError):
-                return DataError(f"X has {value!r} at row {r}, column {j}: expected a number", row=r, column=j)
+            except ValueError:
+                words = "; words, dates and gaps are read from data frames" if isinstance(value, str) else ""
+                return DataError(f"X has {value!r} at row {r}, column {j}: expected a number{words}", row=r, column=j)
+            except TypeError:
+                place = f"X has {value!r} at row {r}, column {j}"
+                return _CellTypeError(f"{place}: the argument must be a string or a number", row=r, column=j)
     return DataError("X is not a table of numbers: expected an array of shape (rows, features), all rows equally long")

@@ -57,8 +57,9 @@ class Columns:
     Features(ids=[7, 8, 511943297], values=[2.0, 0.5, 1.0], names=[(7, '7'), (511943297, 'colour=red')])
     """
 
-    def __init__(self, schema: Schema | None = None) -> None:
+    def __init__(self, schema: Schema | None = None, owner: str = "model") -> None:
         self.schema = schema  # of the first stream
+        self.owner = owner  # the name of the model's class, for error messages
         self.width: int | None = None  # number of columns of arrays
         self.headings: list[str] | None = None  # of a data frame's columns
         self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
@@ -99,13 +100,25 @@ class Columns:
                 )
             source.name(source.names)
             return
+        if source.names is not None:
+            self.check_headings(source.names)
         if source.n_features != self.width:
-            raise DataError(f"X has {source.n_features} features: expected {self.width}, as in training")
-        if source.names and self.headings and source.names != self.headings:
-            wrong = next(j for j, name in enumerate(source.names) if name != self.headings[j])
-            expected = f"{self.headings[wrong]!r}, as in training"
-            raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {expected}", column=wrong)
+            who = f"but {self.owner} is expecting {self.width} features as input"
+            raise DataError(f"X has {source.n_features} features, {who}, as in training")
         source.name(self.headings)
+
+    def check_headings(self, names: list[str]) -> None:
+        """Raise an error unless a data frame has the columns of training, in their order."""
+        if self.headings is None or names == self.headings:
+            return
+        new = sorted(set(names).difference(self.headings))
+        missing = sorted(set(self.headings).difference(names))
+        lines = ["The feature names should match those that were passed during fit."]
+        lines += ["Feature names unseen at fit time:", *_bullets(new)] if new else []
+        lines += ["Feature names seen at fit time, yet now missing:", *_bullets(missing)] if missing else []
+        if not new and not missing:
+            lines.append("Feature names must be in the same order as they were in fit.")
+        raise DataError("\n".join(lines) + "\n", column=(missing or new or names)[0])
 
     def adopt(self, source: Dense | Sparse) -> dict[int, str]:
         """Remember the columns of a table that is learnt; returns names that are new."""
@@ -288,6 +301,10 @@ class Columns:
         if not (headed and known and len(columns.names) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
+
+
+def _bullets(names: list[str]) -> list[str]:
+    return [f"- {name}" for name in names[:5]] + (["- ..."] if len(names) > 5 else [])
 
 
 def _is_word(name: str) -> bool:

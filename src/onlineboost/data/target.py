@@ -137,6 +137,8 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
+        if len(self.known) == 1:
+            return {self.known[0]: 1.0}
         columns = self.probabilities(np.array([chances]))[0].tolist()
         pairs = ((self.labels[place], column) for place, column in zip(self._order, columns, strict=True))
         return {label: column for label, column in pairs if label is not _NONE}
@@ -146,9 +148,9 @@ class Classes(Target):
         return self._in_order(chances if chances.ndim > 1 else _of_two(chances, True), 0.0)
 
     def scores(self, scores: Floats) -> Floats:
-        """Scores as users see them: the columns in the order of ``classes``."""
+        """Scores as users see them: the columns in the order of ``classes``. Of two labels, no score is 0."""
         if self.width == 1:
-            return scores
+            return np.where(scores == 0, _TINY, scores)
         return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
 
     def _in_order(self, columns: Floats, unknown: float) -> Floats:
@@ -227,8 +229,8 @@ class Classes(Target):
         """Set all labels that there will be, two or more. They may be declared again, but not changed."""
         found = _different(classes)
         if len(found) < 2:
-            hint = "; if the other comes later, name both: partial_fit(..., classes=...)"
-            raise DataError(f"{len(found)} different labels ({_some(found)}): expected two{hint}")
+            hint = "; if others come later, name all of them: partial_fit(..., classes=...)"
+            raise DataError(f"y has {'one class' if found else 'no class'} ({_some(found)}): expected two or more{hint}")
         if not set(self.known) <= set(found):
             raise DataError(
                 f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
@@ -309,14 +311,20 @@ class Classes(Target):
         if scores.ndim == 1:
             labels, places = [self.decode_one(-1.0), self.decode_one(1.0)], (scores >= 0).astype(np.int64)
         else:
-            labels, places = self.labels, scores.argmax(axis=1)
+            labels, places = self.labels, self._largest(scores)
         found: NDArray[Any] = _array(labels)[places]
+        return found
+
+    def _largest(self, scores: Floats) -> NDArray[np.int64]:
+        """The place of the largest score of each row; of several, the first in the order of ``classes``."""
+        order = np.array([place for place in self._order if place < scores.shape[-1]])
+        found: NDArray[np.int64] = order[scores[..., order].argmax(axis=-1)]
         return found
 
     def decode_one(self, score: Any) -> Any:
         """The label for one score, or for those of all labels; the other one of two if it is unknown so far."""
         if isinstance(score, np.ndarray):
-            return self.labels[int(score.argmax())]
+            return self.labels[int(self._largest(score))]
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
         return wanted if wanted is not _NONE else other if other is not _NONE else None
 
@@ -457,7 +465,7 @@ def _different(labels: Any) -> list[Any]:
         raise DataError("y has labels of different types, or missing ones: expected values of one type") from None
     different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
     if any(label is None or label != label for label in different):
-        raise DataError("y has a missing label: expected a value in each row")
+        raise DataError("Input y contains NaN or None: expected a label in each row; leave out rows without one")
     return different
 
 
