@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.errors import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -15,11 +15,12 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
+_SHORT = 48  # entries of a row that are sorted by insertion
 LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
 
 class Batch(NamedTuple):
-    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the stream's order, with non-zero ``values``.
+    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the source's order, with non-zero ``values``.
 
     ``indices`` are ids of features, or slots once a model has given them. NaN is a missing value.
     """
@@ -120,6 +121,16 @@ def below(rows: Batch, n: int) -> Batch:
     return rows._replace(indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])
 
 
+def in_order(batch: Batch) -> Batch:
+    """The rows with their features in the order of ids, so that nothing depends on how a source has arranged them."""
+    first, last = batch.indptr[0], batch.indptr[-1]
+    if not _falls(batch.indptr, batch.indices):
+        return batch
+    indices, values = batch.indices[first:last].copy(), batch.values[first:last].copy()
+    _sort_rows(batch.indptr, indices, values)
+    return batch._replace(indptr=batch.indptr - first, indices=indices, values=values)
+
+
 def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
     """A batch of a single row."""
     return Batch(
@@ -140,6 +151,46 @@ def _wrong(indices: Ints32, values: Floats32) -> tuple[bool, bool]:
     for k in range(values.size):
         bad += abs(values[k]) > LARGEST
     return negative > 0, bad > 0
+
+
+@njit
+def _falls(indptr: Ints, indices: Ints32) -> bool:
+    """Whether an index of a row is smaller than the one before it."""
+    for r in range(indptr.size - 1):
+        falls = 0  # counted without branches, which the compiler turns into vector code
+        for k in range(indptr[r] + 1, indptr[r + 1]):
+            falls += indices[k - 1] > indices[k]
+        if falls:
+            return True
+    return False
+
+
+@njit
+def _sort_rows(indptr: Ints, indices: Ints32, values: Floats32) -> None:
+    """Sort the entries of each row by index; equal ones stay in their order."""
+    first = indptr[0]
+    for r in range(indptr.size - 1):
+        a, b = indptr[r] - first, indptr[r + 1] - first
+        if b - a <= _SHORT:
+            _insert(indices, values, a, b)
+            continue
+        keys = np.empty(b - a, np.int64)
+        for k in range(b - a):
+            keys[k] = (np.int64(indices[a + k]) << 32) | k
+        keys.sort()
+        before = values[a:b].copy()
+        for k in range(b - a):
+            indices[a + k], values[a + k] = keys[k] >> 32, before[keys[k] & 0xFFFFFFFF]
+
+
+@hot
+def _insert(indices: Ints32, values: Floats32, a: int, b: int) -> None:
+    for k in range(a + 1, b):
+        index, value, j = indices[k], values[k], k
+        while j > a and indices[j - 1] > index:
+            indices[j], values[j] = indices[j - 1], values[j - 1]
+            j -= 1
+        indices[j], values[j] = index, value
 
 
 @njit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from itertools import compress
 from typing import Any, NamedTuple, Self
 
@@ -39,8 +40,8 @@ class _Plan(NamedTuple):
     """The features of dicts with the same keys, if all values are numbers."""
 
     schema: Schema | None  # for which it was made
-    ids: Ints32 | None  # None: there is no plan for these keys
-    kept: tuple[bool, ...] | None = None  # whether a key is a feature; None: all are
+    ids: Ints32 | None  # in ascending order; None: there is no plan for these keys
+    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple  # the values of features, in the order of ids
     left_out: tuple[Any, ...] = ()  # keys that are no features, whose values a reader would look at all the same
     read: bool = False  # as JSON lines are: zeros are left out
     untold: tuple[tuple[int, int], ...] = ()  # position and id of features whose names were not known
@@ -205,15 +206,13 @@ class Columns:
         plan = self._plans.get(keys)
         if plan is None or plan.schema is not self.schema:
             plan = self._next_plan(keys)
-        _, ids, kept, left_out, read, untold = plan
+        _, ids, pick, left_out, read, untold = plan
         if ids is None:
             return None
-        values = tuple(x.values())
-        if kept is not None:
-            values = tuple(compress(values, kept))
-            for key in left_out:
-                if not _is_readable(x.get(key)):
-                    return None
+        values = pick(tuple(x.values()))
+        for key in left_out:
+            if not _is_readable(x.get(key)):
+                return None
         if not _NUMBERS.issuperset(map(type, values)) or len(values) != ids.size:
             return None
         try:
@@ -257,15 +256,15 @@ class Columns:
             read = schema.needs_reader
             kept = tuple(not schema.ignores(name) if read else name not in schema.no_features for name in names)
             left_out = tuple(key for key, feature in zip(keys, kept, strict=True) if read and not feature)
-        names = list(compress(names, kept))
-        if read and schema is not None and not set(names).isdisjoint(schema.categorical):
+        if read and schema is not None and not set(compress(names, kept)).isdisjoint(schema.categorical):
             return _Plan(schema, None)
-        ids = [feature_id(name) for name in names]
-        found = np.array(ids, np.int32)
+        features = sorted((feature_id(name), k) for k, name in enumerate(names) if kept[k])
+        found = np.array([id for id, _ in features], np.int32)
         found.flags.writeable = False
-        named = enumerate(zip(ids, names, strict=True))
-        untold = tuple((k, id) for k, (id, name) in named if id not in self.names and name != str(id))
-        return _Plan(schema, found, None if all(kept) else kept, left_out, read, untold)
+        places = [k for _, k in features]
+        told = enumerate((id, names[k]) for id, k in features)
+        untold = tuple((k, id) for k, (id, name) in told if id not in self.names and name != str(id))
+        return _Plan(schema, found, _picker(places, len(names)), left_out, read, untold)
 
     def _is_news(self, keys: tuple[Any, ...], plan: _Plan, values: tuple[float, ...]) -> bool:
         """Whether a name is to be added when these values are learnt."""
@@ -301,6 +300,15 @@ class Columns:
         if not (headed and known and len(columns.names) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
+
+
+def _picker(places: list[int], n: int) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """A function that takes the values at these places from a tuple of n."""
+    if places == [*range(n)]:
+        return tuple
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return operator.itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
 
 
 def _bullets(names: list[str]) -> list[str]:
