@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.cores import n_cores
-from onlineboost.data.arrays import check_features, check_labels, check_weight
+from onlineboost.data.arrays import Source, check_features, check_labels, check_weight
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
@@ -24,11 +24,11 @@ from onlineboost.engine.classes import with_classes
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import BatchMachine, Machine
 from onlineboost.engine.tickets import Pending
-from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError
+from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.interop import river
 from onlineboost.interop.river import RiverMethods
-from onlineboost.interop.sklearn import SklearnMethods, not_fitted
-from onlineboost.parameters import Parameters, build, check_one_of, check_whole
+from onlineboost.interop.sklearn import SklearnMethods
+from onlineboost.parameters import build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
 
@@ -117,7 +117,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
         Parameters
         ----------
-        X : array or SciPy sparse matrix, (rows, features); or a stream of ``onlineboost.readers.open_stream``
+        X : array or SciPy sparse matrix, (rows, features); a data frame of any library, with numbers, words, dates and
+            gaps; a list of dicts; or a stream of ``onlineboost.readers.open_stream``
         y : labels of any two values or more; of two, the larger is the positive one; not with a stream, which has its
             own
         sample_weight : weights of at least 0, one per row; rows of weight 0 are skipped
@@ -214,8 +215,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 fitted.name_classes(named.width)
             stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             return self._learn_pages(stream, fresh, scored)
-        # Everything is checked before the model changes.
-        source = check_features(X)
+        return self._learn_source(_source(X), y, classes, sample_weight, fresh)
+
+    def _learn_source(self, source: Source, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
+        """Learn a table; everything is checked before the model changes."""
+        fitted = None if fresh else self.fitted
         (fitted.columns if fitted is not None else Columns()).locate(source)
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
@@ -271,15 +275,21 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted.machine.n_jobs = self._jobs()
         if not isinstance(X, Batch | Page | Pages):
             if not _is_read(fitted, X):
-                source = check_features(X)
-                fitted.columns.locate(source)
-                return fitted.score_table(source, probabilities)
+                return self._answers_to(fitted, _source(X), probabilities)
             from onlineboost.readers import open_stream
 
             X = open_stream(X, like=self, labels="ignored")
-        batches = (page if isinstance(page, Batch) else page.batch for page in _pages(X))
-        parts = [fitted.score_batch(batch, probabilities) for batch in batches]
+        parts = []
+        for page in _pages(X):
+            if isinstance(page, Page):
+                fitted.columns.check_fields(page.fields)
+            batch = page if isinstance(page, Batch) else page.batch
+            parts.append(fitted.score_batch(batch, probabilities))
         return joined_scores(parts, probabilities) if parts else np.empty((0, *fitted.target.shape))
+
+    def _answers_to(self, fitted: Fitted, source: Source, probabilities: bool = False) -> Floats:
+        fitted.columns.locate(source)
+        return fitted.score_table(source, probabilities)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label, or the number, of each row."""
@@ -305,6 +315,34 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             return None
         score = fitted.score_one(x)
         return fitted.target.decode_one(score)
+
+    # ---- frames, whose columns may come and go (River)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
+        source, labels = _source(X, loose=True), check_labels(y, len(X))
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+        target = fitted.target
+        for label in dict.fromkeys(labels.tolist()):
+            target = target.with_label(label)
+        weight = check_weight(w, source.n_rows)
+        fitted.check_rows(lambda: source.longest)
+        fitted.check_target(target)
+        codes = target.encode(labels)
+        fitted.machine.n_jobs = self._jobs()
+        fitted.meet(source, target)
+        self.fitted = fitted
+        fitted.learn_table(source, codes, weight)
+
+    def predict_many(self, X: Any) -> Any:
+        """``predict_one`` for each row of a data frame, as a series of the same library."""
+        from onlineboost.readers.named import like_frame
+
+        fitted = self.fitted
+        if fitted is None:
+            return like_frame(X, [None] * len(X), None)
+        scores = self._answers_to(fitted, _source(X, loose=True))
+        return like_frame(X, fitted.target.decode(scores), None)
 
     # ---- labels that come later
 
@@ -339,7 +377,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             pages = open_stream(x, like=self, labels="ignored")
             found = fitted.ask_rows((page.batch for page in pages), time)
         else:
-            source = check_features(x)
+            source = _source(x)
             fitted.columns.locate(source)
             one = np.ones(source.n_rows)
             found = fitted.ask_rows(source.batches(one, one), time)
@@ -390,7 +428,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def n_features_in_(self) -> int:
         """Number of columns of arrays; of other sources, the number of features learnt so far."""
         fitted = self._check_fitted()
-        return fitted.columns.width if fitted.columns.width is not None else fitted.machine.n_slots
+        known = fitted.columns.n_columns
+        return known if known is not None else fitted.machine.n_slots
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
@@ -539,6 +578,16 @@ class OnlineClassifier(OnlineModel):
         found: dict[Any, float] = fitted.target.by_label(chances)
         return found
 
+    def predict_proba_many(self, X: Any) -> Any:
+        """``predict_proba_one`` for each row of a data frame, as a frame of the same library: a column per label."""
+        from onlineboost.readers.named import like_frame
+
+        fitted = self.fitted
+        if fitted is None:
+            return like_frame(X, np.empty((len(X), 0)), [])
+        chances = self._answers_to(fitted, _source(X, loose=True), probabilities=True)
+        return like_frame(X, *fitted.target.columns(chances))
+
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
         """The score for one dict of features; of more than two classes, a score for each."""
         fitted = self._check_fitted()
@@ -550,6 +599,7 @@ class OnlineClassifier(OnlineModel):
         """The labels: two with the negative one first, more of them sorted."""
         found: NDArray[Any] = self._check_fitted().target.classes
         return found
+
 
 river.join(OnlineClassifier, "MiniBatchClassifier")
 
@@ -606,6 +656,16 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     from onlineboost.readers.memory import kind_of
 
     return kind_of(X) != "arrays"
+
+
+def _source(X: Any, loose: bool = False) -> Source:
+    """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
+    listed = isinstance(X, list | tuple) and not (X and isinstance(X[0], Mapping))
+    if isinstance(X, np.ndarray | Mapping) or hasattr(X, "tocsr") or listed:
+        return check_features(X)
+    from onlineboost.readers.named import table_of
+
+    return table_of(X, loose)
 
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:

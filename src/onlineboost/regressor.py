@@ -43,6 +43,7 @@ class OnlineRegressor(OnlineModel):
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
         return r2(y, answers, weight)
 
+
 river.join(OnlineRegressor, "MiniBatchRegressor")
 
 

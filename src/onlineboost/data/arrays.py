@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +12,21 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey, without_missing
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
-from onlineboost.errors import DataError, MissingPackageError
-from onlineboost.interop.sklearn import warn_of_column
+from onlineboost.errors import DataError, MissingPackageError, warn_of_column
 
 _ROWS = 1 << 15
 _LINES = 128  # bytes: two cache lines, which some processors fetch together
 _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
 
 
-class Source:
+class Source(ABC):
     """A checked table of numbers; NaN is a missing value.
 
     Its features have the numbers of columns for names, unless ``name`` gives them others.
     """
+
+    by_name: ClassVar[bool] = False
+    """Whether features have names whatever ``name`` says."""
 
     names: list[str] | None  # the headings
     n_rows: int
@@ -31,6 +34,15 @@ class Source:
     missing: Ints  # the columns that have missing values
     _known_as: list[str] | None = None
     _ids: Ints32 | None = None
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """Largest number of non-zero features in a row."""
+
+    @abstractmethod
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        """The rows with these labels and weights."""
 
     def name(self, names: list[str] | None) -> None:
         """Give the columns these names; None: their numbers."""
@@ -105,7 +117,6 @@ class Dense(Source):
 
     @property
     def longest(self) -> int:
-        """Largest number of non-zero features in a row."""
         counts = (np.count_nonzero(self._float32(start), axis=1) for start in range(0, self.n_rows, self.step))
         return max((int(count.max()) for count in counts), default=0)
 
@@ -153,7 +164,6 @@ class Sparse(Source):
 
     @property
     def longest(self) -> int:
-        """Largest number of non-zero features in a row."""
         return int(np.diff(self.indptr).max(initial=0))
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:

@@ -15,7 +15,7 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
-_SHORT = 48  # entries of a row that are sorted by insertion
+_SHORT = 48  # entries of a row that are sorted by insertion alone
 LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
 
@@ -121,7 +121,7 @@ def below(rows: Batch, n: int) -> Batch:
     return rows._replace(indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])
 
 
-def in_order(batch: Batch) -> Batch:
+def ordered(batch: Batch) -> Batch:
     """The rows with their features in the order of ids, so that nothing depends on how a source has arranged them."""
     first, last = batch.indptr[0], batch.indptr[-1]
     if not _falls(batch.indptr, batch.indices):
@@ -168,29 +168,24 @@ def _falls(indptr: Ints, indices: Ints32) -> bool:
 @njit
 def _sort_rows(indptr: Ints, indices: Ints32, values: Floats32) -> None:
     """Sort the entries of each row by index; equal ones stay in their order."""
-    first = indptr[0]
     for r in range(indptr.size - 1):
-        a, b = indptr[r] - first, indptr[r + 1] - first
-        if b - a <= _SHORT:
-            _insert(indices, values, a, b)
-            continue
-        keys = np.empty(b - a, np.int64)
-        for k in range(b - a):
-            keys[k] = (np.int64(indices[a + k]) << 32) | k
-        keys.sort()
-        before = values[a:b].copy()
-        for k in range(b - a):
-            indices[a + k], values[a + k] = keys[k] >> 32, before[keys[k] & 0xFFFFFFFF]
+        sort_row(indices, values, indptr[r] - indptr[0], indptr[r + 1] - indptr[0])
 
 
 @hot
-def _insert(indices: Ints32, values: Floats32, a: int, b: int) -> None:
-    for k in range(a + 1, b):
-        index, value, j = indices[k], values[k], k
-        while j > a and indices[j - 1] > index:
-            indices[j], values[j] = indices[j - 1], values[j - 1]
-            j -= 1
-        indices[j], values[j] = index, value
+def sort_row(indices: Ints32, values: Floats32, a: int, b: int) -> None:
+    """Sort the entries from a to b by index, in place: Shell's sort, which is insertion for short rows."""
+    gap = 1
+    while _SHORT < b - a and 3 * gap < b - a:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(a + gap, b):
+            index, value, j = indices[k], values[k], k
+            while j >= a + gap and indices[j - gap] > index:
+                indices[j], values[j] = indices[j - gap], values[j - gap]
+                j -= gap
+            indices[j], values[j] = index, value
+        gap //= 3
 
 
 @njit

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import compress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Source
 from onlineboost.data.batch import LARGEST, Ints32
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.data.schema import Schema
@@ -40,8 +40,8 @@ class _Plan(NamedTuple):
     """The features of dicts with the same keys, if all values are numbers."""
 
     schema: Schema | None  # for which it was made
-    ids: Ints32 | None  # in ascending order; None: there is no plan for these keys
-    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple  # the values of features, in the order of ids
+    ids: Ints32 | None  # None: there is no plan for these keys
+    kept: tuple[bool, ...] | None = None  # whether a key is a feature; None: all are
     left_out: tuple[Any, ...] = ()  # keys that are no features, whose values a reader would look at all the same
     read: bool = False  # as JSON lines are: zeros are left out
     untold: tuple[tuple[int, int], ...] = ()  # position and id of features whose names were not known
@@ -92,17 +92,17 @@ class Columns:
 
     # ---- arrays
 
-    def locate(self, source: Dense | Sparse) -> None:
+    def locate(self, source: Source) -> None:
         """Give a table's columns the names by which the model knows them; an error if they are not those of before."""
-        if self.width is None:
-            if source.names is None and self._worded:
+        if source.names is not None:
+            self.check_headings(source.names)
+        if self.width is None or (source.by_name and source.names is None):
+            if source.names is None and self._worded and not source.by_name:
                 raise DataError(
                     "X is an array, but this model knows features by name: expected a data frame, dicts or a stream"
                 )
             source.name(source.names)
             return
-        if source.names is not None:
-            self.check_headings(source.names)
         if source.n_features != self.width:
             who = f"but {self.owner} is expecting {self.width} features as input"
             raise DataError(f"X has {source.n_features} features, {who}, as in training")
@@ -121,11 +121,27 @@ class Columns:
             lines.append("Feature names must be in the same order as they were in fit.")
         raise DataError("\n".join(lines) + "\n", column=(missing or new or names)[0])
 
-    def adopt(self, source: Dense | Sparse) -> dict[int, str]:
+    def check_fields(self, names: tuple[str, ...] | None) -> None:
+        """Raise an error unless a table that is read has the columns of training, in any order."""
+        if names is not None and self.headings is not None and set(names) != set(self.headings):
+            raise DataError(differences(self.headings, names))
+
+    def learn_fields(self, names: tuple[str, ...] | None) -> None:
+        """Remember the columns of a table that is read and learnt; later ones may have more."""
+        if names is not None and (self.width is None or self.headings is not None):
+            known = self.headings or []
+            self.headings = [*known, *(name for name in names if name not in known)]
+
+    def adopt(self, source: Source) -> dict[int, str]:
         """Remember the columns of a table that is learnt; returns names that are new."""
-        if self.width is None:
-            self.width, self.headings = source.n_features, source.names
+        if self.width is None and self.headings is None:
+            self.width, self.headings = None if source.by_name else source.n_features, source.names
         return self.add(source.new_names())
+
+    @property
+    def n_columns(self) -> int | None:
+        """Number of columns of tables; None if none was learnt."""
+        return self.width if self.headings is None else len(self.headings)
 
     # ---- dicts
 
@@ -206,13 +222,15 @@ class Columns:
         plan = self._plans.get(keys)
         if plan is None or plan.schema is not self.schema:
             plan = self._next_plan(keys)
-        _, ids, pick, left_out, read, untold = plan
+        _, ids, kept, left_out, read, untold = plan
         if ids is None:
             return None
-        values = pick(tuple(x.values()))
-        for key in left_out:
-            if not _is_readable(x.get(key)):
-                return None
+        values = tuple(x.values())
+        if kept is not None:
+            values = tuple(compress(values, kept))
+            for key in left_out:
+                if not _is_readable(x.get(key)):
+                    return None
         if not _NUMBERS.issuperset(map(type, values)) or len(values) != ids.size:
             return None
         try:
@@ -256,15 +274,15 @@ class Columns:
             read = schema.needs_reader
             kept = tuple(not schema.ignores(name) if read else name not in schema.no_features for name in names)
             left_out = tuple(key for key, feature in zip(keys, kept, strict=True) if read and not feature)
-        if read and schema is not None and not set(compress(names, kept)).isdisjoint(schema.categorical):
+        names = list(compress(names, kept))
+        if read and schema is not None and not set(names).isdisjoint(schema.categorical):
             return _Plan(schema, None)
-        features = sorted((feature_id(name), k) for k, name in enumerate(names) if kept[k])
-        found = np.array([id for id, _ in features], np.int32)
+        ids = [feature_id(name) for name in names]
+        found = np.array(ids, np.int32)
         found.flags.writeable = False
-        places = [k for _, k in features]
-        told = enumerate((id, names[k]) for id, k in features)
-        untold = tuple((k, id) for k, (id, name) in told if id not in self.names and name != str(id))
-        return _Plan(schema, found, _picker(places, len(names)), left_out, read, untold)
+        named = enumerate(zip(ids, names, strict=True))
+        untold = tuple((k, id) for k, (id, name) in named if id not in self.names and name != str(id))
+        return _Plan(schema, found, None if all(kept) else kept, left_out, read, untold)
 
     def _is_news(self, keys: tuple[Any, ...], plan: _Plan, values: tuple[float, ...]) -> bool:
         """Whether a name is to be added when these values are learnt."""
@@ -295,20 +313,30 @@ class Columns:
         columns.headings = headings
         columns.names = {id: str(name) for id, name in described["names"]}
         columns._worded = any(map(_is_word, columns.names.values()))
-        headed = headings is None or (len(headings) == width and all(isinstance(name, str) for name in headings))
+        named = headings is None or all(isinstance(name, str) for name in headings)
+        headed = named and (None in (headings, width) or len(headings) == width)
         known = all(type(id) is int and 0 <= id <= MAX_ID for id in columns.names)
         if not (headed and known and len(columns.names) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
 
 
-def _picker(places: list[int], n: int) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """A function that takes the values at these places from a tuple of n."""
-    if places == [*range(n)]:
-        return tuple
-    if len(places) > 1:
-        return operator.itemgetter(*places)
-    return operator.itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
+def differences(expected: Iterable[str], names: Iterable[str]) -> str:
+    """What is different about the columns of a table, for an error message."""
+    expected, names = [*expected], [*names]
+    missing = [repr(name) for name in expected if name not in names]
+    new = [repr(name) for name in names if name not in expected]
+    near = difflib.get_close_matches(new[0], missing, 1) if missing and new else []
+    found = []
+    if missing:
+        found.append(f"no column {_some(missing)}, which the model has learnt")
+    if new:
+        found.append(f"a column {_some(new)}, which it has not" + (f" (renamed from {near[0]}?)" if near else ""))
+    return f"the table has {' and '.join(found)}: expected the columns of training; columns='warn' goes on without"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _bullets(names: list[str]) -> list[str]:

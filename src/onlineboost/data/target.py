@@ -137,11 +137,14 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
-        if len(self.known) == 1:
-            return {self.known[0]: 1.0}
-        columns = self.probabilities(np.array([chances]))[0].tolist()
-        pairs = ((self.labels[place], column) for place, column in zip(self._order, columns, strict=True))
-        return {label: column for label, column in pairs if label is not _NONE}
+        rows, labels = self.columns(np.array([chances]))
+        return dict(zip(labels, rows[0].tolist(), strict=True))
+
+    def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
+        """Probabilities of the labels seen so far, which sum to 1, and these labels."""
+        if len(self.known) < 2:
+            return np.ones((len(chances), len(self.known))), self.known
+        return self.probabilities(chances), self.classes.tolist()
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
@@ -229,8 +232,10 @@ class Classes(Target):
         """Set all labels that there will be, two or more. They may be declared again, but not changed."""
         found = _different(classes)
         if len(found) < 2:
-            hint = "; if others come later, name all of them: partial_fit(..., classes=...)"
-            raise DataError(f"y has {'one class' if found else 'no class'} ({_some(found)}): expected two or more{hint}")
+            count, hint = "one class" if found else "no class", "partial_fit(..., classes=...)"
+            raise DataError(
+                f"y has {count} ({_some(found)}): expected two or more; if others come later, name all of them: {hint}"
+            )
         if not set(self.known) <= set(found):
             raise DataError(
                 f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"

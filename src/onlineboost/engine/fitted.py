@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
 from onlineboost.data.columns import MAX_NAMES, Columns
 from onlineboost.data.page import Page
@@ -85,13 +85,13 @@ class Fitted:
 
     # ---- learning
 
-    def meet(self, source: Dense | Sparse, target: Any) -> None:
+    def meet(self, source: Source, target: Any) -> None:
         """Remember the columns and labels of a checked table that is to be learnt."""
         with self.lock.turn(), self.lock.writing:
             self.machine.name_features(self.columns.adopt(source))
             self.target = target
 
-    def learn_table(self, source: Dense | Sparse, y: Floats, weight: Floats) -> Floats:
+    def learn_table(self, source: Source, y: Floats, weight: Floats) -> Floats:
         """Learn the rows of a table; returns the score of each before its label was used."""
         return self._learn(self.machine.of_table(source, y, weight, self.target))
 
@@ -121,6 +121,7 @@ class Fitted:
             if self.columns.schema is None:
                 self.columns.schema = page.schema
             self.machine.name_features(self.columns.add(page.names))
+            self.columns.learn_fields(page.fields)
             self.target = target
         return self._learn(self.machine.of_batch(page.batch, target))
 
@@ -315,7 +316,7 @@ class Fitted:
 
     # ---- answers
 
-    def score_table(self, source: Dense | Sparse, probabilities: bool = False) -> Floats:
+    def score_table(self, source: Source, probabilities: bool = False) -> Floats:
         """The scores of a table's rows, or the probabilities of the positive label."""
         one = np.ones(source.n_rows)
         return self._score(self.machine.of_table(source, one, one, self.target), probabilities)
@@ -377,7 +378,7 @@ class Fitted:
                 f"a row has {longest():,} features, too many to cross all pairs (at most {most:,}): {advice}"
             )
 
-    def check_met(self, source: Dense | Sparse) -> None:
+    def check_met(self, source: Source) -> None:
         """Raise an error if parameters name a column that the array does not have."""
         for name in self.machine.columns_not_met(source.names or map(str, range(source.n_features))):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")

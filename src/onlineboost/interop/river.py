@@ -80,12 +80,7 @@ class RiverMethods(Parameters):
 
     @property
     def _memory_usage(self) -> str:
-        size, unit = float(self._raw_memory_usage), "B"
-        for unit in ("B", "KiB", "MiB", "GiB"):
-            if size < 1024:
-                break
-            size /= 1024
-        return f"{size:.2f} {unit}"
+        return f"{self._raw_memory_usage / (1 << 20):.2f} MiB"
 
     def __or__(self, other: Any) -> Any:
         from river import compose

@@ -1,15 +1,10 @@
-"""scikit-learn: tags, metadata routing and HTML, and its own classes of errors and warnings where it is loaded."""
+"""scikit-learn: tags, metadata routing and HTML."""
 
 from __future__ import annotations
 
-import functools
 import html
 import sys
-import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
-
-from onlineboost.errors import NotFittedError
 
 _WEIGHTED = "fit", "partial_fit", "score"  # methods that take sample_weight
 _ORDER = "the order of the examples matters to an online learner: a weight of 2 is not a row twice"
@@ -80,21 +75,3 @@ class SklearnMethods:
         from sklearn.utils import estimator_html_repr
 
         return str(estimator_html_repr(self))
-
-
-def not_fitted(message: str) -> NotFittedError:
-    """The error of a model that has learnt nothing; scikit-learn's own, too, where it is loaded."""
-    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
-    return NotFittedError(message) if theirs is None else _both(theirs)(message)
-
-
-@functools.cache
-def _both(theirs: type[Exception]) -> Callable[[str], NotFittedError]:
-    return type("NotFittedError", (NotFittedError, theirs), {"__module__": NotFittedError.__module__})
-
-
-def warn_of_column() -> None:
-    """Say that labels came as a column of a table."""
-    kind = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-    message = "A column-vector y was passed when a 1d array was expected: pass y.ravel()"
-    warnings.warn(message, kind, stacklevel=4)

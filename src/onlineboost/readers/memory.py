@@ -80,19 +80,9 @@ def frame_pages(
     frame: Any, y: Any, sample_weight: Any, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB
 ) -> Iterator[Page]:
     """Data frames of any kind that narwhals supports, as Arrow record batches."""
-    import narwhals as nw
     import pyarrow as pa
 
-    try:
-        native = nw.from_native(frame, allow_series=False)
-        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
-        table = eager.to_arrow()
-    except TypeError as problem:
-        raise DataError(f"the source is a {type(frame).__name__}: expected a data frame") from problem
-    except nw.exceptions.NarwhalsError as problem:
-        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
-        raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
+    table = arrow_table(frame)
     schema = options.schema
     for given, name, what in ((y, schema.label or DEFAULT_LABEL, "y"), (sample_weight, schema.weight, "sample_weight")):
         if given is not None:
@@ -104,6 +94,23 @@ def frame_pages(
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
     return BatchReader(options, bytes_of(MAX_BATCH, max_batch_mb)).pages(table.to_batches(), "data frame")
+
+
+def arrow_table(frame: Any) -> Any:
+    """A data frame of any kind as an Arrow table."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    try:
+        native = nw.from_native(frame, allow_series=False)
+        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
+        return eager.to_arrow()
+    except TypeError as problem:
+        raise DataError(f"the source is a {type(frame).__name__}: expected a data frame") from problem
+    except nw.exceptions.NarwhalsError as problem:
+        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
+        raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
 
 
 def dict_pages(
