@@ -526,8 +526,14 @@ class OnlineClassifier(OnlineModel):
         return self
 
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
-        """``partial_fit`` that returns the score given to each row before its label was used."""
-        return self._learn(X, y, classes, sample_weight, scored=True)
+        """``partial_fit`` that returns the score given to each row before its label was used.
+
+        Of two classes, as ``decision_function`` has it; of more, in the order in which they came.
+        """
+        scores = self._learn(X, y, classes, sample_weight, scored=True)
+        target = self._check_fitted().target
+        found: Floats = target.scores(scores) if target.width == 1 else scores
+        return found
 
     def decision_function(self, X: Any) -> Floats:
         """A score per row; its sign is the answer, and 0 counts as positive.
@@ -554,7 +560,11 @@ class OnlineClassifier(OnlineModel):
 
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
-        return self._check_fitted().machine.probabilities(scores)
+        fitted = self._check_fitted()
+        if scores.ndim > 1:
+            return fitted.machine.probabilities(scores)
+        found: Floats = fitted.target.of_positive(fitted.machine.probabilities(fitted.target.scores(scores)))
+        return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""

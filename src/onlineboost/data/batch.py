@@ -176,7 +176,7 @@ def _sort_rows(indptr: Ints, indices: Ints32, values: Floats32) -> None:
 def sort_row(indices: Ints32, values: Floats32, a: int, b: int) -> None:
     """Sort the entries from a to b by index, in place: Shell's sort, which is insertion for short rows."""
     gap = 1
-    while _SHORT < b - a and 3 * gap < b - a:
+    while b - a > _SHORT and 3 * gap < b - a:
         gap = 3 * gap + 1
     while gap > 0:
         for k in range(a + gap, b):

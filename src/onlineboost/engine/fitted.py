@@ -223,6 +223,8 @@ class Fitted:
         """The label for each row, and its probability; of two labels, that of the positive one."""
         scores = said.scores[:, : machine.width]
         chances = machine.probabilities(scores if machine.width > 1 else scores[:, 0])
+        if machine.width == 1 and not self._of_numbers:
+            chances = self.target.of_positive(chances)
         for score, chance in zip(scores, chances, strict=True):
             answer = self.target.decode_one(score if machine.width > 1 else float(score[0]))
             yield answer, float(np.max(chance))
