@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.cores import n_cores
-from onlineboost.data.arrays import Source, check_features, check_labels, check_weight
+from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
@@ -670,8 +670,7 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
 
 def _source(X: Any, loose: bool = False) -> Source:
     """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
-    listed = isinstance(X, list | tuple) and not (X and isinstance(X[0], Mapping))
-    if isinstance(X, np.ndarray | Mapping) or hasattr(X, "tocsr") or listed:
+    if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         return check_features(X)
     from onlineboost.readers.named import table_of
 

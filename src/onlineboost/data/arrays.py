@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -171,6 +172,15 @@ class Sparse(Source):
         for start in range(0, self.n_rows, _ROWS):  # so that an interrupt takes effect
             rows = slice(start, start + _ROWS)
             yield Batch(whole[0][start : start + _ROWS + 1], *whole[1:], y[rows], weight[rows])
+
+
+_FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame; nothing is imported to find out."""
+    package = type(X).__module__.partition(".")[0]
+    return package in _FRAMES and package in sys.modules
 
 
 def check_features(X: Any) -> Dense | Sparse:

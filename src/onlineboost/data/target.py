@@ -195,7 +195,7 @@ class Classes(Target):
         labels = [self.labels[place] for place in self._order if self.labels[place] is not _NONE]
         return _array(labels)
 
-    def describe(self) -> list[list[Any]]:
+    def describe(self) -> Any:
         for label in self.known:
             if not fits_json(label):
                 raise DataError(f"the label {label!r} cannot be saved in a model file: expected a string or a number")

@@ -6,7 +6,6 @@ import functools
 import itertools
 import json
 import os
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.data.arrays import check_features
+from onlineboost.data.arrays import check_features, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats, cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
@@ -29,8 +28,6 @@ from onlineboost.readers.roles import label_column
 from onlineboost.readers.table import BatchReader
 from onlineboost.readers.text import TextReader, no_columns
 
-_FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
-
 
 def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
     """What a source is; nothing is imported to find out."""
@@ -38,8 +35,7 @@ def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
         return "files"
     if hasattr(source, "tocsr") or isinstance(source, np.ndarray):
         return "arrays"
-    package = type(source).__module__.partition(".")[0]
-    if package in _FRAMES and package in sys.modules:
+    if is_frame(source):
         return "frame"
     if isinstance(source, list | tuple) and source and all(isinstance(s, str | os.PathLike) for s in source):
         return "files"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from onlineboost.data.arrays import Source, check_features
+from onlineboost.data.arrays import Source, check_features, is_frame
 from onlineboost.data.batch import Batch, Floats, longest_row
 from onlineboost.data.page import Page
 from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
-from onlineboost.readers.memory import DictSource, arrow_table, kind_of
+from onlineboost.readers.memory import DictSource, arrow_table
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.table import BatchReader
 from onlineboost.readers.text import TextReader
@@ -55,12 +55,9 @@ class NamedRows(Source):
 
 
 def table_of(X: Any, loose: bool = False) -> Source:
-    """Whatever holds rows in memory as a checked source; a ``loose`` frame may have other columns than the last."""
-    kind = kind_of(X) if not isinstance(X, Mapping) else "arrays"
-    if kind == "dicts" and isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+    """A data frame or a list of dicts as a checked source; a ``loose`` frame may have other columns than the last."""
+    if not is_frame(X):
         return NamedRows(_dict_pages(X), None)
-    if kind != "frame":
-        return check_features(X)
     if not loose and is_numeric(X):
         return check_features(X)
     table = arrow_table(X)
