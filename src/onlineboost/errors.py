@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+import warnings
+from collections.abc import Callable
+
 
 class DataError(ValueError):
     """Input that cannot be used. ``row`` and ``column`` say where, if known."""
@@ -38,6 +43,24 @@ class WorkerError(RuntimeError):
 
 class NotFittedError(ValueError, AttributeError):
     """The model has not learnt anything yet."""
+
+
+def not_fitted(message: str) -> NotFittedError:
+    """The error of a model that has learnt nothing; scikit-learn's own, too, where it is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return NotFittedError(message) if theirs is None else _both(theirs)(message)
+
+
+@functools.cache
+def _both(theirs: type[Exception]) -> Callable[[str], NotFittedError]:
+    return type("NotFittedError", (NotFittedError, theirs), {"__module__": __name__})
+
+
+def warn_of_column() -> None:
+    """Say that labels came as a column of a table, by scikit-learn's warning where it is loaded."""
+    kind = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+    message = "A column-vector y was passed when a 1d array was expected: pass y.ravel()"
+    warnings.warn(message, kind, stacklevel=5)
 
 
 class RangeWarning(UserWarning):

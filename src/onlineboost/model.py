@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.cores import n_cores
-from onlineboost.data.arrays import as_labels, check_features, check_labels, check_weight
+from onlineboost.data.arrays import Source, as_labels, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
@@ -26,7 +26,10 @@ from onlineboost.engine.machine import Machine
 from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
 from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.tickets import Pending
-from onlineboost.errors import ConflictError, DataError, ModelFileError, NotFittedError, ParameterError
+from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
+from onlineboost.interop import river
+from onlineboost.interop.river import RiverMethods
+from onlineboost.interop.sklearn import SklearnMethods
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
@@ -35,7 +38,7 @@ Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
 
 
-class OnlineModel(Parameters, ABC):
+class OnlineModel(RiverMethods, SklearnMethods, ABC):
     """A model that learns one example at a time; the result does not depend on batches.
 
     Abstract: ``OnlineClassifier`` and ``OnlineRegressor`` are the kinds.
@@ -55,12 +58,20 @@ class OnlineModel(Parameters, ABC):
     away: Any = None
     """Where learners are within ``running_on("ray")``."""
 
-    fitted: Fitted | None = None
-    """All that was learnt, replaced as a whole; None before the first example."""
+    _fitted: Fitted | None = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         OnlineModel.kinds[cls.__name__] = cls
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """All that was learnt, replaced as a whole; None before the first example."""
+        return self._fitted
+
+    @fitted.setter
+    def fitted(self, fitted: Fitted | None) -> None:
+        self._fitted = fitted
 
     @abstractmethod
     def new_machine(self, n_features: int, seed: int | None = None) -> Machine:
@@ -90,7 +101,7 @@ class OnlineModel(Parameters, ABC):
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         _check_inner_lag(self)
-        fitted = Fitted(self.clone(), Columns(), target, self.new_machine(0))
+        fitted = Fitted(self.clone(), Columns(owner=type(self).__name__), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
         return fitted
@@ -112,7 +123,8 @@ class OnlineModel(Parameters, ABC):
 
         Parameters
         ----------
-        X : array or SciPy sparse matrix, (rows, features); or a stream of ``onlineboost.readers.open_stream``
+        X : array or SciPy sparse matrix, (rows, features); a data frame of any library, with numbers, words, dates and
+            gaps; a list of dicts; or a stream of ``onlineboost.readers.open_stream``
         y : labels of any two values or more; of two, the larger is the positive one; not with a stream, which has its
             own
         sample_weight : weights of at least 0, one per row; rows of weight 0 are skipped
@@ -195,7 +207,8 @@ class OnlineModel(Parameters, ABC):
                 raise DataError("a stream has its own labels and weights: leave out y, classes and sample_weight")
             return self._learn_pages(_pages(X), fresh, scored)
         if y is None:
-            raise DataError("y is missing: expected one label per row of X")
+            name = type(self).__name__
+            raise DataError(f"{name} requires y to be passed, but the target y is None: expected one label per row")
         fitted = None if fresh else self.fitted
         if fitted is not None and _is_read(fitted, X):
             from onlineboost.readers import open_stream
@@ -207,12 +220,17 @@ class OnlineModel(Parameters, ABC):
                 fitted.name_classes(named.width)
             stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             return self._learn_pages(stream, fresh, scored)
-        # Everything is checked before the model changes.
-        source = check_features(X)
+        return self._learn_source(_source(X), y, classes, sample_weight, fresh)
+
+    def _learn_source(self, source: Source, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
+        """Learn a table; everything is checked before the model changes."""
+        fitted = None if fresh else self.fitted
         (fitted.columns if fitted is not None else Columns()).locate(source)
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
+        if fresh and not source.n_features:
+            raise DataError(f"X has 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required.")
         target = copy.copy(fitted.target) if fitted is not None else self.new_target()
         if classes is not None:
             target.declare(classes)
@@ -220,6 +238,8 @@ class OnlineModel(Parameters, ABC):
             target.meet(y)
         signs = target.encode(y)
         weight = check_weight(sample_weight, source.n_rows)
+        if fresh and not weight.any():
+            raise DataError("sample_weight is zero everywhere: expected at least one positive weight")
         if fitted is None:
             fitted = self.new_fitted(target)
             fitted.check_met(source)
@@ -259,15 +279,21 @@ class OnlineModel(Parameters, ABC):
         fitted.machine.n_jobs = self._jobs()
         if not isinstance(X, Batch | Page | Pages):
             if not _is_read(fitted, X):
-                source = check_features(X)
-                fitted.columns.locate(source)
-                return fitted.score_table(source, probabilities)
+                return self._answers_to(fitted, _source(X), probabilities)
             from onlineboost.readers import open_stream
 
             X = open_stream(X, like=self, labels="ignored")
-        batches = (page if isinstance(page, Batch) else page.batch for page in _pages(X))
-        parts = [fitted.score_batch(batch, probabilities) for batch in batches]
+        parts = []
+        for page in _pages(X):
+            if isinstance(page, Page):
+                fitted.columns.check_fields(page.fields)
+            batch = page if isinstance(page, Batch) else page.batch
+            parts.append(fitted.score_batch(batch, probabilities))
         return joined_scores(parts, probabilities) if parts else np.empty((0, *fitted.target.shape))
+
+    def _answers_to(self, fitted: Fitted, source: Source, probabilities: bool = False) -> Floats:
+        fitted.columns.locate(source)
+        return fitted.score_table(source, probabilities)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label, or the number, of each row."""
@@ -293,6 +319,34 @@ class OnlineModel(Parameters, ABC):
             return None
         score = fitted.score_one(x)
         return fitted.target.decode_one(score)
+
+    # ---- frames, whose columns may come and go (River)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
+        source, labels = _source(X, loose=True), check_labels(y, len(X))
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+        target = fitted.target
+        for label in dict.fromkeys(labels.tolist()):
+            target = target.with_label(label)
+        weight = check_weight(w, source.n_rows)
+        fitted.check_rows(lambda: source.longest)
+        fitted.check_target(target)
+        codes = target.encode(labels)
+        fitted.machine.n_jobs = self._jobs()
+        fitted.meet(source, target)
+        self.fitted = fitted
+        fitted.learn_table(source, codes, weight)
+
+    def predict_many(self, X: Any) -> Any:
+        """``predict_one`` for each row of a data frame, as a series of the same library."""
+        from onlineboost.readers.named import like_frame
+
+        fitted = self.fitted
+        if fitted is None:
+            return like_frame(X, [None] * len(X), None)
+        scores = self._answers_to(fitted, _source(X, loose=True))
+        return like_frame(X, fitted.target.decode(scores), None)
 
     # ---- labels that come later
 
@@ -327,7 +381,7 @@ class OnlineModel(Parameters, ABC):
             pages = open_stream(x, like=self, labels="ignored")
             found = fitted.ask_rows((page.batch for page in pages), time)
         else:
-            source = check_features(x)
+            source = _source(x)
             fitted.columns.locate(source)
             one = np.ones(source.n_rows)
             found = fitted.ask_rows(source.batches(one, one), time)
@@ -371,16 +425,23 @@ class OnlineModel(Parameters, ABC):
 
     def _check_fitted(self) -> Fitted:
         if self.fitted is None:
-            raise NotFittedError(
-                f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one"
-            )
+            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one")
         return self.fitted
 
     @property
     def n_features_in_(self) -> int:
         """Number of columns of arrays; of other sources, the number of features learnt so far."""
         fitted = self._check_fitted()
-        return fitted.columns.width if fitted.columns.width is not None else fitted.machine.n_slots
+        known = fitted.columns.n_columns
+        return known if known is not None else fitted.machine.n_slots
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The columns of the first data frame; an ``AttributeError`` for other sources."""
+        names = self._check_fitted().columns.headings
+        if names is None:
+            raise AttributeError("feature_names_in_: the model has learnt no data frame, whose columns have names")
+        return np.array(names, object)
 
     @property
     def n_seen_(self) -> int:
@@ -425,7 +486,7 @@ class OnlineModel(Parameters, ABC):
         about the training, as JSON. ``load_all`` returns them.
         """
         if self.fitted is None:
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
+            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
         fitted = {"model": self.fitted} | (
             {"base": base.fitted} if base is not None and base.fitted is not None else {}
         )
@@ -441,6 +502,8 @@ class OnlineClassifier(OnlineModel):
 
     Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
     """
+
+    sklearn_type = "classifier"
 
     def new_target(self) -> Classes:
         return Classes()
@@ -467,8 +530,14 @@ class OnlineClassifier(OnlineModel):
         return self
 
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
-        """``partial_fit`` that returns the score given to each row before its label was used."""
-        return self._learn(X, y, classes, sample_weight, scored=True)
+        """``partial_fit`` that returns the score given to each row before its label was used.
+
+        Of two classes, as ``decision_function`` has it; of more, in the order in which they came.
+        """
+        scores = self._learn(X, y, classes, sample_weight, scored=True)
+        target = self._check_fitted().target
+        found: Floats = target.scores(scores) if target.width == 1 else scores
+        return found
 
     def decision_function(self, X: Any) -> Floats:
         """A score per row; its sign is the answer, and 0 counts as positive.
@@ -487,9 +556,19 @@ class OnlineClassifier(OnlineModel):
         found: Floats = fitted.target.probabilities(chances)
         return found
 
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of ``predict_proba``."""
+        with np.errstate(divide="ignore"):  # of a class that came after this row
+            found: Floats = np.log(self.predict_proba(X))
+        return found
+
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
-        return self._check_fitted().machine.probabilities(scores)
+        fitted = self._check_fitted()
+        if scores.ndim > 1:
+            return fitted.machine.probabilities(scores)
+        found: Floats = fitted.target.of_positive(fitted.machine.probabilities(fitted.target.scores(scores)))
+        return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
@@ -517,6 +596,16 @@ class OnlineClassifier(OnlineModel):
         found: dict[Any, float] = fitted.target.by_label(chances)
         return found
 
+    def predict_proba_many(self, X: Any) -> Any:
+        """``predict_proba_one`` for each row of a data frame, as a frame of the same library: a column per label."""
+        from onlineboost.readers.named import like_frame
+
+        fitted = self.fitted
+        if fitted is None:
+            return like_frame(X, np.empty((len(X), 0)), [])
+        chances = self._answers_to(fitted, _source(X, loose=True), probabilities=True)
+        return like_frame(X, *fitted.target.columns(chances))
+
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
         """The score for one dict of features; of more than two classes, a score for each."""
         fitted = self._check_fitted()
@@ -529,16 +618,8 @@ class OnlineClassifier(OnlineModel):
         found: NDArray[Any] = self._check_fitted().target.classes
         return found
 
-    def __sklearn_tags__(self) -> Any:
-        """The tags that scikit-learn's tools read."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=True),
-            input_tags=InputTags(sparse=True, allow_nan=True),
-        )
+river.join(OnlineClassifier, "MiniBatchClassifier")
 
 
 # What a description that makes no sense may lead to, such as a list where a number should be.
@@ -593,7 +674,7 @@ def _check_inner_lag(model: Any) -> None:
             if isinstance(inner, Parameters):
                 if getattr(inner, "lag", 0):
                     expected = f"0 within a {type(model).__name__}: give lag to the {type(model).__name__} itself"
-                    raise ParameterError("lag", inner.lag, expected)  # type: ignore[attr-defined]
+                    raise ParameterError("lag", inner.lag, expected)
                 _check_inner_lag(inner)
 
 
@@ -604,6 +685,15 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     from onlineboost.readers.memory import kind_of
 
     return kind_of(X) != "arrays"
+
+
+def _source(X: Any, loose: bool = False) -> Source:
+    """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
+    if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        return check_features(X)
+    from onlineboost.readers.named import table_of
+
+    return table_of(X, loose)
 
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:

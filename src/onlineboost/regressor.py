@@ -10,11 +10,14 @@ from onlineboost.data.arrays import check_weight
 from onlineboost.data.batch import Floats
 from onlineboost.data.target import Numbers
 from onlineboost.errors import DataError
+from onlineboost.interop import river
 from onlineboost.model import OnlineModel
 
 
 class OnlineRegressor(OnlineModel):
     """A regressor that learns one example at a time; the result does not depend on batches."""
+
+    sklearn_type = "regressor"
 
     def new_target(self) -> Numbers:
         return Numbers()
@@ -40,16 +43,8 @@ class OnlineRegressor(OnlineModel):
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
         return r2(y, answers, weight)
 
-    def __sklearn_tags__(self) -> Any:
-        """The tags that scikit-learn's tools read."""
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=True),
-            regressor_tags=RegressorTags(),
-            input_tags=InputTags(sparse=True, allow_nan=True),
-        )
+river.join(OnlineRegressor, "MiniBatchRegressor")
 
 
 def r2(y: Floats, answers: Floats, weight: Floats | None = None) -> float:

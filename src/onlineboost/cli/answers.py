@@ -40,6 +40,8 @@ def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch) ->
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
+    else:
+        scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
     return form({"label": labels, "score": scores.tolist(), "probability": chances.tolist()})
 
 

@@ -23,6 +23,7 @@ def evaluate(
     label: o.Label = None,
     weight: o.Weight = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
+    columns: o.Columns = o.OtherColumns.STRICT,
     plot: o.Plot = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
@@ -45,7 +46,7 @@ def evaluate(
     if plot is not None:
         check_plot(plot)
     loaded = load(model)
-    options = o.stream_options(given, on_error) | {"label": label, "weight": weight}
+    options = o.stream_options(given, on_error) | {"label": label, "weight": weight, "columns": columns.value}
     expand(files)
     compile_first([loaded.model, loaded.base], quiet or json_output)
     result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)

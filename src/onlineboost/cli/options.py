@@ -41,6 +41,17 @@ OnErrorOption = Annotated[
 ]
 
 
+class OtherColumns(StrEnum):
+    STRICT = "strict"
+    WARN = "warn"
+
+
+Columns = Annotated[
+    OtherColumns,
+    option("--columns", help="Columns that are not those of the training: an error, or a warning."),
+]
+
+
 class EngineName(StrEnum):
     THREADS = "threads"
     RAY = "ray"

@@ -34,6 +34,7 @@ def predict(
         str, typer.Option("--output", "-o", help="Output file (.csv, .jsonl or .parquet), or - for standard output.")
     ] = "-",
     label: o.Label = None,
+    columns: o.Columns = o.OtherColumns.STRICT,
     engine: Annotated[
         EngineName | None,
         o.option("--engine", help="Engine: Ray, for parallel scoring. (default: this process)", panel=RUN),
@@ -83,7 +84,7 @@ def predict(
     if engine is not None:
         find_ray("--engine ray")
     loaded = load(model)
-    options = o.stream_options(given) | {"label": label}
+    options = o.stream_options(given) | {"label": label, "columns": columns.value}
     expand(files)
     compile_first([loaded.model], quiet)
     examples = 0
@@ -116,6 +117,7 @@ def _checked(model: OnlineModel, pages: Iterable[Page]) -> Iterator[Page]:
     from onlineboost.cli.load import check_known
 
     for number, page in enumerate(pages):
+        model.fitted.columns.check_fields(page.fields)  # type: ignore[union-attr]
         if number == 0:
             check_known(model, page.batch)
         yield page

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +13,21 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, survey, without_missing
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
-from onlineboost.errors import DataError, MissingPackageError
+from onlineboost.errors import DataError, MissingPackageError, warn_of_column
 
 _ROWS = 1 << 15
 _LINES = 128  # bytes: two cache lines, which some processors fetch together
 _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more than a few megabytes
 
 
-class Source:
+class Source(ABC):
     """A checked table of numbers; NaN is a missing value.
 
     Its features have the numbers of columns for names, unless ``name`` gives them others.
     """
+
+    by_name: ClassVar[bool] = False
+    """Whether features have names whatever ``name`` says."""
 
     names: list[str] | None  # the headings
     n_rows: int
@@ -30,6 +35,15 @@ class Source:
     missing: Ints  # the columns that have missing values
     _known_as: list[str] | None = None
     _ids: Ints32 | None = None
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """Largest number of non-zero features in a row."""
+
+    @abstractmethod
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        """The rows with these labels and weights."""
 
     def name(self, names: list[str] | None) -> None:
         """Give the columns these names; None: their numbers."""
@@ -73,12 +87,12 @@ class Dense(Source):
                 self.table = self.table.astype(np.float64)
         except (TypeError, ValueError) as problem:
             raise _not_a_number(X) from problem
-        if self.table.dtype.kind not in "fiub":
-            raise DataError(f"X is an array of {self.table.dtype}: expected numbers")
+        _check_kind(self.table.dtype)
         if self.table.ndim != 2:
             shape = self.table.shape
             raise DataError(
-                f"X has shape {shape}: expected two dimensions (rows, features); for one row use X.reshape(1, -1)"
+                f"X has shape {shape}: expected two dimensions (rows, features). Reshape your data: X.reshape(1, -1) "
+                "is one row"
             )
         self.n_rows, self.n_features = self.table.shape
         self.step = max(1, _CHUNK // max(1, self.n_features))
@@ -104,7 +118,6 @@ class Dense(Source):
 
     @property
     def longest(self) -> int:
-        """Largest number of non-zero features in a row."""
         counts = (np.count_nonzero(self._float32(start), axis=1) for start in range(0, self.n_rows, self.step))
         return max((int(count.max()) for count in counts), default=0)
 
@@ -122,6 +135,7 @@ class Sparse(Source):
             raise DataError(f"X has shape {X.shape}: expected two dimensions (rows, features)")
         self.names = None
         csr = X.tocsr()
+        _check_kind(csr.dtype)
         self.n_rows, self.n_features = csr.shape
         n = csr.indptr[-1]
         if csr.indptr[0] != 0 or min(csr.indices.size, csr.data.size) < n or (np.diff(csr.indptr) < 0).any():
@@ -151,7 +165,6 @@ class Sparse(Source):
 
     @property
     def longest(self) -> int:
-        """Largest number of non-zero features in a row."""
         return int(np.diff(self.indptr).max(initial=0))
 
     def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
@@ -159,6 +172,15 @@ class Sparse(Source):
         for start in range(0, self.n_rows, _ROWS):  # so that an interrupt takes effect
             rows = slice(start, start + _ROWS)
             yield Batch(whole[0][start : start + _ROWS + 1], *whole[1:], y[rows], weight[rows])
+
+
+_FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame; nothing is imported to find out."""
+    package = type(X).__module__.partition(".")[0]
+    return package in _FRAMES and package in sys.modules
 
 
 def check_features(X: Any) -> Dense | Sparse:
@@ -187,9 +209,11 @@ def as_labels(y: Any) -> NDArray[Any]:
 def check_labels(y: Any, n_rows: int) -> NDArray[Any]:
     """One label per row."""
     labels = as_labels(y)
+    if labels.shape == (n_rows, 1):
+        warn_of_column()
+        return labels[:, 0]
     if labels.shape != (n_rows,):
-        hint = ": use y.ravel()" if labels.shape == (n_rows, 1) else ""
-        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X{hint}")
+        raise DataError(f"y has shape {labels.shape}: expected ({n_rows},), one label per row of X")
     return labels
 
 
@@ -325,11 +349,26 @@ def _headings(X: Any) -> list[str] | None:
     return [str(name) for name in names] or None
 
 
+def _check_kind(dtype: Any) -> None:
+    if dtype.kind == "c":
+        raise DataError("Complex data not supported: X has complex numbers, expected real ones")
+    if dtype.kind not in "fiub":
+        raise DataError(f"X is an array of {dtype}: expected numbers")
+
+
+class _CellTypeError(DataError, TypeError):
+    """A cell that is neither a number nor text."""
+
+
 def _not_a_number(X: Any) -> DataError:
     for r, row in enumerate(np.asarray(X, object) if hasattr(X, "columns") else X):
         for j, value in enumerate(row if np.ndim(row) else [row]):
             try:
                 float(value)
-            except (TypeError, ValueError):
-                return DataError(f"X has {value!r} at row {r}, column {j}: expected a number", row=r, column=j)
+            except ValueError:
+                words = "; words, dates and gaps are read from data frames" if isinstance(value, str) else ""
+                return DataError(f"X has {value!r} at row {r}, column {j}: expected a number{words}", row=r, column=j)
+            except TypeError:
+                place = f"X has {value!r} at row {r}, column {j}"
+                return _CellTypeError(f"{place}: the argument must be a string or a number", row=r, column=j)
     return DataError("X is not a table of numbers: expected an array of shape (rows, features), all rows equally long")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.errors import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -15,11 +15,12 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
+_SHORT = 48  # entries of a row that are sorted by insertion alone
 LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
 
 class Batch(NamedTuple):
-    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the stream's order, with non-zero ``values``.
+    """Row r has the features ``indices[indptr[r]:indptr[r+1]]``, in the source's order, with non-zero ``values``.
 
     ``indices`` are ids of features, or slots once a model has given them. NaN is a missing value.
     """
@@ -134,6 +135,16 @@ def below(rows: Batch, n: int) -> Batch:
     return rows._replace(indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])
 
 
+def ordered(batch: Batch) -> Batch:
+    """The rows with their features in the order of ids, so that nothing depends on how a source has arranged them."""
+    first, last = batch.indptr[0], batch.indptr[-1]
+    if not _falls(batch.indptr, batch.indices):
+        return batch
+    indices, values = batch.indices[first:last].copy(), batch.values[first:last].copy()
+    _sort_rows(batch.indptr, indices, values)
+    return batch._replace(indptr=batch.indptr - first, indices=indices, values=values)
+
+
 def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
     """A batch of a single row."""
     return Batch(
@@ -154,6 +165,41 @@ def _wrong(indices: Ints32, values: Floats32) -> tuple[bool, bool]:
     for k in range(values.size):
         bad += abs(values[k]) > LARGEST
     return negative > 0, bad > 0
+
+
+@njit
+def _falls(indptr: Ints, indices: Ints32) -> bool:
+    """Whether an index of a row is smaller than the one before it."""
+    for r in range(indptr.size - 1):
+        falls = 0  # counted without branches, which the compiler turns into vector code
+        for k in range(indptr[r] + 1, indptr[r + 1]):
+            falls += indices[k - 1] > indices[k]
+        if falls:
+            return True
+    return False
+
+
+@njit
+def _sort_rows(indptr: Ints, indices: Ints32, values: Floats32) -> None:
+    """Sort the entries of each row by index; equal ones stay in their order."""
+    for r in range(indptr.size - 1):
+        sort_row(indices, values, indptr[r] - indptr[0], indptr[r + 1] - indptr[0])
+
+
+@hot
+def sort_row(indices: Ints32, values: Floats32, a: int, b: int) -> None:
+    """Sort the entries from a to b by index, in place: Shell's sort, which is insertion for short rows."""
+    gap = 1
+    while b - a > _SHORT and 3 * gap < b - a:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(a + gap, b):
+            index, value, j = indices[k], values[k], k
+            while j >= a + gap and indices[j - gap] > index:
+                indices[j], values[j] = indices[j - gap], values[j - gap]
+                j -= gap
+            indices[j], values[j] = index, value
+        gap //= 3
 
 
 @njit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping
 from itertools import compress
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Source
 from onlineboost.data.batch import LARGEST, Ints32
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.data.schema import Schema
@@ -59,8 +60,9 @@ class Columns:
     Features(ids=[7, 8, 511943297], values=[2.0, 0.5, 1.0], names=[(7, '7'), (511943297, 'colour=red')])
     """
 
-    def __init__(self, schema: Schema | None = None) -> None:
+    def __init__(self, schema: Schema | None = None, owner: str = "model") -> None:
         self.schema = schema  # of the first stream
+        self.owner = owner  # the name of the model's class, for error messages
         self.width: int | None = None  # number of columns of arrays
         self.headings: list[str] | None = None  # of a data frame's columns
         self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
@@ -92,28 +94,56 @@ class Columns:
 
     # ---- arrays
 
-    def locate(self, source: Dense | Sparse) -> None:
+    def locate(self, source: Source) -> None:
         """Give a table's columns the names by which the model knows them; an error if they are not those of before."""
-        if self.width is None:
-            if source.names is None and self._worded:
+        if source.names is not None:
+            self.check_headings(source.names)
+        if self.width is None or (source.by_name and source.names is None):
+            if source.names is None and self._worded and not source.by_name:
                 raise DataError(
                     "X is an array, but this model knows features by name: expected a data frame, dicts or a stream"
                 )
             source.name(source.names)
             return
         if source.n_features != self.width:
-            raise DataError(f"X has {source.n_features} features: expected {self.width}, as in training")
-        if source.names and self.headings and source.names != self.headings:
-            wrong = next(j for j, name in enumerate(source.names) if name != self.headings[j])
-            expected = f"{self.headings[wrong]!r}, as in training"
-            raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {expected}", column=wrong)
+            who = f"but {self.owner} is expecting {self.width} features as input"
+            raise DataError(f"X has {source.n_features} features, {who}, as in training")
         source.name(self.headings)
 
-    def adopt(self, source: Dense | Sparse) -> dict[int, str]:
+    def check_headings(self, names: list[str]) -> None:
+        """Raise an error unless a data frame has the columns of training, in their order."""
+        if self.headings is None or names == self.headings:
+            return
+        new = sorted(set(names).difference(self.headings))
+        missing = sorted(set(self.headings).difference(names))
+        lines = ["The feature names should match those that were passed during fit."]
+        lines += ["Feature names unseen at fit time:", *_bullets(new)] if new else []
+        lines += ["Feature names seen at fit time, yet now missing:", *_bullets(missing)] if missing else []
+        if not new and not missing:
+            lines.append("Feature names must be in the same order as they were in fit.")
+        raise DataError("\n".join(lines) + "\n", column=(missing or new or names)[0])
+
+    def check_fields(self, names: tuple[str, ...] | None) -> None:
+        """Raise an error unless a table that is read has the columns of training, in any order."""
+        if names is not None and self.headings is not None and set(names) != set(self.headings):
+            raise DataError(differences(self.headings, names))
+
+    def learn_fields(self, names: tuple[str, ...] | None) -> None:
+        """Remember the columns of a table that is read and learnt; later ones may have more."""
+        if names is not None and (self.width is None or self.headings is not None):
+            known = self.headings or []
+            self.headings = [*known, *(name for name in names if name not in known)]
+
+    def adopt(self, source: Source) -> dict[int, str]:
         """Remember the columns of a table that is learnt; returns names that are new."""
-        if self.width is None:
-            self.width, self.headings = source.n_features, source.names
+        if self.width is None and self.headings is None:
+            self.width, self.headings = None if source.by_name else source.n_features, source.names
         return self.add(source.new_names())
+
+    @property
+    def n_columns(self) -> int | None:
+        """Number of columns of tables; None if none was learnt."""
+        return self.width if self.headings is None else len(self.headings)
 
     # ---- dicts
 
@@ -285,11 +315,34 @@ class Columns:
         columns.headings = headings
         columns.names = {id: str(name) for id, name in described["names"]}
         columns._worded = any(map(_is_word, columns.names.values()))
-        headed = headings is None or (len(headings) == width and all(isinstance(name, str) for name in headings))
+        named = headings is None or all(isinstance(name, str) for name in headings)
+        headed = named and (None in (headings, width) or len(headings) == width)
         known = all(type(id) is int and 0 <= id <= MAX_ID for id in columns.names)
         if not (headed and known and len(columns.names) <= MAX_NAMES):
             raise ValueError("the columns do not fit together")
         return columns
+
+
+def differences(expected: Iterable[str], names: Iterable[str]) -> str:
+    """What is different about the columns of a table, for an error message."""
+    expected, names = [*expected], [*names]
+    missing = [repr(name) for name in expected if name not in names]
+    new = [repr(name) for name in names if name not in expected]
+    near = difflib.get_close_matches(new[0], missing, 1) if missing and new else []
+    found = []
+    if missing:
+        found.append(f"no column {_some(missing)}, which the model has learnt")
+    if new:
+        found.append(f"a column {_some(new)}, which it has not" + (f" (renamed from {near[0]}?)" if near else ""))
+    return f"the table has {' and '.join(found)}: expected the columns of training; columns='warn' goes on without"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _bullets(names: list[str]) -> list[str]:
+    return [f"- {name}" for name in names[:5]] + (["- ..."] if len(names) > 5 else [])
 
 
 def _is_word(name: str) -> bool:

@@ -20,6 +20,7 @@ class Page(NamedTuple):
     skipped: int = 0  # records skipped since the last page
     problems: tuple[str, ...] = ()  # error messages of the first of them
     source: int = 0  # number of the file it is from
+    fields: tuple[str, ...] | None = None  # columns of a table that are features; None: rows name their own
 
     @property
     def n_rows(self) -> int:

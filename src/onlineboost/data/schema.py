@@ -8,6 +8,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 
 DEFAULT_LABEL = "label"
+NO_LABEL = ""  # the name of no column: labels come apart
 
 
 class Schema(NamedTuple):

@@ -19,6 +19,7 @@ from onlineboost.parameters import fits_json
 _NONE = object()
 _TINY = 5e-324
 _INFINITE = (math.inf, -math.inf)
+_FALSE = ("0", "-1", "false", "no", "n", "f")
 
 
 @hot
@@ -71,22 +72,24 @@ class Classes(Target):
     Of two labels, the sign of a score is the answer, and 0 counts as +1. Of more, there is a score for each, and the
     largest is the answer.
 
-    Labels given together are met in their order; of the first two, the larger is +1. Given one by one, the label 1 (or
-    True) is +1 and any other first label is -1; the second label gets the other sign.
+    Codes are given in the order in which labels come: the first is -1, unless it is 1, true or yes, and the second gets
+    the other sign. What users see does not depend on that order: of two labels the larger is positive, or 1, true, yes
+    against 0, -1, false, no; or the one that was named.
 
     >>> target = Classes()
-    >>> target.declare(["spam", "ham"])
+    >>> target.meet(["spam", "ham", "ham"])
     >>> target.encode(["spam", "ham", "ham"])
-    array([ 1., -1., -1.])
-    >>> target.decode_one(1.0)
-    'spam'
+    array([-1.,  1.,  1.])
+    >>> target.classes.tolist(), target.scores(np.array([-2.0]))
+    (['ham', 'spam'], array([2.]))
     >>> target.meet(["ham", "news", "spam"])
     >>> target.encode(["spam", "ham", "news"])
-    array([ 1., -1.,  2.])
+    array([-1.,  1.,  2.])
     """
 
-    def __init__(self, *labels: Any) -> None:
+    def __init__(self, *labels: Any, named: bool = False) -> None:
         self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place: that of code -1 is 0
+        self.named = named  # whether that of code +1 was named as the positive label
 
     @property
     def width(self) -> int:
@@ -144,19 +147,34 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
-        columns = self.probabilities(np.array([chances]))[0].tolist()
-        pairs = ((self.labels[place], column) for place, column in zip(self._order, columns, strict=True))
-        return {label: column for label, column in pairs if label is not _NONE}
+        rows, labels = self.columns(np.array([chances]))
+        return dict(zip(labels, rows[0].tolist(), strict=True))
+
+    def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
+        """Probabilities of the labels seen so far, which sum to 1, and these labels."""
+        if len(self.known) < 2:
+            return np.ones((len(chances), len(self.known))), self.known
+        return self.probabilities(chances), self.classes.tolist()
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
         return self._in_order(chances if chances.ndim > 1 else _of_two(chances, True), 0.0)
 
     def scores(self, scores: Floats) -> Floats:
-        """Scores as users see them: the columns in the order of ``classes``."""
+        """Scores as users see them: the columns in the order of ``classes``. Of two labels, no score is 0."""
         if self.width == 1:
-            return scores
+            found = np.where(scores == 0, _TINY, scores)
+            return -found if self._turned else found
         return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
+
+    def of_positive(self, chances: Floats) -> Floats:
+        """The probabilities of the positive label, given those of the code +1."""
+        return 1 - chances if self._turned else chances
+
+    @property
+    def _turned(self) -> bool:
+        """Whether the positive label has the code -1."""
+        return len(self.labels) == 2 and self._order == [1, 0]
 
     def _in_order(self, columns: Floats, unknown: float) -> Floats:
         """Columns in the order of ``classes``; of labels whose rows all had weight 0, this number."""
@@ -165,10 +183,14 @@ class Classes(Target):
 
     @property
     def _order(self) -> list[int]:
-        """The places of the labels, in the order of ``classes``: two as they are, more of them sorted."""
+        """The places of the labels, in the order of ``classes``: sorted; of two labels the positive one is the last."""
         places = [*range(len(self.labels))]
-        if len(self.labels) == 2:
+        if self.named or len(self.known) < 2:
             return places
+        if len(places) == 2:
+            truths = [_truth(label) for label in self.labels]
+            if set(truths) == {True, False}:
+                return [truths.index(False), truths.index(True)]
         try:
             return sorted(places, key=lambda place: self.labels[place])
         except TypeError:  # labels of several types
@@ -176,11 +198,11 @@ class Classes(Target):
 
     @property
     def classes(self) -> NDArray[Any]:
-        """Two labels, the negative one first; more are sorted."""
+        """The labels, sorted; of two, the positive one is the last."""
         labels = [self.labels[place] for place in self._order if self.labels[place] is not _NONE]
         return _array(labels)
 
-    def describe(self) -> list[list[Any]]:
+    def describe(self) -> Any:
         for label in self.known:
             if not fits_json(label):
                 raise DataError(f"the label {label!r} cannot be saved in a model file: expected a string or a number")
@@ -191,8 +213,9 @@ class Classes(Target):
         target = cls()
         target.__setstate__(described)
         labels = target.known
-        known = all(map(fits_json, labels)) and len(labels) == sum(map(len, described))
-        enough = 2 <= len(described) <= MAX_CLASSES and (len(described) == 2 or len(labels) == len(described))
+        places = described["labels"] if target.named else described
+        known = all(map(fits_json, labels)) and len(labels) == sum(map(len, places))
+        enough = 2 <= len(places) <= MAX_CLASSES and (len(places) == 2 or len(labels) == len(places))
         if not enough or not known or len(set(labels)) < len(labels):
             raise ValueError("the labels are not different strings or numbers")
         return target
@@ -202,21 +225,27 @@ class Classes(Target):
         return self.restore(described)
 
     def __copy__(self) -> Classes:
-        return Classes(*self.labels)
+        return Classes(*self.labels, named=self.named)
 
-    def __getstate__(self) -> list[list[Any]]:
+    def __getstate__(self) -> Any:
+        return {"labels": self._places, "positive": "named"} if self.named else self._places
+
+    def __setstate__(self, state: Any) -> None:
+        self.named = isinstance(state, dict)
+        places = state["labels"] if self.named else state
+        self.labels = [place[0] if place else _NONE for place in places]
+
+    @property
+    def _places(self) -> Any:
         return [[label] if label is not _NONE else [] for label in self.labels]
-
-    def __setstate__(self, state: list[list[Any]]) -> None:
-        self.labels = [place[0] if place else _NONE for place in state]
 
     def merged(self, other: Classes) -> Classes:
         """The labels of both; an error if a label would have two codes."""
-        mine, theirs = self.__getstate__(), other.__getstate__()
+        mine, theirs = self._places, other._places
         size = max(len(mine), len(theirs))
         pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
-        both = Classes()
-        both.__setstate__([a or b for a, b in pairs])
+        both = Classes(named=self.named or other.named)
+        both.labels = [place[0] if place else _NONE for place in (a or b for a, b in pairs)]
         agree = all(a == b or not a or not b for a, b in pairs)
         if not agree or len(set(map(repr, both.known))) < len(both.known):
             raise DataError(f"the labels are {_some(other.known)}: expected {_some(self.known)}, as in training")
@@ -234,8 +263,10 @@ class Classes(Target):
         """Set all labels that there will be, two or more. They may be declared again, but not changed."""
         found = _different(classes)
         if len(found) < 2:
-            hint = "; if the other comes later, name both: partial_fit(..., classes=...)"
-            raise DataError(f"{len(found)} different labels ({_some(found)}): expected two{hint}")
+            count, hint = "one class" if found else "no class", "partial_fit(..., classes=...)"
+            raise DataError(
+                f"y has {count} ({_some(found)}): expected two or more; if others come later, name all of them: {hint}"
+            )
         if not set(self.known) <= set(found):
             raise DataError(
                 f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
@@ -247,7 +278,6 @@ class Classes(Target):
         found = _different(y)
         if not self.known and len(found) < 2:
             self.declare(found)  # which raises an error
-        found[:2] = found[:2] if self.known else sorted(found[:2])
         self._add(found)
 
     def _add(self, labels: list[Any]) -> None:
@@ -268,7 +298,7 @@ class Classes(Target):
         for label in new:
             free = [place for place in (0, 1) if self.labels[place] is _NONE]
             if free:
-                self.labels[free[0]] = label
+                self.labels[free[-1] if _truth(label) else free[0]] = label
             else:
                 self.labels.append(label)
 
@@ -305,10 +335,7 @@ class Classes(Target):
         if label is None or label != label or label in _INFINITE:
             raise DataError(f"the label is {label!r}: expected a value")
         if label not in self.labels:
-            if not self.known and label == 1:
-                self.positive = label
-            else:
-                self._add([label])
+            self._add([label])
         place = self.labels.index(label)
         return float(place) if place else -1.0
 
@@ -316,14 +343,20 @@ class Classes(Target):
         if scores.ndim == 1:
             labels, places = [self.decode_one(-1.0), self.decode_one(1.0)], (scores >= 0).astype(np.int64)
         else:
-            labels, places = self.labels, scores.argmax(axis=1)
+            labels, places = self.labels, self._largest(scores)
         found: NDArray[Any] = _array(labels)[places]
+        return found
+
+    def _largest(self, scores: Floats) -> NDArray[np.int64]:
+        """The place of the largest score of each row; of several, the first in the order of ``classes``."""
+        order = np.array([place for place in self._order if place < scores.shape[-1]])
+        found: NDArray[np.int64] = order[scores[..., order].argmax(axis=-1)]
         return found
 
     def decode_one(self, score: Any) -> Any:
         """The label for one score, or for those of all labels; the other one of two if it is unknown so far."""
         if isinstance(score, np.ndarray):
-            return self.labels[int(score.argmax())]
+            return self.labels[int(self._largest(score))]
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
         return wanted if wanted is not _NONE else other if other is not _NONE else None
 
@@ -463,14 +496,16 @@ def _different(labels: Any) -> list[Any]:
     except TypeError:
         missing = [row for row, label in enumerate(labels) if _is_missing(label)]
         if missing:
-            raise DataError(f"y has a missing label at row {missing[0]}: expected a value in each row") from None
+            raise DataError(f"Input y contains NaN or None at row {missing[0]}: expected a label in each row") from None
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise DataError(f"y has labels of different types ({kinds}): expected values of one type") from None
     different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
     for label in different:
         if _is_missing(label):
             row = next(row for row, one in enumerate(labels) if _is_missing(one))
-            raise DataError(f"y has a missing label at row {row}: expected a value in each row")
+            raise DataError(
+                f"Input y contains NaN or None at row {row}: expected a label in each row; leave out rows without one"
+            )
         if label in _INFINITE:
             raise DataError(f"y has the label {label}: expected finite numbers, or words")
     return different
@@ -478,6 +513,12 @@ def _different(labels: Any) -> list[Any]:
 
 def _is_missing(label: Any) -> bool:
     return label is None or bool(label != label)
+
+
+def _truth(label: Any) -> bool | None:
+    """Whether a label says yes, or no; None: neither."""
+    word = str(label).lower()
+    return True if word in ("1", "+1", "true", "yes", "y", "t") else False if word in _FALSE else None
 
 
 def _plain(label: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.page import Page
@@ -93,14 +93,14 @@ class Fitted:
 
     # ---- learning
 
-    def meet(self, source: Dense | Sparse, target: Any) -> None:
+    def meet(self, source: Source, target: Any) -> None:
         """Remember the columns and labels of a checked table that is to be learnt."""
         self.check_target(target)
         with self.lock.turn(), self.lock.writing:
             self.machine.name_features(self.columns.adopt(source))
             self.target = target
 
-    def learn_table(self, source: Dense | Sparse, y: Floats, weight: Floats) -> Floats:
+    def learn_table(self, source: Source, y: Floats, weight: Floats) -> Floats:
         """Learn the rows of a table; returns the score of each before its label was used."""
         return self._learn(self.machine.of_table(source, y, weight, self.target))
 
@@ -130,6 +130,7 @@ class Fitted:
             if self.columns.schema is None:
                 self.columns.schema = page.schema
             self.machine.name_features(self.columns.add(page.names))
+            self.columns.learn_fields(page.fields)
             self.target = target
         return self._learn(self.machine.of_batch(page.batch, target))
 
@@ -270,6 +271,8 @@ class Fitted:
         """The label for each row, and its probability; of two labels, that of the positive one."""
         scores = said.scores[:, : machine.width]
         chances = machine.probabilities(scores if machine.width > 1 else scores[:, 0])
+        if machine.width == 1 and not self._of_numbers:
+            chances = self.target.of_positive(chances)
         for score, chance in zip(scores, chances, strict=True):
             answer = self.target.decode_one(score if machine.width > 1 else float(score[0]))
             yield answer, float(np.max(chance))
@@ -367,7 +370,7 @@ class Fitted:
 
     # ---- answers
 
-    def score_table(self, source: Dense | Sparse, probabilities: bool = False) -> Floats:
+    def score_table(self, source: Source, probabilities: bool = False) -> Floats:
         """The scores of a table's rows, or the probabilities of the positive label."""
         one = np.ones(source.n_rows)
         return self._score(self.machine.of_table(source, one, one, self.target), probabilities)
@@ -430,7 +433,7 @@ class Fitted:
                 f"a row has {longest() + more:,} features, too many to cross all pairs (at most {most:,}): {advice}"
             )
 
-    def check_met(self, source: Dense | Sparse) -> None:
+    def check_met(self, source: Source) -> None:
         """Raise an error if parameters name a column that the array does not have."""
         names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
         for name in self.machine.columns_not_met(names):

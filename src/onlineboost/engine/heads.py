@@ -72,6 +72,9 @@ def new_stack(n_learners: int) -> StackHead:
     return StackHead(weights, filled(0, n_learners + 1), np.zeros((BINS, 3)), np.zeros((BINS, 2)))
 
 
+_DOUBT = 1e-6  # log odds where they would contradict the answer
+
+
 @hot
 def logistic(s: float) -> float:
     """1 / (1 + exp(-s)), without overflow."""
@@ -84,7 +87,7 @@ def with_sign(log_odds: float, said: float) -> float:
     """The log odds if the answer ``said`` has their sign, else almost 0 with the sign of the answer."""
     if said * log_odds > 0:
         return log_odds
-    return 1e-6 if said >= 0 else -1e-6
+    return _DOUBT if said >= 0 else -_DOUBT
 
 
 @hot
@@ -215,12 +218,15 @@ dispatch.register(dispatch.correct, StackHead, stack_correct)
 
 
 def probabilities(head: Head, scores: Floats) -> Floats:
-    """Probabilities of the positive label."""
-    return chances(head.platt[0] * scores + head.platt[1] if isinstance(head, VoteHead) else scores)
+    """Probabilities of the positive label, on the side of the answer."""
+    if not isinstance(head, VoteHead):
+        return chances(scores)
+    log_odds = head.platt[0] * scores + head.platt[1]
+    return chances(np.where((scores >= 0) == (log_odds > 0), log_odds, np.where(scores >= 0, _DOUBT, -_DOUBT)))
 
 
 def chances(log_odds: Floats) -> Floats:
-    """1 / (1 + exp(-s)), without overflow."""
-    e = np.exp(-np.abs(log_odds))
+    """1 / (1 + exp(-s)), without overflow; above 1/2 for 0, which counts as positive."""
+    e = np.exp(-np.abs(np.where(log_odds == 0, _DOUBT, log_odds)))
     found: Floats = np.where(log_odds >= 0, 1, e) / (1 + e)
     return found

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.data.arrays import Dense, Sparse, copied, writable
+from onlineboost.data.arrays import Source, copied, writable
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, cut, typed
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Classes
@@ -39,7 +39,7 @@ class Machine(ABC):
         """Score every example before its label is used; with ``learning``, learn from it."""
 
     @abstractmethod
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[Any]:
+    def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[Any]:
         """The rows of a table as examples, in parts that are run one after the other."""
 
     @abstractmethod
@@ -302,7 +302,7 @@ class BatchMachine(Machine):
         """This machine, which was elsewhere, in the place of the one that had stayed here."""
         return self
 
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[Batch]:
+    def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[Batch]:
         for batch in source.batches(y, weight):
             yield from self.of_batch(batch, target)
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from onlineboost.compiled.block import Call
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Classes
@@ -51,7 +51,7 @@ class ObjectClassesMachine(Machine):
         Call(class_rows, scores, y, weight, answers, self.head, self.record, odds, learning, False, work)()
         return answers
 
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
+    def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         return self.parts[0].of_table(source, y, weight, target)
 
     def of_batch(self, batch: Batch, target: Classes) -> Iterator[ObjectRows]:

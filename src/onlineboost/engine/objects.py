@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.jit import njit
-from onlineboost.data.arrays import Dense, Sparse
+from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Classes
@@ -106,8 +106,12 @@ class ObjectMachine(Machine):
                 record.clock[0] += 1
         return np.array(scores)
 
-    def of_table(self, source: Dense | Sparse, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
-        return self._parts(self.committee.rows(source), y, weight, target)
+    def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
+        if not source.by_name:
+            yield from self._parts(self.committee.rows(source), y, weight, target)
+            return
+        for batch in source.batches(y, weight):
+            yield from self.of_batch(batch, target)
 
     def _parts(self, rows: Iterator[Any], y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         rows = zip(rows, y.tolist(), weight.tolist(), strict=True)

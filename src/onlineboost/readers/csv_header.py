@@ -48,6 +48,7 @@ def read_header(
     names = cells if header else column_numbers(schema, len(cells), source.name, label_required)
     found = find_roles(schema, names, source.name, label_required and bool(cells), reader.options.label_ignored)
     reader.builder.schema = with_names(schema, names, found, header)
+    reader.builder.has_columns(names, found, source.name)
     if header:
         state[LINE] += reader.text[state[AT] : after].tobytes().count(b"\n")
         state[AT] = after

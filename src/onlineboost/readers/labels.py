@@ -24,7 +24,7 @@ def sign_of(target: Any, label: Any, schema: Schema) -> float:
     if label is None or label != label:
         raise DataError("the label is missing")
     if plain_label(label) == plain_label(positive):
-        target.positive = str(positive)
+        target.positive, target.named = str(positive), True
         return 1.0
     if not target.has_negative:
         target.negative = str(label)

@@ -6,7 +6,6 @@ import functools
 import itertools
 import json
 import os
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onlineboost.data.arrays import as_labels, check_features
+from onlineboost.data.arrays import as_labels, check_features, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats, cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
@@ -29,8 +28,6 @@ from onlineboost.readers.roles import label_column
 from onlineboost.readers.table import BatchReader
 from onlineboost.readers.text import TextReader, no_columns
 
-_FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals", "duckdb", "dask", "ibis", "pyspark")
-
 
 def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
     """What a source is; nothing is imported to find out."""
@@ -38,8 +35,7 @@ def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
         return "files"
     if hasattr(source, "tocsr") or isinstance(source, np.ndarray):
         return "arrays"
-    package = type(source).__module__.partition(".")[0]
-    if package in _FRAMES and package in sys.modules:
+    if is_frame(source):
         return "frame"
     if isinstance(source, list | tuple) and source and all(isinstance(s, str | os.PathLike) for s in source):
         return "files"
@@ -80,19 +76,9 @@ def frame_pages(
     frame: Any, y: Any, sample_weight: Any, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB
 ) -> Iterator[Page]:
     """Data frames of any kind that narwhals supports, as Arrow record batches."""
-    import narwhals as nw
     import pyarrow as pa
 
-    try:
-        native = nw.from_native(frame, allow_series=False)
-        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
-        table = eager.to_arrow()
-    except TypeError as problem:
-        raise DataError(f"the source is a {type(frame).__name__}: expected a data frame") from problem
-    except nw.exceptions.NarwhalsError as problem:
-        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
-        raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
+    table = arrow_table(frame)
     schema = options.schema
     for given, name, what in ((y, schema.label or DEFAULT_LABEL, "y"), (sample_weight, schema.weight, "sample_weight")):
         if given is not None:
@@ -104,6 +90,23 @@ def frame_pages(
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
     return BatchReader(options, bytes_of(MAX_BATCH, max_batch_mb)).pages(table.to_batches(), "data frame")
+
+
+def arrow_table(frame: Any) -> Any:
+    """A data frame of any kind as an Arrow table."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    try:
+        native = nw.from_native(frame, allow_series=False)
+        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
+        return eager.to_arrow()
+    except TypeError as problem:
+        raise DataError(f"the source is a {type(frame).__name__}: expected a data frame") from problem
+    except nw.exceptions.NarwhalsError as problem:
+        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
+        raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
 
 
 def dict_pages(

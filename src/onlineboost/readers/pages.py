@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.data.batch import Batch
+from onlineboost.data.columns import differences
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Numbers
 from onlineboost.errors import ReadError
 from onlineboost.readers.rows import (
+    CATEGORY,
     ENTRIES,
+    FEATURE,
     KNOWN,
     MAX_SPELLINGS,
     NAME_BYTES,
@@ -41,6 +45,7 @@ class ReadOptions(NamedTuple):
     skip: bool  # bad records are skipped and counted, not raised
     batch_size: int
     with_names: bool  # pages tell the names of new features
+    known: tuple[str, ...] | None = None  # columns that a model has learnt: differences are warned of
 
 
 class PageBuilder:
@@ -54,6 +59,16 @@ class PageBuilder:
         self.rows.state[NUMERIC] = isinstance(self.target, Numbers)
         self.skipped = 0
         self.problems: list[str] = []
+        self.fields: tuple[str, ...] | None = None  # columns that are features
+
+    def has_columns(self, names: list[str], roles: list[int], where: str) -> None:
+        """Take in the columns of a table; warn of differences from those that the model knows, if that was wanted."""
+        known = self.options.known
+        found = tuple(name for name, role in zip(names, roles, strict=True) if role in (FEATURE, CATEGORY))
+        if known is None:
+            self.fields = found
+        elif set(found) != set(known):
+            warnings.warn(f"{where}: {differences(known, found)}", UserWarning, stacklevel=2)
 
     def page(self, position: int) -> Page:
         rows, state = self.rows, self.rows.state
@@ -70,7 +85,7 @@ class PageBuilder:
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
         if 4 * state[KNOWN] > rows.name_known.size > 0:
             self.rows = rows._replace(name_known=larger_set(rows.name_known))
-        return Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems)
+        return Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems, fields=self.fields)
 
     def _new_names(self) -> list[tuple[int, str]]:
         rows, n = self.rows, int(self.rows.state[NAMES])

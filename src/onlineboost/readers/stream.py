@@ -93,6 +93,7 @@ def open_stream(
     on_error: Literal["raise", "skip"] = "raise",
     batch_size: int = 1 << 14,
     like: Any = None,
+    columns: Literal["strict", "warn"] = "strict",
     **format_options: Any,
 ) -> Stream:
     """Examples as pages, in bounded memory: batches with the names and labels that became known with them.
@@ -114,6 +115,8 @@ def open_stream(
     on_error : "raise"; or "skip", to leave out bad records and count them
     batch_size : maximum number of rows of a page
     like : a model; columns and labels are read as in its training
+    columns : "strict": a model refuses to answer a table that lacks columns of its training, or has others; or "warn"
+        of them, with ``like``
     format_options : options of the format; for CSV ``header`` (True or False) and ``separator``, by default guessed
         from the first line; for text ``max_line_mb`` (16), for Parquet and Arrow ``max_batch_mb`` (1024), the limits
         of memory
@@ -136,12 +139,16 @@ def open_stream(
         schema, known = _like(like, schema)
     schema.check()
     chosen = detect.find(format) if format is not None else None
+    check_one_of("columns", columns, ("strict", "warn"))
+    if columns == "warn" and like is None:
+        raise ConflictError("columns='warn' compares with the columns of a model: name it, like=model")
     check_one_of("labels", labels, ("required", "optional", "ignored"))
     check_one_of("on_error", on_error, ("raise", "skip"))
     check_count("batch_size", batch_size)
     given = {name: value for name, value in format_options.items() if value is not None}
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
-    options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), with_names=True)
+    headings = tuple(like.fitted.columns.headings or ()) if columns == "warn" else None
+    options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), True, headings)
     kind = memory.kind_of(source)
     if kind == "files":
         for name, value in (("y", y), ("sample_weight", sample_weight)):
@@ -153,8 +160,8 @@ def open_stream(
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, options, given.get("max_batch_mb", MAX_BATCH_MB))
     elif kind == "arrays":
-        columns = like.fitted.columns if like is not None else Columns()
-        pages = memory.array_pages(source, y, sample_weight, options, columns)
+        places = like.fitted.columns if like is not None else Columns()
+        pages = memory.array_pages(source, y, sample_weight, options, places)
     else:
         pages = memory.dict_pages(source, y, sample_weight, options, given.get("max_line_mb", MAX_LINE_MB))
     return Stream(pages, None, ahead=False)

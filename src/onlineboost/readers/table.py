@@ -86,6 +86,7 @@ class BatchReader:
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
         self.builder.schema = with_names(schema, names, found)
+        self.builder.has_columns(names, found, path)
         return dict(zip(names, found, strict=True))
 
     def pages(

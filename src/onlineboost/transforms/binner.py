@@ -10,7 +10,8 @@ import numpy as np
 
 from onlineboost.data.arrays import check_features, writable
 from onlineboost.data.batch import Batch, cut, joined
-from onlineboost.errors import DataError, MissingPackageError, NotFittedError, ParameterError
+from onlineboost.errors import DataError, MissingPackageError, ParameterError, not_fitted
+from onlineboost.interop.sklearn import SklearnMethods
 from onlineboost.parameters import Parameters
 from onlineboost.transforms.chain import Transforms, output_names
 from onlineboost.transforms.crosses import (
@@ -25,7 +26,7 @@ from onlineboost.transforms.indicators import IndicatorsState, new_indicators
 
 
 @dataclass(eq=False, repr=False)
-class Binner(Parameters):
+class Binner(SklearnMethods, Parameters):
     """Turns each dense feature into indicators of its quantile bins, which follow the rows.
 
     ``Linear(bins=16)`` does the same; this is for other learners, in a scikit-learn pipeline for example.
@@ -56,6 +57,7 @@ class Binner(Parameters):
     crosses: bool | Sequence[tuple[str | int, str | int]] = False
     bits: int = 18
 
+    sklearn_type = "transformer"
     _states: Transforms | None = field(default=None, init=False)
     _names: list[str] = field(default_factory=list, init=False)
 
@@ -95,17 +97,27 @@ class Binner(Parameters):
             raise MissingPackageError("Binner.transform", "SciPy", "scipy") from None
 
         if self._states is None:
-            raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
+            raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
         batch = joined([part for rows in self._batches(X) for part in _through(self._states, rows)])
         return csr_matrix((batch.values, batch.indices, batch.indptr), (batch.y.size, self._width()))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         return self.fit(X).transform(X)
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        if self._states is None:
+            raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
+        return len(self._names)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._states is not None
+
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The name of each output column; columns without a feature are "unused"."""
         if self._states is None:
-            raise NotFittedError("this Binner has learnt nothing yet: call fit or partial_fit")
+            raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
         known = output_names(self._states, dict(enumerate(self._names)))
         return np.array([known.get(j, f"unused {j}") for j in range(self._width())], object)
 
@@ -118,7 +130,8 @@ class Binner(Parameters):
     def _batches(self, X: Any) -> Iterator[Batch]:
         source = check_features(X)
         if source.n_features != len(self._names):
-            raise DataError(f"X has {source.n_features} features: expected {len(self._names)}, as in fit")
+            who = f"but Binner is expecting {len(self._names)} features as input"
+            raise DataError(f"X has {source.n_features} features, {who}, as in fit")
         if source.names and source.names != self._names:
             wrong = next(j for j, name in enumerate(source.names) if name != self._names[j])
             raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {self._names[wrong]!r}")

@@ -14,7 +14,7 @@ import numpy as np
 from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, i64, njit, u64
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, ordered, sort_row
 from onlineboost.registry import Option
 from onlineboost.storage.validity import Limits, require
 
@@ -58,8 +58,9 @@ class Slots(NamedTuple):
     def apply(self, batch: Batch, learning: bool, missing: bool) -> tuple[Batch, Slots]:
         """The rows with slots for ids, and these slots with larger arrays where they were full.
 
-        Entries of zero are left out, and missing values unless ``missing``.
+        Entries of zero are left out, and missing values unless ``missing``. Those of a row are in the order of ids.
         """
+        batch = ordered(batch)
         slots, first, last = self, batch.indptr[0], batch.indptr[-1]
         indices = np.empty(last - first, np.int32)
         # Compiled code writes to arrays made here: to return some would take longer than to look up a short row.
@@ -217,6 +218,7 @@ def find_row(block: Any) -> None:
     row, slots, found, learning, missing, room, status = unpack(block)
     near, table, used, bound = slots
     shift = _shift(table)
+    sort_row(row.indices, row.values, row.indptr[0], row.indptr[1])
     n = 0
     for k in range(row.indptr[0], row.indptr[1]):
         x = row.values[k]

@@ -1,0 +1,67 @@
+"""Every estimator, small: what scikit-learn's and River's own checks are run on."""
+
+from __future__ import annotations
+
+from sklearn.linear_model import SGDClassifier
+
+import onlineboost
+from onlineboost import (
+    AdaBoostOL,
+    AdaBoostOLPlus,
+    Adaptive,
+    DefensiveBoost,
+    LeastSquares,
+    Linear,
+    NaiveBayes,
+    Newton,
+    OnlineBBM,
+    OnlineBoost,
+    OnlineBoostRegressor,
+    OnlineGradientBoost,
+    OSBoost,
+    OSBoostOCP,
+    Perceptron,
+    PotentialBoost,
+    RegressionTree,
+    Restarting,
+    SafeBoost,
+    StackedEnsemble,
+    Stump,
+    Tree,
+)
+
+ESTIMATORS = {
+    "AdaBoostOL": AdaBoostOL(n_estimators=3),
+    "AdaBoostOLPlus": AdaBoostOLPlus(n_estimators=3),
+    "Adaptive": Adaptive(OnlineBBM(n_estimators=3)),
+    "DefensiveBoost": DefensiveBoost(n_estimators=3),
+    "LeastSquares": LeastSquares(),
+    "Linear": Linear(),
+    "NaiveBayes": NaiveBayes(),
+    "Newton": Newton(),
+    "OSBoost": OSBoost(n_estimators=3),
+    "OSBoostOCP": OSBoostOCP(n_estimators=3),
+    "OnlineBBM": OnlineBBM(n_estimators=3),
+    "OnlineBBM over Tree": OnlineBBM(Tree(3), 3, random_state=0),
+    "OnlineBBM over an object": OnlineBBM(SGDClassifier(loss="log_loss", random_state=0), 3),
+    "OnlineBoost": OnlineBoost("low", random_state=0),
+    "OnlineBoostRegressor": OnlineBoostRegressor(),
+    "OnlineGradientBoost": OnlineGradientBoost(n_estimators=3),
+    "Perceptron": Perceptron(),
+    "PotentialBoost": PotentialBoost(n_estimators=3),
+    "RegressionTree": RegressionTree(),
+    "Restarting": Restarting(OnlineBBM(n_estimators=3)),
+    "SafeBoost": SafeBoost(n_estimators=6),
+    "StackedEnsemble": StackedEnsemble([Linear(), NaiveBayes()], random_state=0),
+    "Stump": Stump(),
+    "Tree": Tree(3),
+}
+
+
+def public_estimators() -> set[str]:
+    """The names of all classes that can learn by themselves."""
+    classes = [value for value in vars(onlineboost).values() if isinstance(value, type)]
+    models = [
+        value for value in classes if issubclass(value, onlineboost.OnlineClassifier | onlineboost.OnlineRegressor)
+    ]
+    return {model.__name__ for model in models if not getattr(model, "__abstractmethods__", None)}
