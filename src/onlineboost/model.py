@@ -672,9 +672,10 @@ def _check_inner_lag(model: Any) -> None:
     for value in model.get_params(deep=False).values():
         for inner in value if isinstance(value, list | tuple) else [value]:
             if isinstance(inner, Parameters):
-                if getattr(inner, "lag", 0):
+                lag = getattr(inner, "lag", 0)
+                if lag:
                     expected = f"0 within a {type(model).__name__}: give lag to the {type(model).__name__} itself"
-                    raise ParameterError("lag", inner.lag, expected)
+                    raise ParameterError("lag", lag, expected)
                 _check_inner_lag(inner)
 
 
