@@ -7,8 +7,10 @@ from sklearn.linear_model import SGDClassifier
 import onlineboost
 from onlineboost import (
     AdaBoostOL,
+    AdaBoostOLM,
     AdaBoostOLPlus,
     Adaptive,
+    ClassTree,
     DefensiveBoost,
     LeastSquares,
     Linear,
@@ -18,6 +20,7 @@ from onlineboost import (
     OnlineBoost,
     OnlineBoostRegressor,
     OnlineGradientBoost,
+    OnlineMBBM,
     OSBoost,
     OSBoostOCP,
     Perceptron,
@@ -32,8 +35,10 @@ from onlineboost import (
 
 ESTIMATORS = {
     "AdaBoostOL": AdaBoostOL(n_estimators=3),
+    "AdaBoostOLM": AdaBoostOLM(n_estimators=3),
     "AdaBoostOLPlus": AdaBoostOLPlus(n_estimators=3),
     "Adaptive": Adaptive(OnlineBBM(n_estimators=3)),
+    "ClassTree": ClassTree(3),
     "DefensiveBoost": DefensiveBoost(n_estimators=3),
     "LeastSquares": LeastSquares(),
     "Linear": Linear(),
@@ -47,6 +52,7 @@ ESTIMATORS = {
     "OnlineBoost": OnlineBoost("low", random_state=0),
     "OnlineBoostRegressor": OnlineBoostRegressor(),
     "OnlineGradientBoost": OnlineGradientBoost(n_estimators=3),
+    "OnlineMBBM": OnlineMBBM(n_estimators=3),
     "Perceptron": Perceptron(),
     "PotentialBoost": PotentialBoost(n_estimators=3),
     "RegressionTree": RegressionTree(),

@@ -152,6 +152,8 @@ class Classes(Target):
 
     def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
         """Probabilities of the labels seen so far, which sum to 1, and these labels."""
+        if len(self.known) == 1 and isinstance(self.known[0], bool):  # the other label is known, too
+            return _of_two(chances, True), [False, True]
         if len(self.known) < 2:
             return np.ones((len(chances), len(self.known))), self.known
         return self.probabilities(chances), self.classes.tolist()

@@ -32,7 +32,7 @@ class SklearnMethods:
             target_tags=TargetTags(required=kind != "transformer"),
             classifier_tags=ClassifierTags() if kind == "classifier" else None,
             regressor_tags=RegressorTags() if kind == "regressor" else None,
-            transformer_tags=TransformerTags() if kind == "transformer" else None,
+            transformer_tags=TransformerTags(preserves_dtype=[]) if kind == "transformer" else None,
             input_tags=InputTags(sparse=True, allow_nan=kind != "transformer"),
         )
 

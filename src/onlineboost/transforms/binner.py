@@ -65,6 +65,9 @@ class Binner(SklearnMethods, Parameters):
         """Start over, and make bins from the rows."""
         check_crosses(self.bins, self.crosses, self.bits)
         source = check_features(X)
+        if not source.n_rows or not source.n_features:
+            shape = source.n_rows, source.n_features
+            raise DataError(f"X has {shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required, in 1 row.")
         bins, bits = int(self.bins), int(self.bits)
         n, products = source.n_features, n_products(self.crosses, bits)
         n_output_features(n, bins, products)
