@@ -17,6 +17,7 @@ from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import adwin, replay
 from onlineboost.engine.adwin import NoWatch, Watch
+from onlineboost.engine.explaining import Explained, can_explain, explained
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine, Said
@@ -124,6 +125,17 @@ class CompiledMachine(BatchMachine):
                 self.kept = self.kept.with_rows(rows)
                 self._replay(most)
         return _joined(scores)
+
+    def explain(self, examples: Batch) -> Explained:
+        return self.explain_slotted(self.slotted(examples, False))
+
+    def explain_slotted(self, rows: Batch) -> Explained:
+        """``explain`` for rows with slots for ids."""
+        self.bring_back()
+        if not can_explain(self):
+            name = type(self.learner).__name__
+            raise ParameterError("estimator", self.learner, f"a learner that explains its votes: {name} has no explain")
+        return explained(self, rows)
 
     @property
     def _seen(self) -> int:

@@ -30,6 +30,7 @@ from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine import replay, schedule
+from onlineboost.engine.explaining import Explained, Terms, trust_nothing
 from onlineboost.engine.heads import logistic
 from onlineboost.engine.machine import BatchMachine, Said, told
 from onlineboost.engine.one_row import Steps
@@ -45,6 +46,7 @@ IDENTITY, LOGISTIC, EXP = range(3)  # links: how a score becomes an answer
 _LIMIT, _COUNTED = 10.0, 4.0  # in standard deviations
 _SLOWEST = 1e-4  # share of the last row in the moments
 _MOST = 1e30  # of z
+_LEAST_CHANGE = 1e-9  # of a score that is explained by features
 _MOST_TURNS = 60  # rows in turn beyond the limit that widen it
 
 
@@ -66,6 +68,7 @@ def correct(head: NumberHead, score: float, h: Floats32, y: float, weight: float
 
 dispatch.register(dispatch.answer, NumberHead, answer)
 dispatch.register(dispatch.correct, NumberHead, correct)
+dispatch.register(dispatch.trust, NumberHead, trust_nothing)
 
 
 class Taming(NamedTuple):
@@ -189,6 +192,20 @@ class NumbersMachine(PartsMachine):
             return answers
         rest = None if said is None else said.rows(stop, examples.y.size)
         return np.concatenate([answers, self.run_tamed(cut(examples, stop, examples.y.size), True, rest)])
+
+    def explain(self, examples: Batch) -> Explained:
+        if self.young:
+            return Explained(self.run(examples, False).reshape(examples.y.size, -1), [])
+        return super().explain(examples)
+
+    def share_of(self, k: int, part: Explained) -> list[Terms]:
+        """Scores in units of the target. A link leads from the answer without features to that with all."""
+        if self.taming.link == IDENTITY:
+            return part.scaled(np.full(len(part.scores), self.taming.units[1]))
+        last, size = part.scores[:, 0], len(part.scores)
+        change = sum((np.bincount(one.rows, one.values, size) for one in part.terms), np.zeros(size))
+        ends = [[_in_units(self.taming, 0.0, score) for score in scores] for scores in (last, last - change)]
+        return part.scaled(np.subtract(*ends) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf))
 
     def knows(self, ids: Ints32) -> NDArray[np.bool_]:
         return np.isin(ids, self.held.indices) if self.young else super().knows(ids)

@@ -25,11 +25,13 @@ from onlineboost.compiled.simd import (
     splat,
     sqrt,
     store,
+    total,
     where_positive,
     widen,
     zeros,
 )
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.engine.loop import VECTOR
 from onlineboost.learners.losses import squared_gradient, step
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
@@ -145,6 +147,46 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
                 length2 = _rates_by_power(state, work, indices, lane)
             _steps(state, work, lane, length2, h, t, zeros(state.block))
             _move(state, work, indices, values, lane, zeros(state.block))
+
+
+@hot
+def pull(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are weights times values."""
+    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    limit = f32(50) if state.logistic else f32(1)
+    for i in range(up.size):
+        constant = np.float64(state.weights[0, 0, state.lane + i])
+        up[i], down[i] = max(constant, 0.0), min(constant, 0.0)
+    for k in range(batch.indptr[r] if up.size else batch.indptr[r + 1], batch.indptr[r + 1]):
+        j, x = np.int64(batch.indices[k]) + 1, np.float64(batch.values[k])
+        for i in range(up.size):
+            term = state.weights[j, 0, state.lane + i] * x
+            up[i] += term if term > 0 else 0.0
+            down[i] += term if term < 0 else 0.0
+    for i in range(link.size):
+        link[i] = 1.0
+        if abs(h[i]) >= limit:
+            z = np.float64(state.weights[0, 0, state.lane + i])
+            for k in range(batch.indptr[r], batch.indptr[r + 1]):
+                j = np.int64(batch.indices[k]) + 1
+                z += state.weights[j, 0, state.lane + i] * np.float64(batch.values[k])
+            link[i] = limit / max(abs(z), np.float64(limit))
+
+
+@hot
+def explain(state: LinearState, work: LinearWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    row, zero, own = 2 * state.weights.shape[2], zeros(state.block), r * found.plus.shape[1]
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        at, x = (np.int64(batch.indices[j]) + 1) * row + state.lane, widen(splat(batch.values[j], zero))
+        sums = widen(zero)
+        for lane in range(0, state.norm_sum.size, len(state.block)):
+            term = widen(load(state.weights, at + lane, zero)) * x
+            positive = where_positive(term, term)
+            sums += positive * load(found.plus, own + lane, sums)
+            sums += (term - positive) * load(found.minus, own + lane, sums)
+        found.slots[k], found.values[k] = batch.indices[j], total(sums)
+        k += 1
+    return k
 
 
 @lean

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
     DEPTH,
     MAX_EXAMPLES,
@@ -29,13 +30,16 @@ from onlineboost.learners.forest_kernels import (
     SLOT,
     base_of,
     check_forest,
+    explain_path,
     grow_children,
     halve_row,
     is_due,
     leaf_of,
+    pull_path,
     release_row,
     row_for,
 )
+from onlineboost.learners.splits import give_sums
 from onlineboost.storage.validity import SUM, Limits
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
 
@@ -101,6 +105,21 @@ def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
         leaf = leaf_of(state, work.row, i)
         work.leaf[i] = leaf
         h[i] = f32(state.vote[i, leaf, 1])
+
+
+@hot
+def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote: the mean vote of the tree, and what each split adds."""
+    for i in range(pulls.up.shape[1]):
+        pull_path(state, work.row, i, r, state.vote[i, work.leaf[i], 1], pulls)
+
+
+@hot
+def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.used.shape[0]):
+        explain_path(state, work.row, i, r, state.vote[i, leaf_of(state, work.row, i), 1], found)
+    return give_sums(found, state.bins, k)
 
 
 @hot

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
     DEPTH,
     MAX_EXAMPLES,
@@ -31,14 +32,16 @@ from onlineboost.learners.forest_kernels import (
     SLOT,
     base_of,
     check_forest,
+    explain_path,
     grow_children,
     halve_row,
     is_due,
     leaf_of,
+    pull_path,
     release_row,
     row_for,
 )
-from onlineboost.learners.splits import best_split, carry_histogram
+from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 from onlineboost.transforms.bins import (
     Bins,
@@ -97,6 +100,7 @@ class TreeState(NamedTuple):
 
 class TreeWork(NamedTuple):
     row: BinsWork
+    terms: Floats  # [slots] log odds of the current row in a leaf
     leaf: Ints  # [trees] the leaf that the row falls into
     bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
 
@@ -105,6 +109,7 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
     trees = state.used.shape[0]
     return TreeWork(
         new_work(state.bins, longest),
+        np.zeros(len(state.bins.zero)),
         np.zeros(trees, np.int64),
         np.zeros(trees),
     )
@@ -125,6 +130,50 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 
 
 @hot
+def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote: the mean vote of the tree, what each split adds, and what naive Bayes adds in the leaf.
+
+    That is the log odds of the values there, times the same number: together they lead from the vote without them to
+    the vote of naive Bayes.
+    """
+    for i in range(pulls.up.shape[1]):
+        pull_path(state, work.row, i, r, _value(state, work, i), pulls)
+        if work.bayes[i] != _NOT_COMPUTED:
+            slope = _log_odds(state, work, i)
+            for k in range(work.row.found[1]):
+                term = slope * work.terms[work.row.counted[k]]
+                pulls.up[r, i] += max(term, 0.0)
+                pulls.down[r, i] += min(term, 0.0)
+
+
+@hot
+def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.used.shape[0]):
+        node = leaf_of(state, work.row, i)
+        work.leaf[i] = node
+        by_bayes = state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0
+        work.bayes[i] = 0.0 if by_bayes else _NOT_COMPUTED
+        explain_path(state, work.row, i, r, _value(state, work, i), found)
+        if by_bayes:
+            slope = _log_odds(state, work, i)
+            for j in range(work.row.found[1]):
+                slot = work.row.counted[j]
+                term = slope * work.terms[slot]
+                found.sums[slot] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+    return give_sums(found, state.bins, k)
+
+
+@hot
+def _value(state: TreeState, work: TreeWork, i: int) -> float:
+    """The vote of the leaf, by the numbers of its examples: before its naive Bayes looks at a value."""
+    node = work.leaf[i]
+    if work.bayes[i] != _NOT_COMPUTED:
+        return difference(state.since[i, node, 0] + 1, state.since[i, node, 1] + 1)
+    return difference(state.weight[i, node, 0], state.weight[i, node, 1])
+
+
+@hot
 def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     """Naive Bayes by the histograms of a leaf, over the values that are counted there: P(+) - P(-)."""
     a, b = state.since[i, node, 0], state.since[i, node, 1]
@@ -141,6 +190,27 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
                 negative /= _TINY
                 positive /= _TINY
     return float((positive - negative) / (positive + negative))
+
+
+@hot
+def _log_odds(state: TreeState, work: TreeWork, i: int) -> float:
+    """Write the log odds of each value by the naive Bayes of a leaf, and return by how much the vote follows them."""
+    node = work.leaf[i]
+    a, b = state.since[i, node, 0], state.since[i, node, 1]
+    base = base_of(state, i, state.nodes[i, node, ROW])
+    share, total = (a + 2 * _SMOOTHING) / (b + 2 * _SMOOTHING), 0.0
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
+        work.terms[slot] = 0.0
+        if state.allowed[i, slot]:
+            code = work.row.codes[slot]
+            negative, positive = state.histograms[base + slot, code, 0], state.histograms[base + slot, code, 1]
+            work.terms[slot] = math.log((positive + _SMOOTHING) / (negative + _SMOOTHING) * share)
+            total += work.terms[slot]
+    prior = math.log((b + 1) / (a + 1))
+    if abs(total) < 1e-6:
+        return (1 - math.tanh(prior / 2) ** 2) / 2
+    return (math.tanh((prior + total) / 2) - math.tanh(prior / 2)) / total
 
 
 @lean

@@ -1,0 +1,249 @@
+"""Explanations: the score of a row as a sum over its features, and a bias that belongs to none.
+
+1. A vote is a sum of terms, one or more for each feature, and a constant; times ``link``, where it is bounded. What the
+   terms are is the learner's: ``explain`` in ``learners/``.
+2. The score follows each vote with a slope, so that a term counts slope times link times itself. Of a hard vote, and of
+   any other decision between -1 and +1 (``shared``): terms against it count by their share of all terms, and those for
+   it share the rest in proportion.
+3. Transforms tell which features a term belongs to; that of a product belongs to both, in halves.
+
+The bias is what is left of the score. Step 1 is compiled for each kind of learner, step 2 for each booster and head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
+from onlineboost.engine.loop import CARRIED, VECTOR
+from onlineboost.transforms.chain import Transforms
+
+_predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain
+_lead, _vote, _credit = dispatch.lead, dispatch.vote, dispatch.credit
+_answer, _trust = dispatch.answer, dispatch.trust
+
+_NUMBERS = 1 << 15  # votes of the rows that are explained at a time
+_SECOND = -1  # of a term that belongs to one feature
+
+
+class Terms(NamedTuple):
+    """Contributions of features to an answer; the same feature may be there several times."""
+
+    output: int  # which of the answers to a row
+    rows: Ints
+    slots: Ints32
+    values: Floats
+    ids: Ints32  # of features, by slot
+
+    def scaled(self, factors: Floats, output: int | None = None) -> Terms:
+        """The contributions times a factor for each row."""
+        output = self.output if output is None else output
+        return self._replace(output=output, values=self.values * factors[self.rows])
+
+
+class Pulls(NamedTuple):
+    """Sums of the terms of votes; arrays that have no columns are not asked for."""
+
+    means: Floats  # [trees, nodes] of ``Learner.means``
+    up: Floats  # [rows, learners] sums of positive terms, the constant among them
+    down: Floats  # [rows, learners] of negative ones
+    link: Floats  # [rows, learners] the vote divided by the sum of all
+
+
+class Found(NamedTuple):
+    """Terms of features, summed over learners."""
+
+    means: Floats  # [trees, nodes]
+    plus: Floats  # [rows, learners] how often a positive term counts
+    minus: Floats  # [rows, learners] how often a negative one does
+    slots: Ints32
+    values: Floats
+    sums: Floats  # [slots] zeros, to be left as such
+
+
+class Explained(NamedTuple):
+    """The answers to rows, [rows, answers], and the terms that they consist of, but for a bias."""
+
+    scores: Floats
+    terms: list[Terms]
+
+    def scaled(self, factors: Floats, output: int | None = None) -> list[Terms]:
+        """All terms times a factor for each row, of an answer of one number; or for each row and answer."""
+        if factors.ndim == 1:
+            return [one.scaled(factors, output) for one in self.terms]
+        return [one.scaled(np.ascontiguousarray(factors[:, one.output])) for one in self.terms]
+
+
+def joined(parts: list[Explained]) -> Explained:
+    """The rows of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.scores) for part in parts)])
+    pairs = zip(parts, starts.tolist(), strict=False)
+    terms = [one._replace(rows=one.rows + start) for part, start in pairs for one in part.terms]
+    return Explained(np.concatenate([part.scores for part in parts]), terms)
+
+
+def can_explain(machine: Any) -> bool:
+    """Whether the learner says what its votes consist of."""
+    return type(machine.committee) in dispatch.explain.kernels  # type: ignore[attr-defined]
+
+
+def explained(machine: Any, rows: Batch) -> Explained:
+    """The answers of a machine of compiled learners to rows with slots for ids."""
+    means, ids = machine.learner.means(machine.committee), machine.slots.ids()
+    parts = []
+    for part, sources in _transformed(machine.transforms, rows):
+        known = machine.learner.known(machine.committee, part)
+        step = max(16, _NUMBERS // machine.settings.n_learners)
+        for start in range(0, known.y.size, step):
+            stop = min(start + step, known.y.size)
+            whole = (start, stop) == (0, known.y.size)
+            parts.append(_explained(machine, known if whole else cut(known, start, stop), sources, means, ids))
+    return joined(parts) if parts else Explained(np.empty((0, 1)), [])
+
+
+def _explained(machine: Any, rows: Batch, sources: Any, means: Floats, ids: Ints32) -> Explained:
+    learner, committee, n, size = machine.learner, machine.committee, machine.settings.n_learners, rows.y.size
+    padded = -(-n // VECTOR) * VECTOR
+    fallback = dispatch.credit.kernels[type(machine.booster)] is credit_in_turn  # type: ignore[attr-defined]
+    decided = not _answers_by_votes(machine.head) and (machine.settings.hard or fallback)
+    h = np.zeros((size, padded), np.float32)
+    up, down = (np.zeros((size, n if decided else 0)) for _ in range(2))
+    link, plus, minus, scores = np.ones((size, n)), np.zeros((size, padded)), np.zeros((size, padded)), np.empty(size)
+    work = learner.workspace(committee, int(np.diff(rows.indptr).max(initial=0)))
+    Call(say_rows, rows, committee, work, h, Pulls(means, up, down, link))()
+    Call(weigh_rows, h, up, down, link, machine.booster, machine.head, machine.settings, scores, plus, minus)()
+    room = learner.n_terms(committee, rows)
+    ends, slots, values = np.zeros(size + 1, np.int64), np.empty(room, np.int32), np.empty(room)
+    found = Found(means, plus, minus, slots, values, np.zeros(ids.size))
+    Call(explain_rows, rows, committee, work, found, ends)()
+    slots, values = slots[: ends[-1]], values[: ends[-1]]
+    numbers = np.repeat(np.arange(size), np.diff(ends))
+    if sources is not None:
+        first, second = (found[rows.indptr[0] : rows.indptr[-1]] for found in sources)
+        pair = second != _SECOND
+        if pair.any():
+            values = np.where(pair, values / 2, values)
+            slots = np.concatenate([first, second[pair]])
+            numbers, values = np.concatenate([numbers, numbers[pair]]), np.concatenate([values, values[pair]])
+        else:
+            slots = first
+    return Explained(scores.reshape(-1, 1), [Terms(0, numbers, slots, values, ids)])
+
+
+def _answers_by_votes(head: Any) -> bool:
+    """Whether the head answers by the learners' real votes, not by the booster's score."""
+    return dispatch.trust.kernels[type(head)] is not trust_nothing  # type: ignore[attr-defined]
+
+
+def _transformed(transforms: Transforms, rows: Batch) -> Iterator[tuple[Batch, tuple[Ints32, Ints32] | None]]:
+    """The rows after all transforms, in parts; and the features that each entry was made of, if there are transforms.
+
+    Only the last transform makes entries of two.
+    """
+    if not transforms:
+        yield rows, None
+        return
+    done = 0
+    while True:
+        before, befores = cut(rows, done, rows.y.size), []
+        for transform in transforms:
+            befores.append(before)
+            before = transform.apply(before, False)
+        sources = before.indices, np.full(before.indices.size, _SECOND, np.int32)
+        for transform, given in zip(reversed(transforms), reversed(befores), strict=True):
+            sources = transform.sources(*sources, given)
+        yield before, sources
+        done += before.y.size
+        if done == rows.y.size:
+            return
+
+
+@njit
+def say_rows(block: Any) -> None:
+    """The votes on rows, and what they are sums of."""
+    batch, committee, work, h, pulls = unpack(block)
+    for r in range(batch.y.size):
+        _predict(committee, work, batch, r, h[r])
+        _pull(committee, work, batch, r, h[r], pulls)
+
+
+@njit
+def weigh_rows(block: Any) -> None:
+    """The answers to rows, and how often the positive and the negative terms of each learner count."""
+    h, up, down, link, booster, head, settings, scores, plus, minus = unpack(block)
+    n = settings.n_learners
+    votes, e, slopes, carry = np.empty(n), np.empty(n), np.empty(n), np.zeros(CARRIED)
+    for r in range(scores.size):
+        for i in range(n):
+            votes[i] = h[r, i] if not settings.hard else (1.0 if h[r, i] >= 0 else -1.0)
+            e[i] = votes[i]
+        if settings.leading:
+            carry[:] = 0.0
+            _lead(booster, votes, e, 0, carry)
+        scores[r] = _answer(head, _vote(booster, e), h[r, :n])
+        if not _trust(head, h[r, :n], slopes):
+            _credit(booster, votes, e, slopes, settings.leading)
+        for i in range(n):
+            if up.shape[1] > 0:
+                a, b = shared(up[r, i], down[r, i], h[r, i])
+                plus[r, i], minus[r, i] = slopes[i] * a, slopes[i] * b
+            else:
+                plus[r, i] = minus[r, i] = slopes[i] * link[r, i]
+
+
+@njit
+def explain_rows(block: Any) -> None:
+    """The contributions of features to the answers."""
+    batch, committee, work, found, ends = unpack(block)
+    for r in range(batch.y.size):
+        ends[r + 1] = _explain(committee, work, batch, r, found, ends[r])
+
+
+@hot
+def shared(up: float, down: float, decision: float) -> tuple[float, float]:
+    """How often positive and negative terms count, of which these are the sums, so that they add up to -1 or +1."""
+    whole = up - down
+    if decision >= 0:
+        return ((1 - down / whole) / up, 1 / whole) if up > 0 else (0.0, 0.0)
+    return (1 / whole, (-1 - up / whole) / down) if down < 0 else (0.0, 0.0)
+
+
+@hot
+def credit_sum(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    """The score is the sum of votes."""
+    for i in range(h.size):
+        slopes[i] = 1.0
+
+
+@njit
+def credit_in_turn(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    """By what the score becomes with the votes of the first i learners, and 0 for the others: for boosters without a
+    ``credit`` of their own. Times the sign of the vote, so that what a learner changes is a decision to be shared.
+    """
+    votes, found, carry = np.zeros(h.size), np.zeros(h.size), np.zeros(CARRIED)
+    before = 0.0
+    for i in range(-1, h.size):
+        if i >= 0:
+            votes[i] = h[i]
+        found[:] = votes
+        if leading:
+            carry[:] = 0.0
+            _lead(state, votes, found, 0, carry)
+        score = _vote(state, found)
+        if i >= 0:
+            slopes[i] = score - before if h[i] >= 0 else before - score
+        before = score
+
+
+@hot
+def trust_nothing(head: Any, h: Floats32, slopes: Floats) -> bool:
+    """The answer is the booster's score."""
+    return False
