@@ -100,7 +100,8 @@ class ClassesMachine(PartsMachine):
 
     def share_of(self, k: int, part: Explained) -> list[Terms]:
         slope = 1.0 if self.parts[k].gives_odds else float(self.head.platt[k, 0])
-        return part.scaled(np.full(len(part.scores), slope if k > 0 else -slope), output=k)
+        found = part.scaled(np.full((len(part.scores), 1), slope if k > 0 else -slope))
+        return [one._replace(output=k) for one in found]
 
     def grow(self, n_features: int) -> None:
         for part in self.leaves:

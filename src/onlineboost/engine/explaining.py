@@ -33,27 +33,42 @@ _SECOND = -1  # of a term that belongs to one feature
 
 
 class Terms(NamedTuple):
-    """Contributions of features to an answer; the same feature may be there several times."""
+    """Contributions of features to an answer to some rows; the same feature may be there several times."""
 
     output: int  # which of the answers to a row
-    rows: Ints
+    start: int  # the first row
+    ends: Ints  # [rows + 1] where the terms of a row begin and end
     slots: Ints32
     values: Floats
+    factors: Floats  # [rows] by which values are to be multiplied
     ids: Ints32  # of features, by slot
 
-    def scaled(self, factors: Floats, output: int | None = None) -> Terms:
-        """The contributions times a factor for each row."""
-        output = self.output if output is None else output
-        return self._replace(output=output, values=self.values * factors[self.rows])
+    def scaled(self, factors: Floats) -> Terms:
+        """The contributions times a factor for each of all rows."""
+        mine = slice(self.start, self.start + self.factors.size)
+        return self._replace(factors=self.factors * factors[mine])
+
+    def add_to(self, table: Floats, codes: Ints) -> None:
+        """Add the contributions to a table of rows and columns; each slot has the code of a column."""
+        add_rows(self.ends, self.slots, self.values, self.factors, codes, table[self.start :])
+
+    def numbers(self) -> Ints:
+        """The row of each contribution."""
+        return self.start + np.repeat(np.arange(self.factors.size), np.diff(self.ends))
+
+    def contributions(self) -> Floats:
+        found: Floats = self.values * np.repeat(self.factors, np.diff(self.ends))
+        return found
 
 
 class Pulls(NamedTuple):
-    """Sums of the terms of votes; arrays that have no columns are not asked for."""
+    """Sums of the terms of votes. Either ``up`` and ``down`` are asked for, or ``link``; the others have no columns."""
 
     means: Floats  # [trees, nodes] of ``Learner.means``
-    up: Floats  # [rows, learners] sums of positive terms, the constant among them
-    down: Floats  # [rows, learners] of negative ones
-    link: Floats  # [rows, learners] the vote divided by the sum of all
+    up: Floats  # [rows, learners, padded] sums of positive terms, the constant among them; zeros before
+    down: Floats  # [rows, learners, padded] of negative ones; zeros before
+    link: Floats  # [rows, learners] the vote divided by the sum of all; ones before
+    n: int  # number of learners whose ``up`` and ``down`` are asked for
 
 
 class Found(NamedTuple):
@@ -73,11 +88,16 @@ class Explained(NamedTuple):
     scores: Floats
     terms: list[Terms]
 
-    def scaled(self, factors: Floats, output: int | None = None) -> list[Terms]:
-        """All terms times a factor for each row, of an answer of one number; or for each row and answer."""
-        if factors.ndim == 1:
-            return [one.scaled(factors, output) for one in self.terms]
-        return [one.scaled(np.ascontiguousarray(factors[:, one.output])) for one in self.terms]
+    def scaled(self, factors: Floats) -> list[Terms]:
+        """All terms times a factor for each row and answer, [rows, answers]."""
+        return [one.scaled(factors[:, one.output]) for one in self.terms]
+
+    def sums(self) -> Floats:
+        """What features contribute to the first answer of each row, together."""
+        found = np.zeros((len(self.scores), 1))
+        for one in self.terms:
+            one.add_to(found, np.zeros(one.ids.size, np.int64))
+        return found[:, 0]
 
 
 def joined(parts: list[Explained]) -> Explained:
@@ -86,7 +106,7 @@ def joined(parts: list[Explained]) -> Explained:
         return parts[0]
     starts = np.cumsum([0, *(len(part.scores) for part in parts)])
     pairs = zip(parts, starts.tolist(), strict=False)
-    terms = [one._replace(rows=one.rows + start) for part, start in pairs for one in part.terms]
+    terms = [one._replace(start=one.start + start) for part, start in pairs for one in part.terms]
     return Explained(np.concatenate([part.scores for part in parts]), terms)
 
 
@@ -115,27 +135,26 @@ def _explained(machine: Any, rows: Batch, sources: Any, means: Floats, ids: Ints
     fallback = dispatch.credit.kernels[type(machine.booster)] is credit_in_turn  # type: ignore[attr-defined]
     decided = not _answers_by_votes(machine.head) and (machine.settings.hard or fallback)
     h = np.zeros((size, padded), np.float32)
-    up, down = (np.zeros((size, n if decided else 0)) for _ in range(2))
-    link, plus, minus, scores = np.ones((size, n)), np.zeros((size, padded)), np.zeros((size, padded)), np.empty(size)
+    up, down = (np.zeros((size, padded if decided else 0)) for _ in range(2))
+    link, plus, minus, scores = (
+        np.ones((size, 0 if decided else n)),
+        np.zeros((size, padded)),
+        np.zeros((size, padded)),
+        np.empty(size),
+    )
     work = learner.workspace(committee, int(np.diff(rows.indptr).max(initial=0)))
-    Call(say_rows, rows, committee, work, h, Pulls(means, up, down, link))()
+    Call(say_rows, rows, committee, work, h, Pulls(means, up, down, link, n if decided else 0))()
     Call(weigh_rows, h, up, down, link, machine.booster, machine.head, machine.settings, scores, plus, minus)()
     room = learner.n_terms(committee, rows)
     ends, slots, values = np.zeros(size + 1, np.int64), np.empty(room, np.int32), np.empty(room)
     found = Found(means, plus, minus, slots, values, np.zeros(ids.size))
     Call(explain_rows, rows, committee, work, found, ends)()
-    slots, values = slots[: ends[-1]], values[: ends[-1]]
-    numbers = np.repeat(np.arange(size), np.diff(ends))
     if sources is not None:
         first, second = (found[rows.indptr[0] : rows.indptr[-1]] for found in sources)
-        pair = second != _SECOND
-        if pair.any():
-            values = np.where(pair, values / 2, values)
-            slots = np.concatenate([first, second[pair]])
-            numbers, values = np.concatenate([numbers, numbers[pair]]), np.concatenate([values, values[pair]])
-        else:
-            slots = first
-    return Explained(scores.reshape(-1, 1), [Terms(0, numbers, slots, values, ids)])
+        ends, slots, values = (
+            _halved(ends, first, second, values) if (second != _SECOND).any() else (ends, first, values)
+        )
+    return Explained(scores.reshape(-1, 1), [Terms(0, 0, ends, slots, values, np.ones(size), ids)])
 
 
 def _answers_by_votes(head: Any) -> bool:
@@ -205,6 +224,30 @@ def explain_rows(block: Any) -> None:
     batch, committee, work, found, ends = unpack(block)
     for r in range(batch.y.size):
         ends[r + 1] = _explain(committee, work, batch, r, found, ends[r])
+
+
+@njit
+def add_rows(ends: Ints, slots: Ints32, values: Floats, factors: Floats, codes: Ints, table: Floats) -> None:
+    for r in range(factors.size):
+        for k in range(ends[r], ends[r + 1]):
+            table[r, codes[slots[k]]] += factors[r] * values[k]
+
+
+@njit
+def _halved(ends: Ints, first: Ints32, second: Ints32, values: Floats) -> tuple[Ints, Ints32, Floats]:
+    """Terms of one feature each: those of a product are halved."""
+    room = 2 * first.size
+    found, slots, halves = np.zeros(ends.size, np.int64), np.empty(room, np.int32), np.empty(room)
+    m = 0
+    for r in range(ends.size - 1):
+        for k in range(ends[r], ends[r + 1]):
+            pair = second[k] != _SECOND
+            slots[m], halves[m] = first[k], values[k] / 2 if pair else values[k]
+            if pair:
+                slots[m + 1], halves[m + 1] = second[k], values[k] / 2
+            m += 2 if pair else 1
+        found[r + 1] = m
+    return found, slots[:m], halves[:m]
 
 
 @hot

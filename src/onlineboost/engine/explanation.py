@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.engine.explaining import Explained, Terms
@@ -137,25 +136,25 @@ def explanation(found: Explained, names: Mapping[int, str], columns: Sequence[st
     """
     scores, terms = _in_order(found, target)
     known = {name: j for j, name in enumerate(columns)}
-    codes = [_codes(one, names, known) for one in terms]
+    codes = _codes(terms, names, known)
     named, (rows, answers) = [*known], scores.shape
     sums = np.zeros((answers, rows))
-    whole: Any = np.zeros((rows, len(named), answers)) if table else []
+    whole: Any = np.zeros((answers, rows, len(named))) if table else []
     for k in range(answers):
         mine = [(one, code) for one, code in zip(terms, codes, strict=True) if one.output == k]
-        key = [one.rows * len(named) + code[one.slots] for one, code in mine]
-        values = [one.values for one, _ in mine]
         if table:
-            for at, value in zip(key, values, strict=True):
-                whole[:, :, k] += np.bincount(at, value, rows * len(named)).reshape(rows, -1)
-            sums[k] = whole[:, :, k].sum(axis=1)
+            for one, code in mine:
+                one.add_to(whole[k], code)
+            sums[k] = whole[k].sum(axis=1)
         else:
-            at = np.concatenate([np.empty(0, np.int64), *key])
-            places, order = np.unique(at, return_inverse=True)
+            keys = [one.numbers() * len(named) + code[one.slots[: one.ends[-1]]] for one, code in mine]
+            values = [one.contributions() for one, _ in mine]
+            places, order = np.unique(np.concatenate([np.empty(0, np.int64), *keys]), return_inverse=True)
             total = np.bincount(order, np.concatenate([np.empty(0), *values]), places.size)
             place, feature = np.divmod(places, max(len(named), 1))
             whole.append(Entries(np.searchsorted(place, np.arange(rows + 1)), feature, total))
             sums[k] = np.bincount(place, total, rows)
+    whole = np.moveaxis(whole, 0, 2) if table else whole
     bias = scores - sums.T
     labels = target.classes.tolist() if answers > 1 else None
     shape = (rows,) if labels is None else (rows, answers)
@@ -169,23 +168,25 @@ def _in_order(found: Explained, target: Any) -> tuple[Floats, list[Terms]]:
         return scores[:, :1], [one for one in terms if one.output == 0]
     if scores.shape[1] == 1:  # the machine knows two classes so far
         scores = np.concatenate([-scores, scores], axis=1)
-        terms = [one._replace(output=k, values=sign * one.values) for one in terms for k, sign in ((0, -1), (1, 1))]
+        terms = [one._replace(output=k, factors=sign * one.factors) for one in terms for k, sign in ((0, -1), (1, 1))]
     order = target.scores(np.arange(scores.shape[1], dtype=float)[None])[0].tolist()
     places = {int(k): place for place, k in enumerate(order) if k >= 0}
     return target.scores(scores), [one._replace(output=places[one.output]) for one in terms]
 
 
-def _codes(terms: Terms, names: Mapping[int, str], known: dict[str, int]) -> NDArray[np.int64]:
-    """The number of the name of each slot that occurs; new names are added to those known."""
-    there = np.zeros(terms.ids.size, bool)
-    there[terms.slots] = True
-    codes = np.zeros(terms.ids.size, np.int64)
-    for slot in np.flatnonzero(there).tolist():
-        id = int(terms.ids[slot])
-        name = names.get(id, str(id))
-        column = _column(name, known)
-        codes[slot] = known.setdefault(column, len(known))
-    return codes
+def _codes(terms: list[Terms], names: Mapping[int, str], known: dict[str, int]) -> list[Ints]:
+    """The number of the name of each slot that occurs in terms; new names are added to those known."""
+    there: dict[int, tuple[Any, Any]] = {}  # by the array of ids, which many terms share
+    for one in terms:
+        _, mine = there.setdefault(id(one.ids), (one.ids, np.zeros(one.ids.size, bool)))
+        mine[one.slots[: one.ends[-1]]] = True
+    codes = {}
+    for key, (ids, mine) in there.items():
+        codes[key] = np.zeros(ids.size, np.int64)
+        for slot in np.flatnonzero(mine).tolist():
+            column = _column(names.get(int(ids[slot]), str(ids[slot])), known)
+            codes[key][slot] = known.setdefault(column, len(known))
+    return [codes[id(one.ids)] for one in terms]
 
 
 def _column(name: str, known: Mapping[str, int]) -> str:

@@ -171,6 +171,15 @@ def _in_units(taming: Taming, centre: float, score: float) -> float:
     return float(centre + taming.units[1] * score)
 
 
+@njit
+def _answers_in_units(taming: Taming, scores: Floats) -> Floats:
+    """Answers by a link other than the identity."""
+    found = np.empty(scores.size)
+    for r in range(scores.size):
+        found[r] = _in_units(taming, 0.0, scores[r])
+    return found
+
+
 @dataclass
 class NumbersMachine(PartsMachine):
     """A machine whose learners see tamed targets; its one part answers."""
@@ -201,11 +210,11 @@ class NumbersMachine(PartsMachine):
     def share_of(self, k: int, part: Explained) -> list[Terms]:
         """Scores in units of the target. A link leads from the answer without features to that with all."""
         if self.taming.link == IDENTITY:
-            return part.scaled(np.full(len(part.scores), self.taming.units[1]))
-        last, size = part.scores[:, 0], len(part.scores)
-        change = sum((np.bincount(one.rows, one.values, size) for one in part.terms), np.zeros(size))
-        ends = [[_in_units(self.taming, 0.0, score) for score in scores] for scores in (last, last - change)]
-        return part.scaled(np.subtract(*ends) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf))
+            return part.scaled(np.full(part.scores.shape, self.taming.units[1]))
+        last, change = part.scores[:, 0], part.sums()
+        with_all, without = (_answers_in_units(self.taming, scores) for scores in (last, last - change))
+        slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
+        return part.scaled(slopes.reshape(-1, 1))
 
     def knows(self, ids: Ints32) -> NDArray[np.bool_]:
         return np.isin(ids, self.held.indices) if self.young else super().knows(ids)

@@ -250,7 +250,7 @@ class NumbersEnsemble(NumbersMachine):
         answers = np.clip(z, least, most)
         slopes = (1 / n + self.stack.weights[:n, None]) * _kept(x, scores) * _kept(answers, z) * s
         slopes[_BASE] += slopes[_FOLLOWER]
-        terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope)]
+        terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope.reshape(-1, 1))]
         return Explained((c + s * answers).reshape(-1, 1), terms)
 
     def _scores(self, batches: list[Batch], learning: bool, shares: list[Said] | None) -> Floats:

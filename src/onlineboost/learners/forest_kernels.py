@@ -113,16 +113,25 @@ def _pull(pulls: Pulls, r: int, i: int, term: float) -> None:
 
 
 @hot
-def explain_path(state: Any, work: BinsWork, i: int, r: int, value: float, found: Found) -> None:
-    """Add what each split of a path adds to the mean vote below it, to the sum of its slot."""
-    node, before = 0, found.means[i, 0]
-    plus, minus = found.plus[r, i], found.minus[r, i]
+def explain_path(state: Any, work: BinsWork, i: int, r: int, found: Found) -> tuple[int, int, float]:
+    """Add what each split of a path adds to the mean vote below it, to the sum of its slot; but for the last split.
+
+    Returns the leaf, the slot of the last split (-1: none), and the mean vote before it.
+    """
+    node, slot, before = 0, -1, found.means[i, 0]
     while state.nodes[i, node, SLOT] > 0:
         slot = state.nodes[i, node, SLOT] - 1
         node = child_of(state, work, i, node)
-        after = found.means[i, node] if state.nodes[i, node, SLOT] > 0 else value
-        found.sums[slot] += (after - before) * (plus if after > before else minus)
-        before = after
+        if state.nodes[i, node, SLOT] > 0:
+            add_term(found, r, i, slot, found.means[i, node] - before)
+            before = found.means[i, node]
+    return node, slot, before
+
+
+@hot
+def add_term(found: Found, r: int, i: int, slot: int, term: float) -> None:
+    """Add a term of tree i to the sum of its slot."""
+    found.sums[slot] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
 
 
 @hot

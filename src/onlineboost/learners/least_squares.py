@@ -86,7 +86,7 @@ def pull(state: LeastSquaresState, work: LeastSquaresWork, batch: Batch, r: int,
     up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
     for i in range(link.size):
         link[i] = 1.0 if abs(h[i]) < _MAX_VOTE else 0.0
-    for i in range(up.size):
+    for i in range(pulls.n):
         up[i] = down[i] = 0.0
         for k in range(work.found[0]):
             term = state.weights[i, work.places[k]] * work.x[work.places[k]]

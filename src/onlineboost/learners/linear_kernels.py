@@ -152,25 +152,36 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
 @hot
 def pull(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote are weights times values."""
-    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
+    values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
     limit = f32(50) if state.logistic else f32(1)
-    for i in range(up.size):
-        constant = np.float64(state.weights[0, 0, state.lane + i])
-        up[i], down[i] = max(constant, 0.0), min(constant, 0.0)
-    for k in range(batch.indptr[r] if up.size else batch.indptr[r + 1], batch.indptr[r + 1]):
-        j, x = np.int64(batch.indices[k]) + 1, np.float64(batch.values[k])
-        for i in range(up.size):
-            term = state.weights[j, 0, state.lane + i] * x
-            up[i] += term if term > 0 else 0.0
-            down[i] += term if term < 0 else 0.0
-    for i in range(link.size):
-        link[i] = 1.0
-        if abs(h[i]) >= limit:
-            z = np.float64(state.weights[0, 0, state.lane + i])
-            for k in range(batch.indptr[r], batch.indptr[r + 1]):
-                j = np.int64(batch.indices[k]) + 1
-                z += state.weights[j, 0, state.lane + i] * np.float64(batch.values[k])
-            link[i] = limit / max(abs(z), np.float64(limit))
+    clipped = pulls.n > 0
+    for i in range(pulls.link.shape[1]):
+        clipped |= abs(h[i]) >= limit
+    for lane in range(0, state.norm_sum.size if clipped else 0, len(state.block)):
+        if pulls.n > 0:
+            _pull(state, indices, values, lane, zeros(state.block), pulls.up[r], pulls.down[r])
+        else:
+            _score(state, indices, values, lane, zeros(state.block), work.gain)
+    for i in range(pulls.link.shape[1] if clipped else 0):
+        pulls.link[r, i] = limit / max(abs(work.gain[i]), limit) if abs(h[i]) >= limit else 1.0
+
+
+@hot
+def _pull(
+    state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, up: Floats, down: Floats
+) -> None:
+    row, at = 2 * state.weights.shape[2], state.lane + lane
+    constant = load(state.weights, at, zero)
+    positive = where_positive(constant, constant)
+    negative = constant - positive
+    for k in range(indices.size):
+        term = load(state.weights, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
+        against = smaller(term, zero)
+        positive += term - against
+        negative += against
+    store(up, lane, widen(positive))
+    store(down, lane, widen(negative))
 
 
 @hot

@@ -92,7 +92,7 @@ def pull(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: 
     for i in range(link.size):
         z = work.score[i] + math.log(work.ratio[i])
         link[i] = math.tanh(z / 2) / z if abs(z) > 1e-6 else 0.5
-    for i in range(up.size):
+    for i in range(pulls.n):
         prior = math.log((state.totals[1, i] + s) / (state.totals[0, i] + s))
         up[i], down[i] = max(prior, 0.0), min(prior, 0.0)
         for slot in range(slots):

@@ -79,7 +79,7 @@ def pull(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats32
     up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
     for i in range(link.size):
         link[i] = _MAX_SCORE / max(abs(work.z[i]), _MAX_SCORE)
-    for i in range(up.size):
+    for i in range(pulls.n):
         up[i], down[i] = max(state.weights[i, 0], 0.0), min(state.weights[i, 0], 0.0)
         for k in range(batch.indptr[r], batch.indptr[r + 1]):
             term = state.weights[i, np.int64(batch.indices[k]) + 1] * _value(state, batch, k)

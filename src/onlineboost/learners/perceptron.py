@@ -72,12 +72,12 @@ def pull(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: 
     up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
     for i in range(link.size):
         link[i] = MAX_WEIGHT / max(abs(work.total[i]), MAX_WEIGHT)
-    for i in range(up.size):
+    for i in range(pulls.n):
         constant = np.float64(state.weights[0, i])
         up[i], down[i] = max(constant, 0.0), min(constant, 0.0)
     for k in range(batch.indptr[r], batch.indptr[r + 1]):
         row, x = np.int64(batch.indices[k]) + 1, np.float64(batch.values[k])
-        for i in range(up.size):
+        for i in range(pulls.n):
             term = state.weights[row, i] * x
             up[i] += term if term > 0 else 0.0
             down[i] += term if term < 0 else 0.0

@@ -28,6 +28,7 @@ from onlineboost.learners.forest_kernels import (
     MISSING,
     ROW,
     SLOT,
+    add_term,
     base_of,
     check_forest,
     explain_path,
@@ -110,7 +111,7 @@ def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
 @hot
 def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote: the mean vote of the tree, and what each split adds."""
-    for i in range(pulls.up.shape[1]):
+    for i in range(pulls.n):
         pull_path(state, work.row, i, r, state.vote[i, work.leaf[i], 1], pulls)
 
 
@@ -118,7 +119,9 @@ def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: 
 def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        explain_path(state, work.row, i, r, state.vote[i, leaf_of(state, work.row, i), 1], found)
+        leaf, last, before = explain_path(state, work.row, i, r, found)
+        if last >= 0:
+            add_term(found, r, i, last, state.vote[i, leaf, 1] - before)
     return give_sums(found, state.bins, k)
 
 

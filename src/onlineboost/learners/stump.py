@@ -75,7 +75,7 @@ def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats3
 @hot
 def pull(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote are the vote without a split, and what the split adds to it."""
-    for i in range(pulls.up.shape[1]):
+    for i in range(pulls.n):
         term = _added(state, i, work.side[i])
         rest = h[i] - term
         pulls.up[r, i], pulls.down[r, i] = max(term, 0.0) + max(rest, 0.0), min(term, 0.0) + min(rest, 0.0)

@@ -30,6 +30,7 @@ from onlineboost.learners.forest_kernels import (
     MISSING,
     ROW,
     SLOT,
+    add_term,
     base_of,
     check_forest,
     explain_path,
@@ -100,7 +101,7 @@ class TreeState(NamedTuple):
 
 class TreeWork(NamedTuple):
     row: BinsWork
-    terms: Floats  # [slots] log odds of the current row in a leaf
+    terms: Floats  # log odds of the counted values in a leaf
     leaf: Ints  # [trees] the leaf that the row falls into
     bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
 
@@ -109,7 +110,7 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
     trees = state.used.shape[0]
     return TreeWork(
         new_work(state.bins, longest),
-        np.zeros(len(state.bins.zero)),
+        np.empty(longest),
         np.zeros(trees, np.int64),
         np.zeros(trees),
     )
@@ -136,12 +137,12 @@ def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pu
     That is the log odds of the values there, times the same number: together they lead from the vote without them to
     the vote of naive Bayes.
     """
-    for i in range(pulls.up.shape[1]):
+    for i in range(pulls.n):
         pull_path(state, work.row, i, r, _value(state, work, i), pulls)
         if work.bayes[i] != _NOT_COMPUTED:
             slope = _log_odds(state, work, i)
             for k in range(work.row.found[1]):
-                term = slope * work.terms[work.row.counted[k]]
+                term = slope * work.terms[k]
                 pulls.up[r, i] += max(term, 0.0)
                 pulls.down[r, i] += min(term, 0.0)
 
@@ -150,17 +151,16 @@ def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pu
 def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        node = leaf_of(state, work.row, i)
+        node, last, before = explain_path(state, work.row, i, r, found)
         work.leaf[i] = node
         by_bayes = state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0
         work.bayes[i] = 0.0 if by_bayes else _NOT_COMPUTED
-        explain_path(state, work.row, i, r, _value(state, work, i), found)
+        if last >= 0:
+            add_term(found, r, i, last, _value(state, work, i) - before)
         if by_bayes:
             slope = _log_odds(state, work, i)
             for j in range(work.row.found[1]):
-                slot = work.row.counted[j]
-                term = slope * work.terms[slot]
-                found.sums[slot] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+                add_term(found, r, i, work.row.counted[j], slope * work.terms[j])
     return give_sums(found, state.bins, k)
 
 
@@ -199,14 +199,15 @@ def _log_odds(state: TreeState, work: TreeWork, i: int) -> float:
     a, b = state.since[i, node, 0], state.since[i, node, 1]
     base = base_of(state, i, state.nodes[i, node, ROW])
     share, total = (a + 2 * _SMOOTHING) / (b + 2 * _SMOOTHING), 0.0
-    for k in range(work.row.found[1]):
+    for k in range(work.row.found[1]):  # first all ratios: a logarithm would wait for each of them
         slot = work.row.counted[k]
-        work.terms[slot] = 0.0
-        if state.allowed[i, slot]:
-            code = work.row.codes[slot]
-            negative, positive = state.histograms[base + slot, code, 0], state.histograms[base + slot, code, 1]
-            work.terms[slot] = math.log((positive + _SMOOTHING) / (negative + _SMOOTHING) * share)
-            total += work.terms[slot]
+        code = work.row.codes[slot]
+        negative, positive = state.histograms[base + slot, code, 0], state.histograms[base + slot, code, 1]
+        ratio = (positive + _SMOOTHING) / (negative + _SMOOTHING) * share
+        work.terms[k] = ratio if state.allowed[i, slot] else 1.0
+    for k in range(work.row.found[1]):
+        work.terms[k] = math.log(work.terms[k])
+        total += work.terms[k]
     prior = math.log((b + 1) / (a + 1))
     if abs(total) < 1e-6:
         return (1 - math.tanh(prior / 2) ** 2) / 2
