@@ -22,13 +22,14 @@ from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine.loop import CARRIED, VECTOR
+from onlineboost.engine.passes import at_once
 from onlineboost.transforms.chain import Transforms
 
 _predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain
 _lead, _vote, _credit = dispatch.lead, dispatch.vote, dispatch.credit
 _answer, _trust = dispatch.answer, dispatch.trust
 
-_NUMBERS = 1 << 15  # votes of the rows that are explained at a time
+_NUMBERS = 1 << 14  # votes of the rows that are explained at a time
 _SECOND = -1  # of a term that belongs to one feature
 
 
@@ -65,9 +66,9 @@ class Pulls(NamedTuple):
     """Sums of the terms of votes. Either ``up`` and ``down`` are asked for, or ``link``; the others have no columns."""
 
     means: Floats  # [trees, nodes] of ``Learner.means``
-    up: Floats  # [rows, learners, padded] sums of positive terms, the constant among them; zeros before
-    down: Floats  # [rows, learners, padded] of negative ones; zeros before
-    link: Floats  # [rows, learners] the vote divided by the sum of all; ones before
+    up: Floats  # [rows, learners, padded] sums of positive terms, the constant among them
+    down: Floats  # [rows, learners, padded] of negative ones
+    link: Floats  # [rows, learners] the vote divided by the sum of all
     n: int  # number of learners whose ``up`` and ``down`` are asked for
 
 
@@ -117,44 +118,43 @@ def can_explain(machine: Any) -> bool:
 
 def explained(machine: Any, rows: Batch) -> Explained:
     """The answers of a machine of compiled learners to rows with slots for ids."""
-    means, ids = machine.learner.means(machine.committee), machine.slots.ids()
-    parts = []
+    learner, committee = machine.learner, machine.committee
+    means, ids, parts = learner.means(committee), machine.slots.ids(), []
     for part, sources in _transformed(machine.transforms, rows):
-        known = machine.learner.known(machine.committee, part)
-        step = max(16, _NUMBERS // machine.settings.n_learners)
-        for start in range(0, known.y.size, step):
-            stop = min(start + step, known.y.size)
-            whole = (start, stop) == (0, known.y.size)
-            parts.append(_explained(machine, known if whole else cut(known, start, stop), sources, means, ids))
-    return joined(parts) if parts else Explained(np.empty((0, 1)), [])
+        scores, ends, slots, values = _summed(machine, learner.known(committee, part), means, ids.size)
+        if sources is not None:
+            first, second = sources
+            pairs = (second != _SECOND).any()
+            ends, slots, values = _halved(ends, first, second, values) if pairs else (ends, first, values)
+        terms = Terms(0, 0, ends, slots, values, np.ones(scores.size), ids)
+        parts.append(Explained(scores.reshape(-1, 1), [terms]))
+    return joined(parts)
 
 
-def _explained(machine: Any, rows: Batch, sources: Any, means: Floats, ids: Ints32) -> Explained:
+def _summed(machine: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Floats, Ints, Ints32, Floats]:
+    """The answers to rows after all transforms; where the terms of each row end, their slots and values."""
     learner, committee, n, size = machine.learner, machine.committee, machine.settings.n_learners, rows.y.size
-    padded = -(-n // VECTOR) * VECTOR
     fallback = dispatch.credit.kernels[type(machine.booster)] is credit_in_turn  # type: ignore[attr-defined]
     decided = not _answers_by_votes(machine.head) and (machine.settings.hard or fallback)
-    h = np.zeros((size, padded), np.float32)
-    up, down = (np.zeros((size, padded if decided else 0)) for _ in range(2))
-    link, plus, minus, scores = (
-        np.ones((size, 0 if decided else n)),
-        np.zeros((size, padded)),
-        np.zeros((size, padded)),
-        np.empty(size),
-    )
-    work = learner.workspace(committee, int(np.diff(rows.indptr).max(initial=0)))
-    Call(say_rows, rows, committee, work, h, Pulls(means, up, down, link, n if decided else 0))()
-    Call(weigh_rows, h, up, down, link, machine.booster, machine.head, machine.settings, scores, plus, minus)()
-    room = learner.n_terms(committee, rows)
+    step, padded, room = max(min(_NUMBERS // n, size), 1), -(-n // VECTOR) * VECTOR, learner.n_terms(committee, rows)
+    h, link = np.zeros((step, padded), np.float32), np.empty((step, 0 if decided else n))
+    up, down = (np.empty((step, padded if decided else 0)) for _ in range(2))
+    plus, minus, scores = np.zeros((step, padded)), np.zeros((step, padded)), np.empty(size)
     ends, slots, values = np.zeros(size + 1, np.int64), np.empty(room, np.int32), np.empty(room)
-    found = Found(means, plus, minus, slots, values, np.zeros(ids.size))
-    Call(explain_rows, rows, committee, work, found, ends)()
-    if sources is not None:
-        first, second = (found[rows.indptr[0] : rows.indptr[-1]] for found in sources)
-        ends, slots, values = (
-            _halved(ends, first, second, values) if (second != _SECOND).any() else (ends, first, values)
-        )
-    return Explained(scores.reshape(-1, 1), [Terms(0, 0, ends, slots, values, np.ones(size), ids)])
+    work = learner.workspace(committee, int(np.diff(rows.indptr).max(initial=0)))
+    pulls = Pulls(means, up, down, link, n if decided else 0)
+    found = Found(means, plus, minus, slots, values, np.zeros(n_slots))
+    say = Call(say_rows, rows, committee, work, h, pulls)
+    weigh = Call(weigh_rows, scores, h, pulls, machine.booster, machine.head, machine.settings, plus, minus)
+    explain = Call(explain_rows, rows, ends, committee, work, found)
+    for start in range(0, size, step):
+        stop = min(start + step, size)
+        part = cut(rows, start, stop)
+        say.on(part)
+        weigh.on(scores[start:stop])
+        explain.on(part, ends[start : stop + 1])
+        at_once((say, weigh, explain))
+    return scores, ends, slots, values
 
 
 def _answers_by_votes(head: Any) -> bool:
@@ -197,7 +197,7 @@ def say_rows(block: Any) -> None:
 @njit
 def weigh_rows(block: Any) -> None:
     """The answers to rows, and how often the positive and the negative terms of each learner count."""
-    h, up, down, link, booster, head, settings, scores, plus, minus = unpack(block)
+    scores, h, pulls, booster, head, settings, plus, minus = unpack(block)
     n = settings.n_learners
     votes, e, slopes, carry = np.empty(n), np.empty(n), np.empty(n), np.zeros(CARRIED)
     for r in range(scores.size):
@@ -211,17 +211,17 @@ def weigh_rows(block: Any) -> None:
         if not _trust(head, h[r, :n], slopes):
             _credit(booster, votes, e, slopes, settings.leading)
         for i in range(n):
-            if up.shape[1] > 0:
-                a, b = shared(up[r, i], down[r, i], h[r, i])
+            if pulls.n > 0:
+                a, b = shared(pulls.up[r, i], pulls.down[r, i], h[r, i])
                 plus[r, i], minus[r, i] = slopes[i] * a, slopes[i] * b
             else:
-                plus[r, i] = minus[r, i] = slopes[i] * link[r, i]
+                plus[r, i] = minus[r, i] = slopes[i] * pulls.link[r, i]
 
 
 @njit
 def explain_rows(block: Any) -> None:
     """The contributions of features to the answers."""
-    batch, committee, work, found, ends = unpack(block)
+    batch, ends, committee, work, found = unpack(block)
     for r in range(batch.y.size):
         ends[r + 1] = _explain(committee, work, batch, r, found, ends[r])
 

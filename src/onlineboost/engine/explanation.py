@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.data.batch import Floats, Ints
+from onlineboost.data.batch import Floats, Ints, Ints32
 from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.errors import DataError
 from onlineboost.storage.pictures import check_picture, draw_bars
@@ -176,17 +176,26 @@ def _in_order(found: Explained, target: Any) -> tuple[Floats, list[Terms]]:
 
 def _codes(terms: list[Terms], names: Mapping[int, str], known: dict[str, int]) -> list[Ints]:
     """The number of the name of each slot that occurs in terms; new names are added to those known."""
-    there: dict[int, tuple[Any, Any]] = {}  # by the array of ids, which many terms share
+    codes: dict[int, Ints] = {}  # by the array of ids, which many terms share
     for one in terms:
-        _, mine = there.setdefault(id(one.ids), (one.ids, np.zeros(one.ids.size, bool)))
-        mine[one.slots[: one.ends[-1]]] = True
-    codes = {}
-    for key, (ids, mine) in there.items():
-        codes[key] = np.zeros(ids.size, np.int64)
-        for slot in np.flatnonzero(mine).tolist():
-            column = _column(names.get(int(ids[slot]), str(ids[slot])), known)
-            codes[key][slot] = known.setdefault(column, len(known))
+        if id(one.ids) in codes:
+            continue
+        found = codes[id(one.ids)] = np.zeros(one.ids.size, np.int64)
+        columns = _columns_of(one.ids, names, known)
+        if not all(column in known for column in columns.values()):
+            there = np.zeros(one.ids.size, bool)
+            for other in terms:
+                if other.ids is one.ids:
+                    there[other.slots[: other.ends[-1]]] = True
+            columns = {slot: columns[slot] for slot in np.flatnonzero(there).tolist()}
+        for slot, column in columns.items():
+            found[slot] = known.setdefault(column, len(known))
     return [codes[id(one.ids)] for one in terms]
+
+
+def _columns_of(ids: Ints32, names: Mapping[int, str], known: Mapping[str, int]) -> dict[int, str]:
+    """The column of each slot."""
+    return {slot: _column(names.get(id, str(id)), known) for slot, id in enumerate(ids.tolist())}
 
 
 def _column(name: str, known: Mapping[str, int]) -> str:

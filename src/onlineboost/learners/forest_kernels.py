@@ -98,16 +98,18 @@ def child_of(state: Any, work: BinsWork, i: int, node: int) -> int:
 def pull_path(state: Any, work: BinsWork, i: int, r: int, value: float, pulls: Pulls) -> None:
     """Add the terms of a path through tree i to a leaf of this value: its mean vote, and what each split adds to it."""
     node, before = 0, pulls.means[i, 0]
-    _pull(pulls, r, i, before if state.nodes[i, 0, SLOT] > 0 else value)
+    pulls.up[r, i] = pulls.down[r, i] = 0.0
+    add_pull(pulls, r, i, before if state.nodes[i, 0, SLOT] > 0 else value)
     while state.nodes[i, node, SLOT] > 0:
         node = child_of(state, work, i, node)
         after = pulls.means[i, node] if state.nodes[i, node, SLOT] > 0 else value
-        _pull(pulls, r, i, after - before)
+        add_pull(pulls, r, i, after - before)
         before = after
 
 
 @hot
-def _pull(pulls: Pulls, r: int, i: int, term: float) -> None:
+def add_pull(pulls: Pulls, r: int, i: int, term: float) -> None:
+    """Add a term of tree i to the sum of its sign."""
     pulls.up[r, i] += max(term, 0.0)
     pulls.down[r, i] += min(term, 0.0)
 

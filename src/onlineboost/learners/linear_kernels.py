@@ -163,7 +163,7 @@ def pull(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32
             _pull(state, indices, values, lane, zeros(state.block), pulls.up[r], pulls.down[r])
         else:
             _score(state, indices, values, lane, zeros(state.block), work.gain)
-    for i in range(pulls.link.shape[1] if clipped else 0):
+    for i in range(pulls.link.shape[1]):
         pulls.link[r, i] = limit / max(abs(work.gain[i]), limit) if abs(h[i]) >= limit else 1.0
 
 

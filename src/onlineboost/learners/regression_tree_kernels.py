@@ -111,6 +111,8 @@ def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
 @hot
 def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote: the mean vote of the tree, and what each split adds."""
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = 1.0
     for i in range(pulls.n):
         pull_path(state, work.row, i, r, state.vote[i, work.leaf[i], 1], pulls)
 

@@ -75,6 +75,8 @@ def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats3
 @hot
 def pull(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote are the vote without a split, and what the split adds to it."""
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = 1.0
     for i in range(pulls.n):
         term = _added(state, i, work.side[i])
         rest = h[i] - term

@@ -30,6 +30,7 @@ from onlineboost.learners.forest_kernels import (
     MISSING,
     ROW,
     SLOT,
+    add_pull,
     add_term,
     base_of,
     check_forest,
@@ -53,6 +54,7 @@ from onlineboost.transforms.bins import (
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
+_MAX_LOG = 600.0
 
 
 class TreeState(NamedTuple):
@@ -134,17 +136,14 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote: the mean vote of the tree, what each split adds, and what naive Bayes adds in the leaf.
 
-    That is the log odds of the values there, times the same number: together they lead from the vote without them to
-    the vote of naive Bayes.
+    That counts as one term, which the values share by their log odds.
     """
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = 1.0
     for i in range(pulls.n):
-        pull_path(state, work.row, i, r, _value(state, work, i), pulls)
-        if work.bayes[i] != _NOT_COMPUTED:
-            slope = _log_odds(state, work, i)
-            for k in range(work.row.found[1]):
-                term = slope * work.terms[k]
-                pulls.up[r, i] += max(term, 0.0)
-                pulls.down[r, i] += min(term, 0.0)
+        value = _value(state, work, i)
+        pull_path(state, work.row, i, r, value, pulls)
+        add_pull(pulls, r, i, work.bayes[i] - value if work.bayes[i] != _NOT_COMPUTED else 0.0)
 
 
 @hot
@@ -158,9 +157,10 @@ def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found
         if last >= 0:
             add_term(found, r, i, last, _value(state, work, i) - before)
         if by_bayes:
-            slope = _log_odds(state, work, i)
+            change, slope = _log_odds(state, work, i)
+            slope *= found.plus[r, i] if change > 0 else found.minus[r, i]
             for j in range(work.row.found[1]):
-                add_term(found, r, i, work.row.counted[j], slope * work.terms[j])
+                found.sums[work.row.counted[j]] += slope * work.terms[j]
     return give_sums(found, state.bins, k)
 
 
@@ -193,8 +193,11 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
 
 
 @hot
-def _log_odds(state: TreeState, work: TreeWork, i: int) -> float:
-    """Write the log odds of each value by the naive Bayes of a leaf, and return by how much the vote follows them."""
+def _log_odds(state: TreeState, work: TreeWork, i: int) -> tuple[float, float]:
+    """Write the log odds of each value by the naive Bayes of a leaf.
+
+    Returns by how much they change the vote together, and that divided by their sum.
+    """
     node = work.leaf[i]
     a, b = state.since[i, node, 0], state.since[i, node, 1]
     base = base_of(state, i, state.nodes[i, node, ROW])
@@ -208,10 +211,10 @@ def _log_odds(state: TreeState, work: TreeWork, i: int) -> float:
     for k in range(work.row.found[1]):
         work.terms[k] = math.log(work.terms[k])
         total += work.terms[k]
-    prior = math.log((b + 1) / (a + 1))
-    if abs(total) < 1e-6:
-        return (1 - math.tanh(prior / 2) ** 2) / 2
-    return (math.tanh((prior + total) / 2) - math.tanh(prior / 2)) / total
+    before = (b - a) / (a + b + 2)
+    odds = (b + 1) / (a + 1) * math.exp(min(max(total, -_MAX_LOG), _MAX_LOG))
+    change = (odds - 1) / (odds + 1) - before
+    return change, change / total if abs(total) > 1e-6 else (1 - before * before) / 2
 
 
 @lean
