@@ -325,6 +325,19 @@ class OnlineModel(Parameters, ABC):
         """
         return self._check_fitted().explain_one(x)
 
+    def importances(self) -> dict[str, float]:
+        """The share of each feature in the influence on the answers, the strongest first; shares add up to 1.
+
+        Features of tables are their columns; of other sources, all features learnt so far, by name.
+        """
+        found = self._check_fitted().importances()
+        return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """``importances`` in the order of the columns, or in which features were learnt; all 0 if nothing is known."""
+        return np.array([*self._check_fitted().importances().values()])
+
     # ---- labels that come later
 
     def ask(self, x: Any, *, time: float | None = None) -> Any:

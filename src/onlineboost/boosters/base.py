@@ -88,8 +88,10 @@ class Booster(OnlineClassifier):
     ``round(state, h, y, p)`` sees all votes. One that goes from learner to learner may be written as a scan,
     ``round(state, h, y, p, t, first, carry)``, for the learners from number ``first`` on: then learners can be divided
     among cores. Such a booster may have a ``lead(state, h, e, first, carry)``, which says what its vote is made of, and
-    a ``settle(state, e, y)``, for what only its vote depends on. ``credit(state, h, e, slopes, leading)`` says by how much
-    the score follows each vote, for explanations; without it, learners are credited in turn with what they change.
+    a ``settle(state, e, y)``, for what only its vote depends on.
+
+    ``credit(state, h, e, slopes, leading)`` says by how much the score follows each vote, for explanations; without it,
+    learners are credited in turn with what they change.
     """
 
     estimator: Any

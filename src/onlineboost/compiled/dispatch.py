@@ -161,4 +161,4 @@ def credit(booster: Any, *arguments: Any) -> None:
 
 @generic
 def trust(head: Any, *arguments: Any) -> Any:
-    """``trust(head, h, slopes)``: as ``credit``, by the real votes; False if the head answers by the booster's score."""
+    """``trust(head, h, slopes)``: as ``credit``, by real votes; False if the head answers by the booster's score."""

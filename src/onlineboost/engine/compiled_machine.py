@@ -17,7 +17,7 @@ from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import adwin, replay
 from onlineboost.engine.adwin import NoWatch, Watch
-from onlineboost.engine.explaining import Explained, can_explain, explained
+from onlineboost.engine.explaining import Explained, as_shares, can_explain, explained
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine, Said
@@ -39,7 +39,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED
-from onlineboost.transforms.chain import Transforms, output_names
+from onlineboost.transforms.chain import Origins, Transforms, output_names
 from onlineboost.transforms.indicators import IndicatorsState
 from onlineboost.transforms.slots import Slots
 from onlineboost.transforms.standardize import StandardizeState
@@ -435,6 +435,21 @@ class CompiledMachine(BatchMachine):
         known = output_names(self.transforms, self.names_met(names))
         order = np.argsort(-np.abs(strengths), kind="stable").tolist()
         return [(known.get(j, str(j)), j, float(strengths[j])) for j in order if strengths[j] != 0]
+
+    def importances(self) -> dict[int, float]:
+        strengths = self.learner.strengths(self.committee, self.settings.n_learners)
+        if strengths is None or self.slots is None:
+            return {}
+        ids = self.slots.ids().tolist()
+        origins: Origins = {slot: (slot,) for slot in range(len(ids))}
+        for transform in self.transforms:
+            origins = transform.origins(origins)
+        found: dict[int, float] = {}
+        for number in np.flatnonzero(strengths).tolist():
+            for slot in origins.get(number, ()):
+                share = abs(float(strengths[number])) / len(origins[number])
+                found[ids[slot]] = found.get(ids[slot], 0.0) + share
+        return as_shares(found)
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)

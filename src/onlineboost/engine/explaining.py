@@ -111,6 +111,12 @@ def joined(parts: list[Explained]) -> Explained:
     return Explained(np.concatenate([part.scores for part in parts]), terms)
 
 
+def as_shares(found: dict[int, float]) -> dict[int, float]:
+    """Numbers of at least 0, divided by their sum."""
+    whole = sum(found.values())
+    return {key: value / whole for key, value in found.items()} if whole > 0 else {}
+
+
 def can_explain(machine: Any) -> bool:
     """Whether the learner says what its votes consist of."""
     return type(machine.committee) in dispatch.explain.kernels  # type: ignore[attr-defined]

@@ -125,7 +125,9 @@ class Explanation:
         draw_bars(target, title, axis, [name for name, _ in strongest], [value for _, value in strongest])
 
 
-def explanation(found: Explained, names: Mapping[int, str], columns: Sequence[str], target: Any, table: bool) -> Any:
+def explanation(
+    found: Explained, names: Mapping[int, str], columns: Sequence[str], target: Any, table: bool
+) -> Explanation:
     """What a machine has explained, by the names of features; those of a column count as one.
 
     Parameters
@@ -150,7 +152,7 @@ def explanation(found: Explained, names: Mapping[int, str], columns: Sequence[st
             keys = [one.numbers() * len(named) + code[one.slots[: one.ends[-1]]] for one, code in mine]
             values = [one.contributions() for one, _ in mine]
             places, order = np.unique(np.concatenate([np.empty(0, np.int64), *keys]), return_inverse=True)
-            total = np.bincount(order, np.concatenate([np.empty(0), *values]), places.size)
+            total: Any = np.bincount(order, np.concatenate([np.empty(0), *values]), places.size)
             place, feature = np.divmod(places, max(len(named), 1))
             whole.append(Entries(np.searchsorted(place, np.arange(rows + 1)), feature, total))
             sums[k] = np.bincount(place, total, rows)
@@ -159,6 +161,15 @@ def explanation(found: Explained, names: Mapping[int, str], columns: Sequence[st
     labels = target.classes.tolist() if answers > 1 else None
     shape = (rows,) if labels is None else (rows, answers)
     return Explanation(named, scores.reshape(shape), bias.reshape(shape), labels, whole)
+
+
+def by_column(shares: Mapping[int, float], names: Mapping[int, str], columns: Sequence[str]) -> dict[str, float]:
+    """Numbers by the id of a feature, as sums by columns."""
+    found, known = dict.fromkeys(columns, 0.0), {name: j for j, name in enumerate(columns)}
+    for id, share in shares.items():
+        column = _column(names.get(id, str(id)), known)
+        found[column] = found.get(column, 0.0) + share
+    return found
 
 
 def _in_order(found: Explained, target: Any) -> tuple[Floats, list[Terms]]:

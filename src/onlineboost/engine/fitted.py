@@ -22,7 +22,7 @@ from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.dicts import named_row
 from onlineboost.engine.explaining import Explained, joined
-from onlineboost.engine.explanation import Explanation, explanation
+from onlineboost.engine.explanation import Explanation, by_column, explanation
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
@@ -401,6 +401,14 @@ class Fitted:
         with self.lock.reading:
             row = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
         return self.explain([row], [str(name) for name in x], False)[0]
+
+    def importances(self) -> dict[str, float]:
+        """The share of each column in the influence on the answers; of sources without columns, of each feature."""
+        with self.lock.reading:
+            shares, names = self.machine.importances(), self.columns.names
+            columns = self.columns.headings or [str(column) for column in range(self.columns.width or 0)]
+            met = columns or [*self.machine.names_met(names).values()]
+        return by_column(shares, names, met)
 
     # ---- checks
 

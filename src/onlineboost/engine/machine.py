@@ -150,6 +150,10 @@ class Machine(ABC):
         expected = "compiled learners such as Linear or Tree: Python objects do not say what their answers consist of"
         raise ParameterError("estimator", type(self).__name__, expected)
 
+    def importances(self) -> dict[int, float]:
+        """The share of each feature in the influence on the answers, by id; empty if unknown, or nothing was learnt."""
+        return {}
+
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """Name, number and strength of each feature that the committee uses, the strongest first; empty if unknown.
 

@@ -18,7 +18,7 @@ from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.engine.explaining import Explained, Terms
+from onlineboost.engine.explaining import Explained, Terms, as_shares
 from onlineboost.engine.machine import BatchMachine, Said, told
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import PartOfEnsemble
@@ -321,6 +321,17 @@ class PartsMachine(BatchMachine):
     def name_features(self, names: Mapping[int, str]) -> None:
         for part in self.parts:
             part.name_features(names)
+
+    def importances(self) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for part, share in zip(self.parts, self.influence(), strict=True):
+            for id, mine in part.importances().items() if share > 0 else ():
+                found[id] = found.get(id, 0.0) + share * mine
+        return as_shares(found)
+
+    def influence(self) -> list[float]:
+        """How much each part counts."""
+        return [1.0] * len(self.parts)
 
     def columns_not_met(self, names: Iterable[str]) -> list[str]:
         names = [*names]

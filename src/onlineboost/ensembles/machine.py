@@ -154,6 +154,9 @@ class EnsembleMachine(PartsMachine):
     def probabilities(self, scores: Floats) -> Floats:
         return chances(scores) if scores.ndim == 1 else softmax(scores)
 
+    def influence(self) -> list[float]:
+        return np.maximum(self.scales.earned[:-1], 0).tolist()  # type: ignore[no-any-return]
+
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the influence on each part, by what the part has earned."""
         total: dict[str, float] = {}

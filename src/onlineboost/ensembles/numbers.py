@@ -246,7 +246,9 @@ class NumbersEnsemble(NumbersMachine):
         scores = np.array([one.scores[:, 0] for one in found])
         scores[_FOLLOWER] += scores[_BASE]
         x = np.clip(scores, least, most)
-        z = x.mean(axis=0) + self.stack.weights[:n] @ x + self.stack.weights[n]
+        z = sum(x / n)
+        for k, weight in enumerate(self.stack.weights.tolist()):  # in this order, as ``_answer`` does
+            z = z + (weight * x[k] if k < n else weight)
         answers = np.clip(z, least, most)
         slopes = (1 / n + self.stack.weights[:n, None]) * _kept(x, scores) * _kept(answers, z) * s
         slopes[_BASE] += slopes[_FOLLOWER]
@@ -309,6 +311,10 @@ class NumbersEnsemble(NumbersMachine):
 
     def states(self) -> dict[str, Any]:
         return {"stack": self.stack, "spread": self.spread} | super().states()
+
+    def influence(self) -> list[float]:
+        """Only trees count, as in ``strengths``."""
+        return [1.0 if part.leaves[0].learner.takes_missing else 0.0 for part in self.parts[:-1]] + [0.0]
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the gain of all splits, mean over the parts that are trees."""

@@ -288,7 +288,7 @@ class Learner(WeakLearner, OnlineClassifier):
     ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
 
     A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
-    Two more, ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed if answers are to be explained.
+    Two more, ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed to explain answers.
     With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
     """
 

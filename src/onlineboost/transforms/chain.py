@@ -33,7 +33,11 @@ class Transform(Protocol):
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of the output features, given those of the input features."""
 
+    def origins(self, given: Origins) -> Origins:
+        """The features that each output feature is made of, by number, given those of the input features."""
 
+
+Origins = Mapping[int, tuple[int, ...]]
 Transforms = tuple[Transform, ...]
 
 

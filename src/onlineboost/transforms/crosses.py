@@ -68,6 +68,16 @@ class CrossesState(NamedTuple):
         rows = self.rows_of(before)
         return _sources(self, rows, longest_row(rows), first.size)
 
+    def origins(self, given: Mapping[int, tuple[int, ...]]) -> Mapping[int, tuple[int, ...]]:
+        """A product belongs to the first pair with its hash; to none if there are too many features."""
+        found = {self.products + number: origin for number, origin in given.items()}
+        if len(given) > MAX_CROSSED or self.products > 1 << 24:
+            return found
+        known = np.sort(np.fromiter(given, np.int64, len(given)))
+        pairs = zip(*(array.tolist() for array in _products(self, known)), strict=True)
+        numbers = known.tolist()
+        return found | {product: given[numbers[a]] + given[numbers[b]] for product, a, b in pairs}
+
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
         return {self.products + number: name for number, name in names.items()} | _product_names(self, names)

@@ -89,6 +89,13 @@ class IndicatorsState(NamedTuple):
     def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
         return feature_of(first, self.n_bins), feature_of(second, self.n_bins)
 
+    def origins(self, given: Mapping[int, tuple[int, ...]]) -> Mapping[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for f, origin in given.items():
+            first = number_of(f, self.n_bins)
+            found |= dict.fromkeys(range(first, first + (self.n_bins + 1 if f < SLOTS else 1)), origin)
+        return found
+
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
         found = {}
