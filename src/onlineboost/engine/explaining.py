@@ -160,7 +160,7 @@ def _summed(machine: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Flo
         weigh.on(scores[start:stop])
         explain.on(part, ends[start : stop + 1])
         at_once((say, weigh, explain))
-    return scores, ends, slots, values
+    return scores, ends, slots[: ends[-1]], values[: ends[-1]]
 
 
 def _answers_by_votes(head: Any) -> bool:

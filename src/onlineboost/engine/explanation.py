@@ -149,7 +149,7 @@ def explanation(
                 one.add_to(whole[k], code)
             sums[k] = whole[k].sum(axis=1)
         else:
-            keys = [one.numbers() * len(named) + code[one.slots[: one.ends[-1]]] for one, code in mine]
+            keys = [one.numbers() * len(named) + code[one.slots] for one, code in mine]
             values = [one.contributions() for one, _ in mine]
             places, order = np.unique(np.concatenate([np.empty(0, np.int64), *keys]), return_inverse=True)
             total: Any = np.bincount(order, np.concatenate([np.empty(0), *values]), places.size)
@@ -197,7 +197,7 @@ def _codes(terms: list[Terms], names: Mapping[int, str], known: dict[str, int]) 
             there = np.zeros(one.ids.size, bool)
             for other in terms:
                 if other.ids is one.ids:
-                    there[other.slots[: other.ends[-1]]] = True
+                    there[other.slots] = True
             columns = {slot: columns[slot] for slot in np.flatnonzero(there).tolist()}
         for slot, column in columns.items():
             found[slot] = known.setdefault(column, len(known))
