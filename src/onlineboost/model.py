@@ -21,6 +21,7 @@ from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Classes, joined_scores
 from onlineboost.engine.classes import with_classes
+from onlineboost.engine.explanation import Explanation
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
@@ -347,6 +348,53 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             return like_frame(X, [None] * len(X), None)
         scores = self._answers_to(fitted, _source(X, loose=True))
         return like_frame(X, fitted.target.decode(scores), None)
+
+    # ---- reasons
+
+    def explain(self, X: Any) -> Explanation:
+        """Why rows have their scores: the contribution of each feature, which add up to the score with a bias.
+
+        Of more than two classes, a set of contributions for the score of each; of a regressor, contributions to the
+        prediction. ``docs/explain.md`` says what they mean.
+
+        >>> import numpy as np
+        >>> from onlineboost import Linear
+        >>> X = np.random.default_rng(0).normal(size=(500, 3))
+        >>> why = Linear().fit(X, X[:, 0] > 2 * X[:, 1]).explain(X)
+        >>> why.contributions.shape, bool(np.allclose(why.contributions.sum(axis=1) + why.bias, why.score))
+        ((500, 3), True)
+        """
+        fitted = self._check_fitted()
+        if isinstance(X, Batch | Page | Pages) or _is_read(fitted, X):
+            from onlineboost.readers import open_stream
+
+            columns = () if isinstance(X, Batch | Page | Pages) else getattr(X, "columns", ())
+            pages = _pages(X if isinstance(X, Batch | Page | Pages) else open_stream(X, like=self, labels="ignored"))
+            batches = (page if isinstance(page, Batch) else page.batch for page in pages)
+            return fitted.explain_batches(batches, [str(name) for name in columns])
+        source = _source(X)
+        fitted.columns.locate(source)
+        return fitted.explain_table(source)
+
+    def explain_one(self, x: Mapping[Any, Any]) -> Any:
+        """The contribution of each feature of a dict to its score, the strongest first.
+
+        With ``.bias`` they add up to ``.score``. Of more than two classes, a dict of them by label.
+        """
+        return self._check_fitted().explain_one(x)
+
+    def importances(self) -> dict[str, float]:
+        """The share of each feature in the influence on the answers, the strongest first; shares add up to 1.
+
+        Features of tables are their columns; of other sources, all features learnt so far, by name.
+        """
+        found = self._check_fitted().importances()
+        return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """``importances`` in the order of the columns, or in which features were learnt; all 0 if nothing is known."""
+        return np.array([*self._check_fitted().importances().values()])
 
     # ---- labels that come later
 

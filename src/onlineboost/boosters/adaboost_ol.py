@@ -26,6 +26,7 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
+from onlineboost.engine.explaining import shared
 from onlineboost.engine.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
@@ -84,6 +85,39 @@ def vote(state: AdaBoostOLState, e: Floats) -> float:
 
 
 @njit
+def credit(state: AdaBoostOLState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    N = e.size
+    if state.expert == 2:
+        slopes[:] = state.alpha
+        return
+    v = np.empty(N)
+    best, total = state.mistakes.min(), 0.0
+    for i in range(N):
+        v[i] = _EXP[min(state.mistakes[i] - best, _MAX_EXPONENT)]
+        total += v[i]
+    if state.expert == 1:
+        pick, passed = total * uniform(state.seed, state.t[0], N), 0.0
+        for i in range(N):
+            before, passed = passed, passed + v[i]
+            v[i] = total if before <= pick < passed or (i == N - 1 and passed <= pick) else 0.0
+    credit_experts(state.alpha, h, e, v, total, slopes)
+
+
+@hot
+def credit_experts(alpha: Floats, h: Floats, e: Floats, v: Floats, total: float, slopes: Floats) -> None:
+    """The slopes of a vote of experts with weights v / total: expert i decides by the sign of the first i terms."""
+    up = 0.0
+    for i in range(h.size):
+        up += max(alpha[i] * h[i], 0.0)
+        slopes[i] = up
+    plus = minus = 0.0
+    for i in range(h.size - 1, -1, -1):  # a learner is in the sums of its own expert and of those after it
+        a, b = shared(slopes[i], min(e[i] - slopes[i], 0.0), e[i])
+        plus, minus = plus + a * v[i] / total, minus + b * v[i] / total
+        slopes[i] = alpha[i] * (plus if alpha[i] * h[i] > 0 else minus)
+
+
+@njit
 def round(state: AdaBoostOLState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
     eta, alpha = 4 / math.sqrt(carry[0] + 1), state.alpha[first:]
     s = carry[1]  # 0 before the first learner: line 9
@@ -127,6 +161,7 @@ class AdaBoostOL(
     round=round,
     lead=lead,
     settle=settle,
+    credit=credit,
 ):
     """AdaBoost.OL (Algorithm 2 of the paper): adapts to the learners' edges. AdaBoost.OL.S is the variant that samples.
 

@@ -14,6 +14,9 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from onlineboost.boosters.adaboost_ol import credit_experts
 from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import hot, njit
@@ -59,6 +62,15 @@ def vote(state: AdaBoostOLPlusState, e: Floats) -> float:
 
 
 @njit
+def credit(state: AdaBoostOLPlusState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    top, total, v = hedge.largest(state.regret, state.size), 0.0, np.empty(e.size)
+    for i in range(e.size):
+        v[i] = hedge.weight(state.regret[i], state.size[i], top)
+        total += v[i]
+    credit_experts(state.alpha, h, e, v, total, slopes)
+
+
+@njit
 def round(state: AdaBoostOLPlusState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
     s, alpha, squares = carry[1], state.alpha[first:], state.squares[first:]
     w = logistic(-s)
@@ -97,6 +109,7 @@ class AdaBoostOLPlus(
     round=round,
     lead=lead,
     settle=settle,
+    credit=credit,
 ):
     """AdaBoost.OL with step sizes that follow the gradients, and AdaNormalHedge over its experts; nothing to tune.
 

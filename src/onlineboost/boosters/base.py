@@ -17,6 +17,7 @@ from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.explaining import credit_in_turn
 from onlineboost.engine.heads import HEADS, HeadName, new_head
 from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
@@ -89,6 +90,9 @@ class Booster(OnlineClassifier):
     ``round(state, h, y, p, t, first, carry)``, for the learners from number ``first`` on: then learners can be divided
     among cores. Such a booster may have a ``lead(state, h, e, first, carry)``, which says what its vote is made of, and
     a ``settle(state, e, y)``, for what only its vote depends on.
+
+    ``credit(state, h, e, slopes, leading)`` says by how much the score follows each vote, for explanations; without it,
+    learners are credited in turn with what they change.
     """
 
     estimator: Any
@@ -120,6 +124,7 @@ class Booster(OnlineClassifier):
         round: Callable[..., None],
         lead: Callable[..., None] = lead_by_votes,
         settle: Callable[..., None] = settle_nothing,
+        credit: Callable[..., None] = credit_in_turn,
         name: str = "",
         title: str = "",
         options: tuple[Option, ...] = (),
@@ -134,6 +139,7 @@ class Booster(OnlineClassifier):
             dispatch.register(dispatch.vote, state, vote),
             dispatch.register(dispatch.settle, state, settle),
         )
+        dispatch.register(dispatch.credit, state, credit)
         if name:
             BOOSTERS.add(Entry(name, cls, title or cls.__name__, options))
 

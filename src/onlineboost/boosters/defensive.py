@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.boosters.base import COMMON, HEAD, Booster, Delivery
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats
+from onlineboost.engine.explaining import shared
 from onlineboost.engine.heads import HeadName
 from onlineboost.storage.validity import HUGE, Limits
 
@@ -43,6 +44,21 @@ def vote(state: DefensiveState, h: Floats) -> float:
     return 1.0 if constant >= 0 else -1.0
 
 
+@hot
+def credit(state: DefensiveState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    theta, trust = state.scalars[_THETA], state.scalars[_LAMBDA]
+    constant, slope = (1 + trust) / 2 * _oracle(h), (1 - trust) / 2 * theta
+    up = down = 0.0
+    for i in range(h.size):
+        vote = min(max(h[i], -1.0), 1.0)
+        up, down = up + max(vote, 0.0), down + min(vote, 0.0)
+    plus, minus = shared(up, down, constant)
+    if slope != 0 and abs(constant) <= abs(slope):
+        plus = minus = -(1 + trust) / 2 / slope / h.size
+    for i in range(h.size):
+        slopes[i] = (plus if h[i] > 0 else minus) / max(abs(h[i]), 1.0)
+
+
 @njit
 def round(state: DefensiveState, h: Floats, y: float, p: Floats) -> None:
     mu = vote(state, h)
@@ -54,7 +70,7 @@ def round(state: DefensiveState, h: Floats, y: float, p: Floats) -> None:
         p[i] = abs(r) / 2
 
 
-@njit
+@hot
 def _oracle(h: Floats) -> float:
     total = 0.0
     for i in range(h.size):
@@ -78,6 +94,7 @@ class DefensiveBoost(
     state=DefensiveState,
     vote=vote,
     round=round,
+    credit=credit,
 ):
     """One weak learner, trained on the residuals of the predictions so far; no edge needed (Noarov and Roth, 2026).
 

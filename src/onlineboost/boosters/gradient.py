@@ -107,6 +107,21 @@ def vote(state: GradientState, e: Floats) -> float:
 
 
 @hot
+def credit(state: GradientState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    chains = h.size // state.size
+    for k in range(chains):
+        slope = 1 / chains
+        for j in range(state.size - 1, -1, -1):
+            i = k * state.size + j
+            before = e[i - 1] if j > 0 else 0.0
+            kept = 1 - state.sigma[i] * state.eta[i]
+            f = kept * before + state.eta[i] * h[i]
+            slope *= state.radius / abs(f) if abs(f) > state.radius else 1.0
+            slopes[i] = slope * state.eta[i]
+            slope *= kept
+
+
+@hot
 def round(state: GradientState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
     f, place = carry[1], first % state.size
     step = 1 / (state.steepest * state.radius * math.sqrt(carry[0] + 1))
@@ -150,6 +165,7 @@ dispatch.register(dispatch.lead, GradientState, lead)
 dispatch.register(dispatch.round, GradientState, round)
 dispatch.register(dispatch.vote, GradientState, vote)
 dispatch.register(dispatch.settle, GradientState, settle)
+dispatch.register(dispatch.credit, GradientState, credit)
 
 
 @dataclass(eq=False, repr=False)

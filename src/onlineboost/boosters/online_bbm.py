@@ -25,6 +25,7 @@ from onlineboost.compiled.jit import njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
+from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_one_of
@@ -110,6 +111,7 @@ class OnlineBBM(
     state=OnlineBBMState,
     vote=vote,
     round=round,
+    credit=credit_sum,
 ):
     """Online BBM (Algorithm 1 of the paper), boost-by-majority: optimal if the learners' edge gamma is known.
 

@@ -19,6 +19,7 @@ from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTE
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32
+from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import HeadName
 from onlineboost.parameters import check_between
 
@@ -70,6 +71,7 @@ class OSBoost(
     state=OSBoostState,
     vote=vote,
     round=round,
+    credit=credit_sum,
 ):
     """OSBoost, online smooth boosting (Chen, Lin and Lu, 2012): all learners have the same weight in the vote.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.osboost import smooth_constants, smooth_weights
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.engine.heads import HeadName
@@ -48,6 +48,12 @@ def vote(state: OSBoostOCPState, h: Floats) -> float:
     for i in range(h.size):
         score += state.alpha[i] * h[i]
     return score
+
+
+@hot
+def credit(state: OSBoostOCPState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    for i in range(h.size):
+        slopes[i] = state.alpha[i]
 
 
 @njit
@@ -90,6 +96,7 @@ class OSBoostOCP(
     vote=vote,
     round=round,
     settle=settle,
+    credit=credit,
 ):
     """OSBoost with learnt weights of the learners in the vote, by online convex programming (Chen, Lin and Lu, 2012).
 

@@ -24,6 +24,7 @@ from onlineboost.boosters.online_bbm import OnlineBBMState, round, vote
 from onlineboost.boosters.shared.coin import NEGLIGIBLE, Coin, bias
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Ints
+from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
 from onlineboost.registry import Option
@@ -51,6 +52,7 @@ class PotentialBoost(
     state=OnlineBBMState,
     vote=vote,
     round=round,
+    credit=credit_sum,
 ):
     """Online BBM for any loss of the final margin, such as logistic or hinge; gamma is the learners' edge.
 

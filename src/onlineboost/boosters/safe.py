@@ -36,6 +36,7 @@ from onlineboost.compiled.jit import hot, njit, u64
 from onlineboost.compiled.simd import count_ones, load, signs, zeros
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
+from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import (
     StackHead,
     chance,
@@ -46,6 +47,7 @@ from onlineboost.engine.heads import (
     new_stack,
     shift,
     stack_answer,
+    stack_slopes,
     with_sign,
 )
 from onlineboost.errors import ParameterError
@@ -165,6 +167,13 @@ def _weighted_vote(head: SafeHead, opinions: int) -> float:
 
 
 @hot
+def trust(head: SafeHead, h: Floats32, slopes: Floats) -> bool:
+    """The stack's weights of the votes; where the experts overrule it, that belongs to no vote."""
+    stack_slopes(head.weights, h, slopes)
+    return True
+
+
+@hot
 def correct(head: SafeHead, said: float, h: Floats32, y: float, weight: float) -> None:
     stack = _stack(head)
     raw = log_odds(stack, h)
@@ -185,6 +194,7 @@ def correct(head: SafeHead, said: float, h: Floats32, y: float, weight: float) -
 
 dispatch.register(dispatch.answer, SafeHead, answer)
 dispatch.register(dispatch.correct, SafeHead, correct)
+dispatch.register(dispatch.trust, SafeHead, trust)
 
 
 def _rows(group: OnlineBBMState) -> Iterator[Floats]:
@@ -205,6 +215,7 @@ class SafeBoost(
     state=SafeState,
     vote=vote,
     round=round,
+    credit=credit_sum,
 ):
     """Nothing to tune: like Online BBM with the best gamma, at most a few percent behind the base learner.
 

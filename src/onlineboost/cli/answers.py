@@ -28,28 +28,43 @@ class Output(NamedTuple):
     write: Callable[[Any], object]  # writes that
 
 
-def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch) -> Any:
-    """The answers for a batch, in their form."""
+def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch, explain: int = 0) -> Any:
+    """The answers for a batch, in their form; with the strongest reasons for each, if asked for."""
+    found = _answers(model, batch)
+    return form(found | ({"because": because(model, batch, explain)} if explain else {}))
+
+
+def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
+    """The strongest contributions to the score of each row; of more than two classes, to that of the answer."""
+    why = model.explain(batch)
+    if why.classes is None:
+        return [reasons.brief(most) for reasons in why]
+    best = why.score.argmax(axis=1).tolist()
+    return [reasons[why.classes[k]].brief(most) for reasons, k in zip(why, best, strict=True)]
+
+
+def _answers(model: OnlineModel, batch: Batch) -> Columns:
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         found: Columns = {"prediction": fitted.target.decode(scores).tolist()}
         if hasattr(model, "predict_interval"):
             found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
-        return form(found)
+        return found
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
-    return form({"label": labels, "score": scores.tolist(), "probability": chances.tolist()})
+    return {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
 
 
-def names_of(model: OnlineModel) -> list[str]:
+def names_of(model: OnlineModel, explain: int = 0) -> list[str]:
     """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
+    reasons = ["because"] if explain else []
     if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
-        return ["label", "score", "probability"]
-    return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ())]
+        return ["label", "score", "probability", *reasons]
+    return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ()), *reasons]
 
 
 @contextmanager
@@ -99,7 +114,8 @@ def csv_lines(columns: Columns, escape: bool) -> str:
     import io
 
     text = io.StringIO(newline="")
-    returns = any("\r" in str(label) for label in set(columns.get("label", ())))  # Python 3.11 forgets to quote them
+    texts = {*columns.get("label", ()), *columns.get("because", ())}
+    returns = any("\r" in str(text) for text in texts)  # Python 3.11 forgets to quote them
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
     rows = zip(*columns.values(), strict=True)
     writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
@@ -137,5 +153,5 @@ def _parquet(path: Path, names: list[str]) -> Iterator[Output]:
     if writers:
         writers[0].close()
     else:
-        types = {name: pa.string() if name == "label" else pa.float64() for name in names}
+        types = {name: pa.string() if name in ("label", "because") else pa.float64() for name in names}
         pq.write_table(pa.table({name: pa.array([], kind) for name, kind in types.items()}), path)

@@ -20,19 +20,31 @@ if TYPE_CHECKING:
 def inspect(
     model: Annotated[Path, typer.Argument(help="Model file.")],
     top: Annotated[int, typer.Option("--top", help="Number of strongest features to show.", min=0)] = 20,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="File for a picture of the strongest features (.png, .svg or .pdf).")
+    ] = None,
     json_output: o.Json = False,
 ) -> None:
-    """Show the algorithm, its settings, what each weak learner or part is worth, and the strongest features.
+    """Show the strongest features, the algorithm and its settings, and what each weak learner or part is worth.
 
     Examples:
 
       onlineboost inspect clicks.model
 
+      onlineboost inspect clicks.model --plot clicks.svg
+
       onlineboost inspect clicks.model --json --top 100
     """
     from onlineboost.cli.show import print_json
+    from onlineboost.storage.pictures import check_picture, draw_bars
 
+    target = check_picture(plot, "--plot") if plot is not None else None
     facts = describe(model, top)
+    if target is not None:
+        names = [one["feature"] for one in facts["strongest"]]
+        values = [one["strength"] for one in facts["strongest"]]
+        title = f"{facts['algorithm']}, {facts['examples']:,} examples"
+        draw_bars(target, title, facts["strength"], names, values)
     print_json(facts) if json_output else _print(facts)
 
 
@@ -100,6 +112,12 @@ def _print(facts: dict[str, Any]) -> None:
     from onlineboost.cli.show import format_labels
 
     say(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
+    if facts["strongest"]:
+        say()
+        say(f"strongest features: {facts['strength']}")
+        for feature in facts["strongest"]:
+            say(f"{feature['strength']:>+12.4f}  {feature['feature']}")
+        say()
     lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
     lines.append(("labels", format_labels(facts["labels"]) or "numbers"))
     if "reading" in facts:
@@ -126,11 +144,6 @@ def _print(facts: dict[str, Any]) -> None:
         say("edge of each weak learner (0: guessing, 1: always right), by its weights")
         for i, edge in enumerate(facts["edges"], 1):
             say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
-    if facts["strongest"]:
-        say()
-        say(f"strongest features: {facts['strength']}")
-        for feature in facts["strongest"]:
-            say(f"{feature['strength']:>+12.4f}  {feature['feature']}")
 
 
 def _print_parts(parts: list[dict[str, Any]]) -> None:

@@ -45,6 +45,12 @@ def predict(
     jobs: Annotated[
         int | None, o.option("--jobs", "-j", help="Number of workers. (default: one per core)", panel=RUN, min=1)
     ] = None,
+    explain: Annotated[
+        int,
+        o.option(
+            "--explain", help="Number of strongest features per answer, in a column 'because'.", panel=o.OUTPUT, min=0
+        ),
+    ] = 0,
     escape_formulas: Annotated[
         bool,
         o.option(
@@ -62,6 +68,8 @@ def predict(
     Examples:
 
       onlineboost predict clicks.model today.parquet -o answers.csv
+
+      onlineboost predict clicks.model today.csv --explain 3
 
       cat today.jsonl | onlineboost predict clicks.model - -f jsonl > answers.csv
 
@@ -91,11 +99,11 @@ def predict(
     try:
         with (
             open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
-            open_output(output, names_of(loaded.model), json_output, escape_formulas) as target,
+            open_output(output, names_of(loaded.model, explain), json_output, escape_formulas) as target,
             Progress("predicting", stream.size, quiet or output == "-") as progress,
             ExitStack() as opened,
         ):
-            work = partial(answers, loaded.model, target.form)
+            work = partial(answers, loaded.model, target.form, explain=explain)
             pages = _checked(loaded.model, stream)
             found: Iterator[tuple[int, Any]]
             if engine is None:

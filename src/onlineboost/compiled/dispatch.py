@@ -132,3 +132,33 @@ def first(booster: Any, *arguments: Any) -> Any:
 
     Only for algorithms in which a learner's weight depends only on the learners before it.
     """
+
+
+@generic
+def pull(committee: Any, *arguments: Any) -> None:
+    """``pull(committee, work, batch, r, h, pulls)``: sums of the terms of each vote on row r, as ``Pulls`` describes.
+
+    The terms are those of ``explain``, and a constant. ``work`` and ``h`` are as ``predict`` left them.
+    """
+
+
+@generic
+def explain(committee: Any, *arguments: Any) -> Any:
+    """``explain(committee, work, batch, r, found, k)``: terms of features on row r, summed over all learners.
+
+    They are written from place k of ``found`` on; returns where they end. A learner behind transforms writes one for
+    each entry of the row, in its order.
+    """
+
+
+@generic
+def credit(booster: Any, *arguments: Any) -> None:
+    """``credit(booster, h, e, slopes, leading)``: by how much the score of ``vote`` follows each vote.
+
+    What the sum of slopes times votes leaves of the score belongs to no learner.
+    """
+
+
+@generic
+def trust(head: Any, *arguments: Any) -> Any:
+    """``trust(head, h, slopes)``: as ``credit``, by real votes; False if the head answers by the booster's score."""

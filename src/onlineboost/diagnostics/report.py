@@ -9,11 +9,7 @@ from typing import Any
 
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.diagnostics.certificate import Certificate
-from onlineboost.errors import MissingPackageError, ParameterError
-from onlineboost.storage.atomic import replacing
-
-_BLUE, _RED = "#2166ac", "#b2182b"
-
+from onlineboost.storage.pictures import BLUE, RED, check_picture, save_picture
 
 Columns = dict[str, tuple[Floats | Ints, str]]
 
@@ -49,20 +45,14 @@ class Report:
 
     def plot(self, path: str | Path) -> None:
         """Draw every column against the rows, to a .png, .svg or .pdf file."""
-        if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ParameterError("path", path, "a file that ends in .png, .svg or .pdf")
-        target = Path(path).expanduser()
-        if not target.parent.is_dir():
-            raise ParameterError("path", path, f"an existing folder: {target.parent} does not exist")
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingPackageError("a plot", "Matplotlib", "matplotlib") from None
+        target = check_picture(path)
+        from matplotlib.figure import Figure
+
         figure: Any = Figure(figsize=(4.5 * len(self.columns), 3.5), layout="constrained")
         axes = figure.subplots(1, len(self.columns), sharey=self.row == "part")
         for axis, (name, (values, _)) in zip(axes, self.columns.items(), strict=True):
             harmful = values > 0 if name == "mistakes added" else values < 0
-            colors = [_RED if bad else _BLUE for bad in harmful]
+            colors = [RED if bad else BLUE for bad in harmful]
             if self.row == "part":  # names need room: bars from left to right, the first part on top
                 axis.barh(self.names[::-1], values[::-1], color=colors[::-1])
                 axis.axvline(0, color="black", linewidth=0.5)
@@ -72,8 +62,7 @@ class Report:
                 axis.axhline(0, color="black", linewidth=0.5)
                 axis.set(xlabel=self.row, title=name)
         figure.suptitle(f"{self.title}, {self.n_examples:,} examples")
-        with replacing(target) as temporary:
-            figure.savefig(temporary, format=target.suffix.lower()[1:])
+        save_picture(figure, target)
 
 
 def _cell(value: float, form: str) -> str:

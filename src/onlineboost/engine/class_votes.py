@@ -31,6 +31,7 @@ from onlineboost.engine.machine import Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.passes import longest_of
 from onlineboost.engine.record import Record
+from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import require
 
 _predict, _learn, _meet, _full = dispatch.predict, dispatch.learn, dispatch.meet, dispatch.full
@@ -263,6 +264,10 @@ class ClassVotesMachine(CompiledMachine):
     @property
     def leaves(self) -> tuple[CompiledMachine, ...]:
         return ()  # it is not one of several machines for classes
+
+    def explain(self, examples: Any) -> Any:
+        expected = "one that adds up votes for two classes, such as OnlineBBM: votes for classes are not explained"
+        raise ParameterError("estimator", self.learner, expected)
 
     def with_classes(self, n: int, booster: Any) -> Self:
         """A machine for more classes, with the booster's state for them."""

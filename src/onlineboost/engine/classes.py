@@ -24,6 +24,7 @@ from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.target import Classes
 from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.engine.heads import VoteHead, vote_correct
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
@@ -93,6 +94,14 @@ class ClassesMachine(PartsMachine):
         steps.calls.append(self.combine(self.parts, scores, steps.row, answers, steps.learning, False))
         steps.tokens.append((self, self.token))
         return True
+
+    def explain_slotted(self, rows: Batch) -> Explained:
+        return self.explain_parts(self.parts, [rows] * len(self.parts), rows)
+
+    def share_of(self, k: int, part: Explained) -> list[Terms]:
+        slope = 1.0 if self.parts[k].gives_odds else float(self.head.platt[k, 0])
+        found = part.scaled(np.full((len(part.scores), 1), slope if k > 0 else -slope))
+        return [one._replace(output=k) for one in found]
 
     def grow(self, n_features: int) -> None:
         for part in self.leaves:

@@ -17,6 +17,7 @@ from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import adwin, replay
 from onlineboost.engine.adwin import NoWatch, Watch
+from onlineboost.engine.explaining import Explained, as_shares, can_explain, explained
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.machine import BatchMachine, Said
@@ -38,7 +39,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED
-from onlineboost.transforms.chain import Transforms, output_names
+from onlineboost.transforms.chain import Origins, Transforms, output_names
 from onlineboost.transforms.indicators import IndicatorsState
 from onlineboost.transforms.slots import Slots
 from onlineboost.transforms.standardize import StandardizeState
@@ -124,6 +125,17 @@ class CompiledMachine(BatchMachine):
                 self.kept = self.kept.with_rows(rows)
                 self._replay(most)
         return _joined(scores)
+
+    def explain(self, examples: Batch) -> Explained:
+        return self.explain_slotted(self.slotted(examples, False))
+
+    def explain_slotted(self, rows: Batch) -> Explained:
+        """``explain`` for rows with slots for ids."""
+        self.bring_back()
+        if not can_explain(self):
+            name = type(self.learner).__name__
+            raise ParameterError("estimator", self.learner, f"a learner that explains its votes: {name} has no explain")
+        return explained(self, rows)
 
     @property
     def _seen(self) -> int:
@@ -423,6 +435,21 @@ class CompiledMachine(BatchMachine):
         known = output_names(self.transforms, self.names_met(names))
         order = np.argsort(-np.abs(strengths), kind="stable").tolist()
         return [(known.get(j, str(j)), j, float(strengths[j])) for j in order if strengths[j] != 0]
+
+    def importances(self) -> dict[int, float]:
+        strengths = self.learner.strengths(self.committee, self.settings.n_learners)
+        if strengths is None or self.slots is None:
+            return {}
+        ids = self.slots.ids().tolist()
+        origins: Origins = {slot: (slot,) for slot in range(len(ids))}
+        for transform in self.transforms:
+            origins = transform.origins(origins)
+        found: dict[int, float] = {}
+        for number in np.flatnonzero(strengths).tolist():
+            for slot in origins.get(number, ()):
+                share = abs(float(strengths[number])) / len(origins[number])
+                found[ids[slot]] = found.get(ids[slot], 0.0) + share
+        return as_shares(found)
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
-from onlineboost.data.arrays import Source
+from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.dicts import named_row
+from onlineboost.engine.explaining import Explained, joined
+from onlineboost.engine.explanation import Explanation, by_column, explanation
 from onlineboost.engine.lags import Lags
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
@@ -421,6 +423,49 @@ class Fitted:
                 examples = machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
                 found = self._run(self._with_lags(examples, False), probabilities)[0]
         return found if isinstance(found, np.ndarray) else float(found)
+
+    def explain(self, parts: Any, columns: Sequence[str], table: bool) -> Explanation:
+        """The scores of examples, as sums over features; see ``explanation``."""
+        found = []
+        for part in parts:
+            with self.lock.reading:
+                found.append(self.machine.explain(self._with_lags(part, False)))
+        names = dict(self.columns.names)
+        return explanation(
+            joined(found) if found else Explained(np.empty((0, 1)), []), names, columns, self.target, table
+        )
+
+    def explain_table(self, source: Source) -> Explanation:
+        """``explain`` for the rows of a table, by its columns."""
+        one, headings = np.ones(source.n_rows), source.names or (self.columns.headings if not source.by_name else None)
+        table = headings is not None or isinstance(source, Dense)
+        columns = headings or [str(column) for column in range(source.n_features)] if table else []
+        parts = self.machine.of_table(source, one, one, self.target)
+        return self.explain(parts, columns, table)
+
+    def explain_batches(self, batches: Iterable[Batch], columns: Sequence[str] = ()) -> Explanation:
+        """``explain`` for the rows of batches; by these columns, if there are any."""
+
+        def parts() -> Iterator[Any]:
+            for batch in batches:
+                check_batch(batch, learning=False, numbers=self._of_numbers)
+                yield from self.machine.of_batch(batch, self.target)
+
+        return self.explain(parts(), columns, bool(columns))
+
+    def explain_one(self, x: Mapping[Any, Any]) -> Any:
+        """The contributions of one dict of features, by its keys."""
+        with self.lock.reading:
+            row = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
+        return self.explain([row], [str(name) for name in x], False)[0]
+
+    def importances(self) -> dict[str, float]:
+        """The share of each column in the influence on the answers; of sources without columns, of each feature."""
+        with self.lock.reading:
+            shares, names = self.machine.importances(), self.columns.names
+            columns = self.columns.headings or [str(column) for column in range(self.columns.width or 0)]
+            met = columns or [*self.machine.names_met(names).values()]
+        return by_column(shares, names, met)
 
     # ---- checks
 

@@ -21,6 +21,7 @@ from onlineboost.compiled.jit import hot
 from onlineboost.compiled.simd import load, splat, sqrt, store, total, widen, within, zeros
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
+from onlineboost.engine.explaining import trust_nothing
 from onlineboost.storage.validity import SUM, Limits, require
 
 HeadName = Literal["vote", "stack"]
@@ -211,10 +212,26 @@ def _update_curve(bins: Floats, curve: Floats, k: int) -> None:
     curve[k, 1] = math.log((true + PRIOR_WEIGHT * p) * (1 - p) / ((weight - true + PRIOR_WEIGHT * (1 - p)) * p))
 
 
+@hot
+def stack_trust(head: StackHead, h: Floats32, slopes: Floats) -> bool:
+    """The weights of the votes, as far as these are not clipped; the offset and the calibration belong to no vote."""
+    stack_slopes(head.weights, h, slopes)
+    return True
+
+
+@hot
+def stack_slopes(weights: Floats, h: Floats32, slopes: Floats) -> None:
+    """By how much the log odds of a stack follow each vote."""
+    for i in range(h.size):
+        slopes[i] = weights[i] * (LARGEST_VOTE / abs(h[i]) if abs(h[i]) > LARGEST_VOTE else 1.0)
+
+
 dispatch.register(dispatch.answer, VoteHead, vote_answer)
 dispatch.register(dispatch.correct, VoteHead, vote_correct)
 dispatch.register(dispatch.answer, StackHead, stack_answer)
 dispatch.register(dispatch.correct, StackHead, stack_correct)
+dispatch.register(dispatch.trust, VoteHead, trust_nothing)
+dispatch.register(dispatch.trust, StackHead, stack_trust)
 
 
 def probabilities(head: Head, scores: Floats) -> Floats:

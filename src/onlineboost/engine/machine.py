@@ -17,6 +17,7 @@ from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, cut, typed
 from onlineboost.data.columns import Columns
 from onlineboost.data.target import Classes
 from onlineboost.engine.dicts import row_of
+from onlineboost.engine.explaining import Explained
 from onlineboost.engine.one_row import OneRow, Steps
 from onlineboost.engine.record import Record, Settings
 from onlineboost.errors import ParameterError
@@ -152,6 +153,15 @@ class Machine(ABC):
         """The names of the features whose values have done so, given names by id."""
         return []
 
+    def explain(self, examples: Any) -> Explained:
+        """The scores of examples, as sums over their features."""
+        expected = "compiled learners such as Linear or Tree: Python objects do not say what their answers consist of"
+        raise ParameterError("estimator", type(self).__name__, expected)
+
+    def importances(self) -> dict[int, float]:
+        """The share of each feature in the influence on the answers, by id; empty if unknown, or nothing was learnt."""
+        return {}
+
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """Name, number and strength of each feature that the committee uses, the strongest first; empty if unknown.
 
@@ -222,6 +232,10 @@ class BatchMachine(Machine):
 
     def run_slotted(self, batch: Batch, learning: bool, said: Said | None = None) -> Floats:
         """``run`` on rows with slots for ids."""
+        raise NotImplementedError
+
+    def explain_slotted(self, rows: Batch) -> Explained:
+        """``explain`` for rows with slots for ids."""
         raise NotImplementedError
 
     @property

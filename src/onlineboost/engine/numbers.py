@@ -30,6 +30,7 @@ from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine import replay, schedule
+from onlineboost.engine.explaining import Explained, Terms, trust_nothing
 from onlineboost.engine.heads import logistic
 from onlineboost.engine.machine import BatchMachine, Said, told
 from onlineboost.engine.one_row import Steps
@@ -45,6 +46,7 @@ IDENTITY, LOGISTIC, EXP = range(3)  # links: how a score becomes an answer
 _LIMIT, _COUNTED = 10.0, 4.0  # in standard deviations
 _SLOWEST = 1e-4  # share of the last row in the moments
 _MOST = 1e30  # of z
+_LEAST_CHANGE = 1e-9  # of a score that is explained by features
 _MOST_TURNS = 60  # rows in turn beyond the limit that widen it
 
 
@@ -66,6 +68,7 @@ def correct(head: NumberHead, score: float, h: Floats32, y: float, weight: float
 
 dispatch.register(dispatch.answer, NumberHead, answer)
 dispatch.register(dispatch.correct, NumberHead, correct)
+dispatch.register(dispatch.trust, NumberHead, trust_nothing)
 
 
 class Taming(NamedTuple):
@@ -168,6 +171,15 @@ def _in_units(taming: Taming, centre: float, score: float) -> float:
     return float(centre + taming.units[1] * score)
 
 
+@njit
+def _answers_in_units(taming: Taming, scores: Floats) -> Floats:
+    """Answers by a link other than the identity."""
+    found = np.empty(scores.size)
+    for r in range(scores.size):
+        found[r] = _in_units(taming, 0.0, scores[r])
+    return found
+
+
 @dataclass
 class NumbersMachine(PartsMachine):
     """A machine whose learners see tamed targets; its one part answers."""
@@ -189,6 +201,20 @@ class NumbersMachine(PartsMachine):
             return answers
         rest = None if said is None else said.rows(stop, examples.y.size)
         return np.concatenate([answers, self.run_tamed(cut(examples, stop, examples.y.size), True, rest)])
+
+    def explain(self, examples: Batch) -> Explained:
+        if self.young:
+            return Explained(self.run(examples, False).reshape(examples.y.size, -1), [])
+        return super().explain(examples)
+
+    def share_of(self, k: int, part: Explained) -> list[Terms]:
+        """Scores in units of the target. A link leads from the answer without features to that with all."""
+        if self.taming.link == IDENTITY:
+            return part.scaled(np.full(part.scores.shape, self.taming.units[1]))
+        last, change = part.scores[:, 0], part.sums()
+        with_all, without = (_answers_in_units(self.taming, scores) for scores in (last, last - change))
+        slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
+        return part.scaled(slopes.reshape(-1, 1))
 
     def knows(self, ids: Ints32) -> NDArray[np.bool_]:
         return np.isin(ids, self.held.indices) if self.young else super().knows(ids)

@@ -18,6 +18,7 @@ from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.explaining import Explained, Terms, as_shares
 from onlineboost.engine.machine import BatchMachine, Said, told
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import PartOfEnsemble
@@ -114,6 +115,25 @@ class PartsMachine(BatchMachine):
             for stage in stages:
                 stage.run(0)
         return answers
+
+    def explain(self, examples: Batch) -> Explained:
+        self.bring_back()
+        parts = self.awake()
+        return self.explain_parts(parts, self._slotted(parts, examples, False), examples)
+
+    def explain_parts(self, parts: Sequence[BatchMachine], batches: list[Batch], rows: Batch) -> Explained:
+        """The scores of rows, as sums over features; each part sees its own batch of them."""
+        pairs = zip(parts, batches, strict=True)
+        found = [part.explain_slotted(mine) if part.leaves else part.explain(mine) for part, mine in pairs]
+        scores = np.array([one.scores.reshape(part.shape_of(rows)) for one, part in zip(found, parts, strict=True)])
+        answers = np.empty(self.shape_of(rows))
+        self.combine(parts, scores, rows, answers, False, False)()
+        terms = [term for k, one in enumerate(found) for term in self.share_of(k, one)]
+        return Explained(answers.reshape(rows.y.size, -1), terms)
+
+    @abstractmethod
+    def share_of(self, k: int, part: Explained) -> list[Terms]:
+        """The terms of part k, as far as they count in the answers."""
 
     def _shares(self, said: Said | None) -> list[Said] | None:
         """What was said, or is to be said, by each part."""
@@ -301,6 +321,17 @@ class PartsMachine(BatchMachine):
     def name_features(self, names: Mapping[int, str]) -> None:
         for part in self.parts:
             part.name_features(names)
+
+    def importances(self) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for part, share in zip(self.parts, self.influence(), strict=True):
+            for id, mine in part.importances().items() if share > 0 else ():
+                found[id] = found.get(id, 0.0) + share * mine
+        return as_shares(found)
+
+    def influence(self) -> list[float]:
+        """How much each part counts."""
+        return [1.0] * len(self.parts)
 
     def columns_not_met(self, names: Iterable[str]) -> list[str]:
         names = [*names]

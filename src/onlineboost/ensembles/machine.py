@@ -11,11 +11,20 @@ import numpy as np
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.engine.classes import softmax
+from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
-from onlineboost.ensembles.newton import Scales, Stack, new_classes_work, new_stack_work, stack_classes, stack_rows
+from onlineboost.ensembles.newton import (
+    CLIP,
+    Scales,
+    Stack,
+    new_classes_work,
+    new_stack_work,
+    stack_classes,
+    stack_rows,
+)
 from onlineboost.ensembles.resting import Rest, note_row
 from onlineboost.storage.validity import require
 
@@ -62,6 +71,14 @@ class EnsembleMachine(PartsMachine):
         odds = np.array([part.gives_odds for part in parts])
         work = new_stack_work(len(self.parts))
         return Call(stack_rows, scores, rows.y, rows.weight, answers, *stacks, odds, learning, given, work)
+
+    def share_of(self, k: int, part: Explained) -> list[Terms]:
+        weights = self.answering.weights
+        if k >= weights.size - 1:
+            return []
+        slope, offset = self.scales.platt[k].tolist() if not self.parts[k].gives_odds and self.width == 1 else (1, 0)
+        odds = slope * part.scores + offset
+        return part.scaled(weights[k] * slope * np.minimum(1, CLIP / np.maximum(np.abs(odds), CLIP)))
 
     @property
     def n_classes(self) -> int:
@@ -136,6 +153,9 @@ class EnsembleMachine(PartsMachine):
 
     def probabilities(self, scores: Floats) -> Floats:
         return chances(scores) if scores.ndim == 1 else softmax(scores)
+
+    def influence(self) -> list[float]:
+        return np.maximum(self.scales.earned[:-1], 0).tolist()  # type: ignore[no-any-return]
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the influence on each part, by what the part has earned."""

@@ -20,7 +20,7 @@ alpha whatever the errors are, also after a change (Gibbs and Candes 2021).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,7 +31,8 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.compiled.solve import solve
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine.machine import Said
+from onlineboost.engine.explaining import Explained
+from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.numbers import NumbersMachine, Taming, tame_rows
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.record import Record
@@ -204,6 +205,12 @@ def _count(record: Record, weight: float) -> None:
     record.clock[0] += 1
 
 
+def _kept(bounded: Floats, value: Floats) -> Floats:
+    """The share of a value that is left of it within bounds."""
+    found: Floats = np.where(bounded == value, 1.0, bounded / np.where(value == 0, 1.0, value))
+    return found
+
+
 _LEVELS = np.array([(1 - coverage) / 2 for coverage in COVERAGES])
 
 
@@ -231,6 +238,22 @@ class NumbersEnsemble(NumbersMachine):
         local = self.scores_of(self.parts[-1:], [batches[-1]._replace(y=errors)], learning, last)[0]
         self._intervals(middle, typical, local, centres, rows, answers, learning, given)()
         return answers
+
+    def explain_parts(self, parts: Sequence[BatchMachine], batches: list[Batch], rows: Batch) -> Explained:
+        *found, _ = (part.explain_slotted(mine) for part, mine in zip(parts, batches, strict=True))
+        n, (c, s), low, high = len(found), self.taming.units, *self.stack.range
+        least, most = low - (high - low) / 10, high + (high - low) / 10
+        scores = np.array([one.scores[:, 0] for one in found])
+        scores[_FOLLOWER] += scores[_BASE]
+        x = np.clip(scores, least, most)
+        z = sum(x / n)
+        for k, weight in enumerate(self.stack.weights.tolist()):  # in this order, as ``_answer`` does
+            z = z + (weight * x[k] if k < n else weight)
+        answers = np.clip(z, least, most)
+        slopes = (1 / n + self.stack.weights[:n, None]) * _kept(x, scores) * _kept(answers, z) * s
+        slopes[_BASE] += slopes[_FOLLOWER]
+        terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope.reshape(-1, 1))]
+        return Explained((c + s * answers).reshape(-1, 1), terms)
 
     def _scores(self, batches: list[Batch], learning: bool, shares: list[Said] | None) -> Floats:
         """The scores of all parts but the last."""
@@ -288,6 +311,10 @@ class NumbersEnsemble(NumbersMachine):
 
     def states(self) -> dict[str, Any]:
         return {"stack": self.stack, "spread": self.spread} | super().states()
+
+    def influence(self) -> list[float]:
+        """Only trees count, as in ``strengths``."""
+        return [1.0 if part.leaves[0].learner.takes_missing else 0.0 for part in self.parts[:-1]] + [0.0]
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the gain of all splits, mean over the parts that are trees."""

@@ -14,6 +14,7 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.arrays import copied
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import new_head
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier, OnlineModel
@@ -57,6 +58,7 @@ dispatch.register(dispatch.lead, AloneState, lead)
 dispatch.register(dispatch.round, AloneState, round)
 dispatch.register(dispatch.vote, AloneState, vote)
 dispatch.register(dispatch.settle, AloneState, settle)
+dispatch.register(dispatch.credit, AloneState, credit_sum)
 
 
 @hot
@@ -113,6 +115,8 @@ class WeakLearner(OnlineModel):
         meet: Callable[..., None] | None = None,
         full: Callable[..., bool] | None = None,
         carry: Callable[..., None] | None = None,
+        pull: Callable[..., None] | None = None,
+        explain: Callable[..., int] | None = None,
         name: str = "",
         options: tuple[Option, ...] = (),
         **keywords: Any,
@@ -131,6 +135,9 @@ class WeakLearner(OnlineModel):
         dispatch.register(dispatch.full, state, full or _never_full)
         if carry is not None:
             dispatch.register(dispatch.carry, state, carry)
+        if pull is not None and explain is not None:
+            dispatch.register(dispatch.pull, state, pull)
+            dispatch.register(dispatch.explain, state, explain)
         if forget is not None:
             dispatch.register(dispatch.forget, state, forget)
         if name:
@@ -232,6 +239,14 @@ class WeakLearner(OnlineModel):
         """The influence of each feature on the answer, with its sign; None if the learner has no such measure."""
         return None
 
+    def means(self, committee: Any) -> Floats:
+        """The mean vote below each node, [trees, nodes], by which splits are explained; empty if there are none."""
+        return np.empty((0, 0))
+
+    def n_terms(self, committee: Any, rows: Batch) -> int:
+        """Most terms of features that the explanation of rows consists of."""
+        return int(rows.indptr[-1] - rows.indptr[0])
+
     def n_seen(self, committee: Any) -> int | None:
         """Number of different features seen so far; None if the learner does not count them."""
         return None
@@ -273,6 +288,7 @@ class Learner(WeakLearner, OnlineClassifier):
     ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
 
     A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
+    Two more, ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed to explain answers.
     With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
     """
 

@@ -17,6 +17,7 @@ from onlineboost.transforms.bins import (
     FEW_BINS,
     FIRST,
     MANY_BINS,
+    MET,
     ROWS,
     Bins,
     check_bins,
@@ -152,6 +153,9 @@ class Binned:
         self.move(committee, new)
         room = self.room(new)
         return new._replace(bins=grown_bins(committee.bins, room.slots, room.bins), short=committee.short)
+
+    def n_terms(self, committee: Any, rows: Batch) -> int:
+        return rows.y.size * int(committee.bins.clock[MET])
 
     def n_seen(self, committee: Any) -> int | None:
         return int(committee.bins.clock[BEGUN])

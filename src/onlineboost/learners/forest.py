@@ -12,7 +12,7 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.binned import Binned
-from onlineboost.learners.forest_kernels import move_histograms
+from onlineboost.learners.forest_kernels import means_below, move_histograms
 from onlineboost.parameters import check_count, check_share
 from onlineboost.transforms.bins import n_bins_for
 
@@ -152,6 +152,13 @@ class Forest(Binned, WeakLearner):
         slots = min(n_features or self.max_slots, self.max_slots)
         rows, wanted = self.most_rows_of(n_learners, slots, n_bins_for(int(self.bins), slots))
         return rows == wanted  # fewer trees would have more histograms each
+
+    @abstractmethod
+    def sums(self, committee: Any) -> Floats:
+        """Of each leaf the weight of its examples, and that times its vote, [trees, nodes, 2]; in new memory."""
+
+    def means(self, committee: Any) -> Floats:
+        return means_below(committee, self.sums(committee))
 
     def strengths(self, committee: Any, n_learners: int) -> Floats | None:
         """Each slot's share of the total gain of all splits."""

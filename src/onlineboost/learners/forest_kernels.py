@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
+from onlineboost.data.batch import Floats
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import MET, BinsWork
 
@@ -80,10 +82,58 @@ def leaf_of(state: Any, work: BinsWork, i: int) -> int:
     """The leaf of tree i that the row falls into."""
     node = 0
     while state.nodes[i, node, SLOT] > 0:
-        x = work.values[state.nodes[i, node, SLOT] - 1]
-        right = x > state.threshold[i, node] or (x != x and state.nodes[i, node, MISSING] == 1)
-        node = i64(state.nodes[i, node, CHILD]) + right
+        node = child_of(state, work, i, node)
     return node
+
+
+@hot
+def child_of(state: Any, work: BinsWork, i: int, node: int) -> int:
+    """The child of a node that the row falls into."""
+    x = work.values[state.nodes[i, node, SLOT] - 1]
+    right = x > state.threshold[i, node] or (x != x and state.nodes[i, node, MISSING] == 1)
+    return i64(state.nodes[i, node, CHILD]) + right  # type: ignore[no-any-return]
+
+
+@hot
+def pull_path(state: Any, work: BinsWork, i: int, r: int, value: float, pulls: Pulls) -> None:
+    """Add the terms of a path through tree i to a leaf of this value: its mean vote, and what each split adds to it."""
+    node, before = 0, pulls.means[i, 0]
+    pulls.up[r, i] = pulls.down[r, i] = 0.0
+    add_pull(pulls, r, i, before if state.nodes[i, 0, SLOT] > 0 else value)
+    while state.nodes[i, node, SLOT] > 0:
+        node = child_of(state, work, i, node)
+        after = pulls.means[i, node] if state.nodes[i, node, SLOT] > 0 else value
+        add_pull(pulls, r, i, after - before)
+        before = after
+
+
+@hot
+def add_pull(pulls: Pulls, r: int, i: int, term: float) -> None:
+    """Add a term of tree i to the sum of its sign."""
+    pulls.up[r, i] += max(term, 0.0)
+    pulls.down[r, i] += min(term, 0.0)
+
+
+@hot
+def explain_path(state: Any, work: BinsWork, i: int, r: int, found: Found) -> tuple[int, int, float]:
+    """Add what each split of a path adds to the mean vote below it, to the sum of its slot; but for the last split.
+
+    Returns the leaf, the slot of the last split (-1: none), and the mean vote before it.
+    """
+    node, slot, before = 0, -1, found.means[i, 0]
+    while state.nodes[i, node, SLOT] > 0:
+        slot = state.nodes[i, node, SLOT] - 1
+        node = child_of(state, work, i, node)
+        if state.nodes[i, node, SLOT] > 0:
+            add_term(found, r, i, slot, found.means[i, node] - before)
+            before = found.means[i, node]
+    return node, slot, before
+
+
+@hot
+def add_term(found: Found, r: int, i: int, slot: int, term: float) -> None:
+    """Add a term of tree i to the sum of its slot."""
+    found.sums[slot] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
 
 
 @hot
@@ -146,6 +196,20 @@ def grow_children(state: Any, i: int, node: int) -> int:
     state.nodes[i, node, CHILD] = left
     state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
     return left  # type: ignore[no-any-return]
+
+
+@njit
+def means_below(state: Any, sums: Floats) -> Floats:
+    """The mean vote below each node, [trees, nodes]; ``sums`` has the weights of leaves, and weights times votes."""
+    means = np.zeros(sums.shape[:2])
+    for i in range(sums.shape[0]):
+        for node in range(state.used[i, 0] - 1, -1, -1):  # children come after their parents
+            if state.nodes[i, node, SLOT] > 0:
+                child = state.nodes[i, node, CHILD]
+                for c in range(2):
+                    sums[i, node, c] = sums[i, child, c] + sums[i, child + 1, c]
+            means[i, node] = sums[i, node, 1] / sums[i, node, 0] if sums[i, node, 0] > 0 else 0.0
+    return means
 
 
 @njit

@@ -24,6 +24,7 @@ from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.compiled.solve import solve
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.errors import ParameterError
 from onlineboost.learners.numbers import NumberLearner
 from onlineboost.parameters import check_whole
@@ -77,6 +78,30 @@ def predict(state: LeastSquaresState, work: LeastSquaresWork, batch: Batch, r: i
         for k in range(work.found[0]):
             z += state.weights[i, work.places[k]] * work.x[work.places[k]]
         h[i] = f32(min(max(z, -_MAX_VOTE), _MAX_VOTE))
+
+
+@hot
+def pull(state: LeastSquaresState, work: LeastSquaresWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are weights times values."""
+    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    for i in range(link.size):
+        link[i] = 1.0 if abs(h[i]) < _MAX_VOTE else 0.0
+    for i in range(pulls.n):
+        up[i] = down[i] = 0.0
+        for k in range(work.found[0]):
+            term = state.weights[i, work.places[k]] * work.x[work.places[k]]
+            up[i], down[i] = up[i] + max(term, 0.0), down[i] + min(term, 0.0)
+
+
+@hot
+def explain(state: LeastSquaresState, work: LeastSquaresWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        found.slots[k], found.values[k] = batch.indices[j], 0.0
+        for i in range(state.weights.shape[0]):
+            term = state.weights[i, i64(batch.indices[j]) + 1] * batch.values[j]
+            found.values[k] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+        k += 1
+    return k
 
 
 @hot
@@ -171,6 +196,8 @@ class LeastSquares(
     predict=predict,
     learn=learn,
     forget=forget,
+    pull=pull,
+    explain=explain,
 ):
     """Ridge regression that forgets: neither scales nor a learning rate, for up to some hundred features.
 

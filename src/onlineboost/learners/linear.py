@@ -19,7 +19,17 @@ from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState, forget, learn, predict, workspace
+from onlineboost.learners.linear_kernels import (
+    ALONE,
+    BLOCK,
+    LinearState,
+    explain,
+    forget,
+    learn,
+    predict,
+    pull,
+    workspace,
+)
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, FIRST, Bins
@@ -58,6 +68,8 @@ class Linear(
     predict=predict,
     learn=learn,
     forget=forget,
+    pull=pull,
+    explain=explain,
 ):
     """Linear classifier, the default weak learner: the same as Vowpal Wabbit's, to the last digit.
 

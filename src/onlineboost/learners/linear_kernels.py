@@ -25,11 +25,13 @@ from onlineboost.compiled.simd import (
     splat,
     sqrt,
     store,
+    total,
     where_positive,
     widen,
     zeros,
 )
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.engine.loop import VECTOR
 from onlineboost.learners.losses import squared_gradient, step
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
@@ -145,6 +147,57 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
                 length2 = _rates_by_power(state, work, indices, lane)
             _steps(state, work, lane, length2, h, t, zeros(state.block))
             _move(state, work, indices, values, lane, zeros(state.block))
+
+
+@hot
+def pull(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are weights times values."""
+    indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
+    values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
+    limit = f32(50) if state.logistic else f32(1)
+    clipped = pulls.n > 0
+    for i in range(pulls.link.shape[1]):
+        clipped |= abs(h[i]) >= limit
+    for lane in range(0, state.norm_sum.size if clipped else 0, len(state.block)):
+        if pulls.n > 0:
+            _pull(state, indices, values, lane, zeros(state.block), pulls.up[r], pulls.down[r])
+        else:
+            _score(state, indices, values, lane, zeros(state.block), work.gain)
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = limit / max(abs(work.gain[i]), limit) if abs(h[i]) >= limit else 1.0
+
+
+@hot
+def _pull(
+    state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, up: Floats, down: Floats
+) -> None:
+    row, at = 2 * state.weights.shape[2], state.lane + lane
+    constant = load(state.weights, at, zero)
+    positive = where_positive(constant, constant)
+    negative = constant - positive
+    for k in range(indices.size):
+        term = load(state.weights, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
+        against = smaller(term, zero)
+        positive += term - against
+        negative += against
+    store(up, lane, widen(positive))
+    store(down, lane, widen(negative))
+
+
+@hot
+def explain(state: LinearState, work: LinearWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    row, zero, own = 2 * state.weights.shape[2], zeros(state.block), r * found.plus.shape[1]
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        at, x = (np.int64(batch.indices[j]) + 1) * row + state.lane, widen(splat(batch.values[j], zero))
+        sums = widen(zero)
+        for lane in range(0, state.norm_sum.size, len(state.block)):
+            term = widen(load(state.weights, at + lane, zero)) * x
+            positive = where_positive(term, term)
+            sums += positive * load(found.plus, own + lane, sums)
+            sums += (term - positive) * load(found.minus, own + lane, sums)
+        found.slots[k], found.values[k] = batch.indices[j], total(sums)
+        k += 1
+    return k
 
 
 @lean

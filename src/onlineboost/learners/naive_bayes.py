@@ -11,6 +11,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.parameters import check_between
@@ -83,6 +84,50 @@ def predict(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, 
         h[i] = f32(math.tanh((work.score[i] + math.log(work.ratio[i])) / 2))
 
 
+@hot
+def pull(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are log odds, which ``link`` turns into a difference of probabilities."""
+    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    s, slots = state.smoothing, state.bins.clock[MET] if state.bins.edges.shape[1] > 0 else 0
+    for i in range(link.size):
+        z = work.score[i] + math.log(work.ratio[i])
+        link[i] = math.tanh(z / 2) / z if abs(z) > 1e-6 else 0.5
+    for i in range(pulls.n):
+        prior = math.log((state.totals[1, i] + s) / (state.totals[0, i] + s))
+        up[i], down[i] = max(prior, 0.0), min(prior, 0.0)
+        for slot in range(slots):
+            term = _log_ratio(state, work, slot, i)
+            up[i], down[i] = up[i] + max(term, 0.0), down[i] + min(term, 0.0)
+
+
+@hot
+def explain(state: NaiveBayesState, work: NaiveBayesWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    read_row(state.bins, work.row, batch, r)
+    for slot in range(state.bins.clock[MET] if state.bins.edges.shape[1] > 0 else 0):
+        found.slots[k], found.values[k] = slot, 0.0
+        for i in range(state.totals.shape[1]):
+            term = _log_ratio(state, work, slot, i)
+            found.values[k] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+        k += found.values[k] != 0
+    return k
+
+
+@hot
+def _log_ratio(state: NaiveBayesState, work: NaiveBayesWork, slot: int, i: int) -> float:
+    """The logarithm of the ratio by which ``predict`` multiplies."""
+    if state.present[slot, 0, i] + state.present[slot, 1, i] <= 0:
+        return 0.0
+    s, bins, x = state.smoothing, state.bins.edges.shape[1] + 1, work.row.values[slot]
+    negative, positive = state.totals[0, i], state.totals[1, i]
+    if x != x or (x != 0 and work.row.codes[slot] != state.bins.zero[slot]):
+        row = slot * bins + work.row.codes[slot]
+        a, b = state.counts[row, 0, i], state.counts[row, 1, i]
+    else:
+        a = max(negative - state.present[slot, 0, i], 0.0)
+        b = max(positive - state.present[slot, 1, i], 0.0)
+    return math.log((b + s) * (negative + s * bins) / ((a + s) * (positive + s * bins)))
+
+
 @lean
 def carry(state: NaiveBayesState, work: NaiveBayesWork, slot: int, old_zero: int) -> None:
     """Carry the counts of a slot over to its new bins."""
@@ -141,6 +186,8 @@ class NaiveBayes(
     learn=learn,
     forget=forget,
     carry=carry,
+    pull=pull,
+    explain=explain,
 ):
     """Naive Bayes classifier over binned features.
 
@@ -165,6 +212,7 @@ class NaiveBayes(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     axes: ClassVar[dict[str, int]] = {"counts": 2, "present": 2, "totals": 1}
+    strength: ClassVar[str] = "mean size of its log odds"
 
     _: KW_ONLY
     bins: int = 0
@@ -187,6 +235,21 @@ class NaiveBayes(
             bins=new_bins(slots, n_bins, self.max_slots),
             smoothing=float(self.smoothing),
         )
+
+    def strengths(self, committee: NaiveBayesState, n_learners: int) -> Floats | None:
+        """The mean size of the log odds of a value, over all examples."""
+        counts, s = committee.counts, committee.smoothing
+        slots, bins = self.room(committee)
+        if not bins:
+            return np.zeros(slots)
+        counts = counts.reshape(slots, bins, 2, n_learners)
+        zero = np.maximum(committee.totals - committee.present, 0)[:, None]
+        every, totals = np.concatenate([counts, zero], axis=1), committee.totals + s * bins
+        odds = np.log((every[:, :, 1] + s) * totals[0] / ((every[:, :, 0] + s) * totals[1]))
+        shares = every.sum(axis=2) / np.maximum(committee.totals.sum(axis=0), 1e-300)
+        met = committee.present.sum(axis=1) > 0
+        found: Floats = np.where(met, (shares * np.abs(odds)).sum(axis=1), 0.0).mean(axis=1)
+        return found
 
     def n_learners(self, committee: NaiveBayesState) -> int:
         return int(committee.totals.shape[1])

@@ -22,6 +22,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.engine.heads import logistic
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_whole
@@ -70,6 +71,37 @@ def predict(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Float
             z += state.weights[i, j] * work.x[j]
         work.z[i] = z
         h[i] = f32(min(max(z, -_MAX_SCORE), _MAX_SCORE))
+
+
+@hot
+def pull(state: NewtonState, work: NewtonWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are weights times values."""
+    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    for i in range(link.size):
+        link[i] = _MAX_SCORE / max(abs(work.z[i]), _MAX_SCORE)
+    for i in range(pulls.n):
+        up[i], down[i] = max(state.weights[i, 0], 0.0), min(state.weights[i, 0], 0.0)
+        for k in range(batch.indptr[r], batch.indptr[r + 1]):
+            term = state.weights[i, np.int64(batch.indices[k]) + 1] * _value(state, batch, k)
+            up[i], down[i] = up[i] + max(term, 0.0), down[i] + min(term, 0.0)
+
+
+@hot
+def explain(state: NewtonState, work: NewtonWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        found.slots[k], found.values[k] = batch.indices[j], 0.0
+        for i in range(state.weights.shape[0]):
+            term = state.weights[i, np.int64(batch.indices[j]) + 1] * _value(state, batch, j)
+            found.values[k] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+        k += 1
+    return k
+
+
+@hot
+def _value(state: NewtonState, batch: Batch, k: int) -> float:
+    """An entry as the learners see it."""
+    scale = state.scale[np.int64(batch.indices[k]) + 1]
+    return batch.values[k] / scale if scale > 0 else 0.0
 
 
 @hot
@@ -182,6 +214,8 @@ class Newton(
     predict=predict,
     learn=learn,
     forget=forget,
+    pull=pull,
+    explain=explain,
 ):
     """Logistic regression by Newton steps: for few features that belong together, such as two prices.
 

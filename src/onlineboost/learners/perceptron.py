@@ -10,6 +10,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.parameters import check_whole
@@ -65,6 +66,34 @@ def learn(
             state.weights[row, i] = _within(state.weights[row, i] + work.step[i] * x)
 
 
+@hot
+def pull(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are weights times values."""
+    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    for i in range(link.size):
+        link[i] = MAX_WEIGHT / max(abs(work.total[i]), MAX_WEIGHT)
+    for i in range(pulls.n):
+        constant = np.float64(state.weights[0, i])
+        up[i], down[i] = max(constant, 0.0), min(constant, 0.0)
+    for k in range(batch.indptr[r], batch.indptr[r + 1]):
+        row, x = np.int64(batch.indices[k]) + 1, np.float64(batch.values[k])
+        for i in range(pulls.n):
+            term = state.weights[row, i] * x
+            up[i] += term if term > 0 else 0.0
+            down[i] += term if term < 0 else 0.0
+
+
+@hot
+def explain(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        found.slots[k], found.values[k] = batch.indices[j], 0.0
+        for i in range(state.weights.shape[1]):
+            term = state.weights[np.int64(batch.indices[j]) + 1, i] * np.float64(batch.values[j])
+            found.values[k] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+        k += 1
+    return k
+
+
 @lean
 def forget(state: PerceptronState, i: int) -> None:
     for row in range(state.weights.shape[0]):
@@ -88,6 +117,8 @@ class Perceptron(
     predict=predict,
     learn=learn,
     forget=forget,
+    pull=pull,
+    explain=explain,
 ):
     """Perceptron, a linear classifier updated by its mistakes only: the cheapest learner, with nothing to tune.
 
@@ -112,6 +143,7 @@ class Perceptron(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # with weights, copies would never differ
     linear: ClassVar[bool] = True
+    strength: ClassVar[str] = "mean weight"
     axes: ClassVar[dict[str, int]] = {"weights": 1}
 
     _: KW_ONLY
@@ -136,6 +168,10 @@ class Perceptron(
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True
+
+    def strengths(self, committee: PerceptronState, n_learners: int) -> Floats | None:
+        """The learners' mean weight."""
+        return committee.weights[1:].mean(axis=1, dtype=np.float64)  # type: ignore[no-any-return]
 
     def transforms(self, n_features: int) -> Transforms:
         return (new_standardize(n_features),) if self.standardize else ()

@@ -10,15 +10,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from onlineboost.data.allocation import filled
+from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.forest import Forest, TreeRoom
 from onlineboost.learners.numbers import NumberLearner
 from onlineboost.learners.regression_tree_kernels import (
     RegressionTreeState,
     carry,
+    explain,
     forget,
     learn,
     predict,
+    pull,
     workspace,
 )
 from onlineboost.learners.splits import some_slots
@@ -36,6 +39,8 @@ class RegressionTree(
     learn=learn,
     forget=forget,
     carry=carry,
+    pull=pull,
+    explain=explain,
 ):
     """Regression tree grown online, over binned features: splits by variance, leaves with a running mean.
 
@@ -109,6 +114,10 @@ class RegressionTree(
             smoothing=float(self.smoothing),
             max_depth=int(self.max_depth),
         )
+
+    def sums(self, committee: RegressionTreeState) -> Floats:
+        weight, mean = np.moveaxis(committee.vote[:, : int(committee.used[:, 0].max())], 2, 0)
+        return np.stack([weight, weight * mean], axis=2)
 
     def deepest_counted(self) -> int:
         return self.max_depth - 1

@@ -21,21 +21,26 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
     DEPTH,
     MAX_EXAMPLES,
     MISSING,
     ROW,
     SLOT,
+    add_term,
     base_of,
     check_forest,
+    explain_path,
     grow_children,
     halve_row,
     is_due,
     leaf_of,
+    pull_path,
     release_row,
     row_for,
 )
+from onlineboost.learners.splits import give_sums
 from onlineboost.storage.validity import SUM, Limits
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
 
@@ -101,6 +106,25 @@ def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
         leaf = leaf_of(state, work.row, i)
         work.leaf[i] = leaf
         h[i] = f32(state.vote[i, leaf, 1])
+
+
+@hot
+def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote: the mean vote of the tree, and what each split adds."""
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = 1.0
+    for i in range(pulls.n):
+        pull_path(state, work.row, i, r, state.vote[i, work.leaf[i], 1], pulls)
+
+
+@hot
+def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.used.shape[0]):
+        leaf, last, before = explain_path(state, work.row, i, r, found)
+        if last >= 0:
+            add_term(found, r, i, last, state.vote[i, leaf, 1] - before)
+    return give_sums(found, state.bins, k)
 
 
 @hot

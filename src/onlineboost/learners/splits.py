@@ -12,6 +12,7 @@ from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats
+from onlineboost.engine.explaining import Found
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over
 
 _LN2 = math.log(2)
@@ -108,3 +109,19 @@ def _some(n_learners: int, slots: int, share: float, seed: int) -> NDArray[np.bo
         for slot in range(slots):
             chosen[i, slot] = uniform(seed, i, slot) < share
     return chosen
+
+
+@hot
+def difference(a: float, b: float) -> float:
+    """The vote of some examples: the share of the positive ones minus that of the others."""
+    return (b - a) / (a + b) if a + b > 0 else 0.0
+
+
+@hot
+def give_sums(found: Found, bins: Bins, k: int) -> int:
+    """Write the sums that are not zero from place k on, and clear them; returns where they end."""
+    for slot in range(bins.clock[MET]):
+        found.slots[k], found.values[k] = slot, found.sums[slot]
+        k += found.sums[slot] != 0
+        found.sums[slot] = 0.0
+    return k

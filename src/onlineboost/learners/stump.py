@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned, Room
-from onlineboost.learners.splits import best_split, carry_histogram, some_slots
+from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums, some_slots
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import (
@@ -65,13 +66,50 @@ def workspace(state: StumpState, longest: int) -> StumpWork:
 def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32) -> None:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.choice.shape[0]):
-        slot, side = state.choice[i, 0], 0
-        if slot >= 0:
-            x = work.row.values[slot]
-            side = 1 if x > state.threshold[i] or (x != x and state.choice[i, 1] == 1) else 0
+        side = _side(state, work, i)
         work.side[i] = side
         a, b = state.sides[i, side, 0], state.sides[i, side, 1]
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+
+
+@hot
+def pull(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are the vote without a split, and what the split adds to it."""
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = 1.0
+    for i in range(pulls.n):
+        term = _added(state, i, work.side[i])
+        rest = h[i] - term
+        pulls.up[r, i], pulls.down[r, i] = max(term, 0.0) + max(rest, 0.0), min(term, 0.0) + min(rest, 0.0)
+
+
+@hot
+def explain(state: StumpState, work: StumpWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.choice.shape[0]):
+        if state.choice[i, 0] >= 0:
+            term = _added(state, i, _side(state, work, i))
+            found.sums[state.choice[i, 0]] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+    return give_sums(found, state.bins, k)
+
+
+@hot
+def _side(state: StumpState, work: StumpWork, i: int) -> int:
+    """The side of the split that the row is on."""
+    if state.choice[i, 0] < 0:
+        return 0
+    x = work.row.values[state.choice[i, 0]]
+    return 1 if x > state.threshold[i] or (x != x and state.choice[i, 1] == 1) else 0
+
+
+@hot
+def _added(state: StumpState, i: int, side: int) -> float:
+    """What a side of the split adds to the vote of both sides together."""
+    sides = state.sides[i]
+    if state.choice[i, 0] < 0:
+        return 0.0
+    both = difference(sides[0, 0] + sides[1, 0], sides[0, 1] + sides[1, 1])
+    return difference(sides[side, 0], sides[side, 1]) - both
 
 
 @lean
@@ -141,6 +179,8 @@ class Stump(
     learn=learn,
     forget=forget,
     carry=carry,
+    pull=pull,
+    explain=explain,
 ):
     """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 
@@ -169,6 +209,8 @@ class Stump(
         ("choice", "threshold", "sides", "totals", "allowed", "histograms"), 0
     )
 
+    strength: ClassVar[str] = "share of the differences between the sides of all splits"
+
     _: KW_ONLY
     bins: int = 0
     replay: int = 512
@@ -195,6 +237,14 @@ class Stump(
             histograms=filled(0, (n_learners * slots, n_bins, 2)),
             grace=int(self.grace),
         )
+
+    def strengths(self, committee: StumpState, n_learners: int) -> Floats | None:
+        """Each slot's share of the differences between the two sides of all splits."""
+        a, b = committee.sides[:, :, 0], committee.sides[:, :, 1]
+        votes = (b - a) / np.maximum(a + b, 1e-300)
+        found, chosen = np.zeros(committee.allowed.shape[1]), committee.choice[:, 0] >= 0
+        np.add.at(found, committee.choice[chosen, 0], np.abs(votes[chosen, 1] - votes[chosen, 0]))
+        return found / max(float(found.sum()), 1e-300)
 
     def n_learners(self, committee: StumpState) -> int:
         return len(committee.choice)

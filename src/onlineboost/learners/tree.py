@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from onlineboost.data.allocation import filled
+from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.forest import Forest, TreeRoom
@@ -17,9 +18,11 @@ from onlineboost.learners.splits import some_slots
 from onlineboost.learners.tree_kernels import (
     TreeState,
     carry,
+    explain,
     forget,
     learn,
     predict,
+    pull,
     workspace,
 )
 from onlineboost.parameters import check_between, check_one_of
@@ -41,6 +44,8 @@ class Tree(
     learn=learn,
     forget=forget,
     carry=carry,
+    pull=pull,
+    explain=explain,
 ):
     """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 
@@ -122,6 +127,10 @@ class Tree(
             tie=float(self.tie),
             max_depth=int(self.max_depth),
         )
+
+    def sums(self, committee: TreeState) -> Floats:
+        a, b = np.moveaxis(committee.weight[:, : int(committee.used[:, 0].max())], 2, 0)
+        return np.stack([a + b, b - a], axis=2)
 
     def deepest_counted(self) -> int:
         return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1

@@ -23,22 +23,27 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
     DEPTH,
     MAX_EXAMPLES,
     MISSING,
     ROW,
     SLOT,
+    add_pull,
+    add_term,
     base_of,
     check_forest,
+    explain_path,
     grow_children,
     halve_row,
     is_due,
     leaf_of,
+    pull_path,
     release_row,
     row_for,
 )
-from onlineboost.learners.splits import best_split, carry_histogram
+from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 from onlineboost.transforms.bins import (
     Bins,
@@ -49,6 +54,7 @@ from onlineboost.transforms.bins import (
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
+_MAX_LOG = 600.0
 
 
 class TreeState(NamedTuple):
@@ -97,6 +103,7 @@ class TreeState(NamedTuple):
 
 class TreeWork(NamedTuple):
     row: BinsWork
+    terms: Floats  # log odds of the counted values in a leaf
     leaf: Ints  # [trees] the leaf that the row falls into
     bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
 
@@ -105,6 +112,7 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
     trees = state.used.shape[0]
     return TreeWork(
         new_work(state.bins, longest),
+        np.empty(longest),
         np.zeros(trees, np.int64),
         np.zeros(trees),
     )
@@ -125,6 +133,47 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 
 
 @hot
+def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote: the mean vote of the tree, what each split adds, and what naive Bayes adds in the leaf.
+
+    That counts as one term, which the values share by their log odds.
+    """
+    for i in range(pulls.link.shape[1]):
+        pulls.link[r, i] = 1.0
+    for i in range(pulls.n):
+        value = _value(state, work, i)
+        pull_path(state, work.row, i, r, value, pulls)
+        add_pull(pulls, r, i, work.bayes[i] - value if work.bayes[i] != _NOT_COMPUTED else 0.0)
+
+
+@hot
+def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    read_row(state.bins, work.row, batch, r)
+    for i in range(state.used.shape[0]):
+        node, last, before = explain_path(state, work.row, i, r, found)
+        work.leaf[i] = node
+        by_bayes = state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0
+        work.bayes[i] = 0.0 if by_bayes else _NOT_COMPUTED
+        if last >= 0:
+            add_term(found, r, i, last, _value(state, work, i) - before)
+        if by_bayes:
+            change, slope = _log_odds(state, work, i)
+            slope *= found.plus[r, i] if change > 0 else found.minus[r, i]
+            for j in range(work.row.found[1]):
+                found.sums[work.row.counted[j]] += slope * work.terms[j]
+    return give_sums(found, state.bins, k)
+
+
+@hot
+def _value(state: TreeState, work: TreeWork, i: int) -> float:
+    """The vote of the leaf, by the numbers of its examples: before its naive Bayes looks at a value."""
+    node = work.leaf[i]
+    if work.bayes[i] != _NOT_COMPUTED:
+        return difference(state.since[i, node, 0] + 1, state.since[i, node, 1] + 1)
+    return difference(state.weight[i, node, 0], state.weight[i, node, 1])
+
+
+@hot
 def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     """Naive Bayes by the histograms of a leaf, over the values that are counted there: P(+) - P(-)."""
     a, b = state.since[i, node, 0], state.since[i, node, 1]
@@ -141,6 +190,31 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
                 negative /= _TINY
                 positive /= _TINY
     return float((positive - negative) / (positive + negative))
+
+
+@hot
+def _log_odds(state: TreeState, work: TreeWork, i: int) -> tuple[float, float]:
+    """Write the log odds of each value by the naive Bayes of a leaf.
+
+    Returns by how much they change the vote together, and that divided by their sum.
+    """
+    node = work.leaf[i]
+    a, b = state.since[i, node, 0], state.since[i, node, 1]
+    base = base_of(state, i, state.nodes[i, node, ROW])
+    share, total = (a + 2 * _SMOOTHING) / (b + 2 * _SMOOTHING), 0.0
+    for k in range(work.row.found[1]):  # first all ratios: a logarithm would wait for each of them
+        slot = work.row.counted[k]
+        code = work.row.codes[slot]
+        negative, positive = state.histograms[base + slot, code, 0], state.histograms[base + slot, code, 1]
+        ratio = (positive + _SMOOTHING) / (negative + _SMOOTHING) * share
+        work.terms[k] = ratio if state.allowed[i, slot] else 1.0
+    for k in range(work.row.found[1]):
+        work.terms[k] = math.log(work.terms[k])
+        total += work.terms[k]
+    before = (b - a) / (a + b + 2)
+    odds = (b + 1) / (a + 1) * math.exp(min(max(total, -_MAX_LOG), _MAX_LOG))
+    change = (odds - 1) / (odds + 1) - before
+    return change, change / total if abs(total) > 1e-6 else (1 - before * before) / 2
 
 
 @lean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
-from onlineboost.data.batch import Batch
+from onlineboost.data.batch import Batch, Ints32
 
 
 class Transform(Protocol):
@@ -24,10 +24,20 @@ class Transform(Protocol):
     def continued(self, old: Any) -> Self:
         """This new state with the feature names of an old one, but nothing that it learnt."""
 
+    def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
+        """The one or two input features of each output feature of rows, given as its number; the second may be -1.
+
+        ``before`` are the rows before the transform, for one that makes products: its output is that of these rows.
+        """
+
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of the output features, given those of the input features."""
 
+    def origins(self, given: Origins) -> Origins:
+        """The features that each output feature is made of, by number, given those of the input features."""
 
+
+Origins = Mapping[int, tuple[int, ...]]
 Transforms = tuple[Transform, ...]
 
 

@@ -46,10 +46,14 @@ class CrossesState(NamedTuple):
 
     def apply(self, batch: Batch, learning: bool) -> Batch:
         """The rows with their products; as many of them as fit into some tens of megabytes."""
+        part = self.rows_of(batch)
+        return Batch(*_transform(self, part, longest_row(batch)), part.y, part.weight)
+
+    def rows_of(self, batch: Batch) -> Batch:
+        """The rows that are transformed at a time."""
         longest = longest_row(batch)
         rows = max(1, (1 << 22) // (1 + longest * longest // 2))
-        part = cut(batch, 0, rows) if rows < batch.y.size else batch
-        return Batch(*_transform(self, part, longest), part.y, part.weight)
+        return cut(batch, 0, rows) if rows < batch.y.size else batch
 
     def grown(self, n_features: int) -> CrossesState:
         """The same state with room for more features."""
@@ -59,6 +63,20 @@ class CrossesState(NamedTuple):
         """This new state with the columns of features of an old one."""
         self.column[:] = old.column
         return self
+
+    def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
+        rows = self.rows_of(before)
+        return _sources(self, rows, longest_row(rows), first.size)
+
+    def origins(self, given: Mapping[int, tuple[int, ...]]) -> Mapping[int, tuple[int, ...]]:
+        """A product belongs to the first pair with its hash; to none if there are too many features."""
+        found = {self.products + number: origin for number, origin in given.items()}
+        if len(given) > MAX_CROSSED or self.products > 1 << 24:
+            return found
+        known = np.sort(np.fromiter(given, np.int64, len(given)))
+        pairs = zip(*(array.tolist() for array in _products(self, known)), strict=True)
+        numbers = known.tolist()
+        return found | {product: given[numbers[a]] + given[numbers[b]] for product, a, b in pairs}
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
@@ -196,6 +214,28 @@ def _row(
                 values[k] = max(min(x, f32(LARGEST)), f32(-LARGEST))
                 k += x != 0
     return k
+
+
+@njit
+def _sources(state: CrossesState, batch: Batch, longest: int, size: int) -> tuple[Ints32, Ints32]:
+    """The features of ``_row``, and the pairs of its products, for all rows."""
+    first, second, columns = np.empty(size, np.int32), np.full(size, -1, np.int32), np.empty(longest, np.int32)
+    k = 0
+    for r in range(batch.y.size):
+        start, n = batch.indptr[r], batch.indptr[r + 1] - batch.indptr[r]
+        for j in range(n):
+            columns[j] = _column(state, batch.indices[start + j])
+            first[k] = batch.indices[start + j]
+            k += 1
+        for a in range(n):
+            if not state.crossed[0, 0] and columns[a] == 0:
+                continue
+            for b in range(a + 1, n):
+                there = f32(batch.values[start + a] * batch.values[start + b]) != 0
+                if there and state.crossed[columns[a], columns[b]]:
+                    first[k], second[k] = batch.indices[start + a], batch.indices[start + b]
+                    k += 1
+    return first, second
 
 
 @hot

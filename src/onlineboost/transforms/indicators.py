@@ -86,6 +86,16 @@ class IndicatorsState(NamedTuple):
             begin = bool(self.bins.clock[ROWS] == FIRST)
             _settle(self, new_work(self.bins, 0), begin, weights, scale, first)
 
+    def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
+        return feature_of(first, self.n_bins), feature_of(second, self.n_bins)
+
+    def origins(self, given: Mapping[int, tuple[int, ...]]) -> Mapping[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for f, origin in given.items():
+            first = number_of(f, self.n_bins)
+            found |= dict.fromkeys(range(first, first + (self.n_bins + 1 if f < SLOTS else 1)), origin)
+        return found
+
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
         found = {}
@@ -110,6 +120,12 @@ def new_indicators(n_features: int, n_bins: int, steady: bool) -> IndicatorsStat
 def number_of(f: int, n_bins: int) -> int:
     """The number of the feature itself."""
     return f * (n_bins + 1) if f < SLOTS else SLOTS * (n_bins + 1) + f - SLOTS
+
+
+def feature_of(numbers: Ints32, n_bins: int) -> Ints32:
+    """The features to which numbers belong; -1 for -1."""
+    each = n_bins + 1
+    return np.where(numbers < SLOTS * each, numbers // each, numbers - SLOTS * each + SLOTS)
 
 
 _number = hot(number_of)

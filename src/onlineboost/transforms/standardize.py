@@ -67,6 +67,12 @@ class StandardizeState(NamedTuple):
     def continued(self, old: StandardizeState) -> StandardizeState:
         return self
 
+    def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
+        return first, second
+
+    def origins(self, given: Mapping[int, tuple[int, ...]]) -> Mapping[int, tuple[int, ...]]:
+        return given
+
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         return names
 
