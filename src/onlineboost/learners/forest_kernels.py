@@ -81,7 +81,7 @@ def leaf_of(state: Any, work: BinsWork, i: int) -> int:
     node = 0
     while state.nodes[i, node, SLOT] > 0:
         x = work.values[state.nodes[i, node, SLOT] - 1]
-        right = x > state.threshold[i, node] or (x != x and state.nodes[i, node, MISSING] == 1)
+        right = (x > state.threshold[i, node]) | ((x != x) & (state.nodes[i, node, MISSING] == 1))
         node = i64(state.nodes[i, node, CHILD]) + right
     return node
 
