@@ -158,9 +158,9 @@ def main() -> None:
                     accuracy, seconds = MODELS[model](X, y)
                     mine = found.setdefault(name, {"classes": len(np.unique(y)), "models": {}})
                     mine["models"][model] = {"rows": len(y), "accuracy": accuracy, "seconds": seconds}
+                    keep(FIGURES, found)
                     bar.console.print(f"{name} {model}: {accuracy:.4f}, {len(y) / max(seconds, 1e-9):,.0f} rows/s")
                 bar.advance(task)
-    keep(FIGURES, found)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ weights for all classes, p = softmax(z), and m is the mean of x_k by p:
 There x_k has also the chances by each part, the softmax of its log odds, with weights that begin at 0: log odds far
 below those of the best class say little, and chances tell how sure the part is.
 
-An ensemble has two: one on all parts, one on the light ones (which has no chances). That with the smaller loss so far answers; and parts that
-are not light may rest if they do not lower it (``resting.py``).
+An ensemble has two: one on all parts, one on the light ones (which has no chances). That with the smaller loss so far
+answers; and parts that are not light may rest if they do not lower it (``resting.py``).
 """
 
 from __future__ import annotations

@@ -165,6 +165,7 @@ class NaiveBayes(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     axes: ClassVar[dict[str, int]] = {"counts": 2, "present": 2, "totals": 1}
+    several_classes: ClassVar[bool] = True
 
     _: KW_ONLY
     bins: int = 0
