@@ -92,6 +92,7 @@ endif
 
 compare: $(DEVELOP)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped
 	$(BIN)/python benchmarks/rivals.py
+	$(BIN)/python experiments/classes.py $(if $(COVTYPE),--covtype $(COVTYPE))
 
 pages: $(DEVELOP)  ## the generated text of README.md and docs, from the committed figures
 	$(BIN)/python scripts/pages.py

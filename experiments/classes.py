@@ -1,10 +1,11 @@
-"""Many classes: the default and boosted trees beside River's forests, and repeating the last label.
+"""Many classes: the default and boosted trees beside the forests of River and CapyMOA, and repeating the last label.
 
 Every row is predicted, then learnt, in one pass and on one core; nothing is chosen by set. The sets are letter, which
 is bundled; three of the folder ``classes`` among the data; and covtype with its seven classes, if a CSV file with the
 class in the last column is given: 50,000 rows of it in random order. (It is in the source package of scikit-multiflow.)
+CapyMOA is run in .venv-rivals, which ``make compare`` makes, and left out without it.
 
-    python experiments/classes.py [--data FOLDER] [--covtype FILE] [--models OnlineBoost(),...] [--sets letter,...]
+    python experiments/classes.py [--data FOLDER] [--covtype FILE] [--models OnlineBoost();...] [--sets letter,...]
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import json
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -30,6 +34,7 @@ sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 from figures import FOLDER, add_data, keep, kept, table
 
 FIGURES = FOLDER / "classes.json"
+RIVALS = Path(__file__).parents[1] / ".venv-rivals/bin/python"
 SETS = ("letter", "pendigits", "satimage", "optdigits", "covtype")
 FIRST = 200  # rows of a model that is thrown away: what is compiled is compiled then
 
@@ -77,12 +82,25 @@ def arf() -> Any:
     return forest.ARFClassifier(n_models=10, seed=0)
 
 
+def capymoa(X: Any, y: Any) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "set.npz"
+        np.savez(path, X=X, y=np.unique(y, return_inverse=True)[1])
+        command = [RIVALS, Path(__file__).with_name("classes_capymoa.py"), path]
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"CapyMOA: {done.stderr.strip()[-300:]}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    return found["right"] / len(y), found["seconds"]
+
+
 MODELS: dict[str, Callable[[Any, Any], tuple[float, float]]] = {
     "OnlineBoost()": ours(lambda: OnlineBoost(random_state=0)),
     "OnlineBoost('high')": ours(lambda: OnlineBoost("high", random_state=0)),
     "SafeBoost(Tree(8), 63)": ours(lambda: SafeBoost(Tree(8), 63, random_state=0)),
     "River AMF(10)": rivers(amf),
     "River ARF(10)": rivers(arf),
+    "CapyMOA ARF(10)": capymoa,
     "the last label": unchanged,
 }
 
@@ -127,6 +145,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     found = kept(FIGURES) if FIGURES.exists() else {}
     models, sets = options.models.split(";"), options.sets.split(",")
+    if "CapyMOA ARF(10)" in models and not RIVALS.exists():
+        print(f"left out: CapyMOA ARF(10): there is no {RIVALS.parents[1].name} (make compare)", flush=True)
+        models.remove("CapyMOA ARF(10)")
     with Progress() as bar:
         task = bar.add_task("many classes", total=len(models) * len(sets))
         for name in sets:
@@ -137,9 +158,9 @@ def main() -> None:
                     accuracy, seconds = MODELS[model](X, y)
                     mine = found.setdefault(name, {"classes": len(np.unique(y)), "models": {}})
                     mine["models"][model] = {"rows": len(y), "accuracy": accuracy, "seconds": seconds}
+                    keep(FIGURES, found)
                     bar.console.print(f"{name} {model}: {accuracy:.4f}, {len(y) / max(seconds, 1e-9):,.0f} rows/s")
                 bar.advance(task)
-    keep(FIGURES, found)
 
 
 if __name__ == "__main__":

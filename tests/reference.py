@@ -1335,6 +1335,29 @@ class NewtonStack:
         self.w = self.w + np.linalg.solve(self.H, gradient)
 
 
+class ClassesStack:
+    """``NewtonStack`` for several classes: one weight for the log odds by each model, and one for its chances."""
+
+    def __init__(self, n: int, chances: bool) -> None:
+        self.chances, self.start = chances, np.array([1 / n] * n + [0.0] * (n if chances else 0))
+        self.w, self.H, self.loss = self.start.copy(), 5 * np.eye(len(self.start)), 0.0
+
+    def features(self, x: np.ndarray) -> np.ndarray:
+        e = np.exp(x)
+        return np.concatenate([x, e / e.sum(axis=1, keepdims=True)]) if self.chances else x
+
+    def odds(self, x: np.ndarray) -> np.ndarray:
+        return self.w @ self.features(x)
+
+    def learn(self, x: np.ndarray, place: int) -> None:
+        F, S, e, x = 0.9995, 5, np.exp(self.odds(x)), self.features(x)
+        p = e / e.sum()
+        self.loss = 0.9999 * self.loss - math.log(p[place])
+        d = x - (x @ p)[:, None]
+        self.H = F * self.H + (p * d) @ d.T + (1 - F) * S * np.eye(len(x))
+        self.w = self.w + np.linalg.solve(self.H, d[:, place] + (1 - F) * S * (self.start - self.w))
+
+
 class Ensemble:
     """Models under two stacks, one on all and one on the light ones; rows one at a time."""
 

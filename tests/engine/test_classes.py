@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from sklearn.metrics import log_loss
 
 import onlineboost
@@ -22,6 +23,7 @@ from onlineboost import (
     Linear,
     NaiveBayes,
     OnlineBBM,
+    OnlineBoost,
     OnlineMBBM,
     ParameterError,
     Pending,
@@ -144,6 +146,50 @@ def test_one_against_the_rest_by_hand(rows):
     third = births[2]
     assert np.array_equal(scores[third:], expected[third:])
     assert np.array_equal(scores[:third, 1] > 0, expected[:third, 1] > 0)
+
+
+@pytest.mark.parametrize("learner", [NaiveBayes(), Linear("logistic", standardize=True)], ids=repr)
+def test_one_committee_by_hand(learner, rows):
+    """Learners alone are one committee; each is the learner of its class against the rest, bit for bit."""
+    X, y = rows
+    model = learner.clone().partial_fit(X, y, classes=["a", "b", "c", "d"])
+    assert model.fitted.machine.settings.n_learners == 4 and not hasattr(model.fitted.machine, "parts")
+    odds, mistakes = model.decision_function(X), model.fitted.machine.record.totals[1]
+    assert 0 < mistakes < 450
+    for k, label in enumerate("abcd"):
+        sign = 1 if k else -1
+        single = learner.clone().partial_fit(X, np.where(y == label, 1, -1) * sign, classes=[-1, 1])
+        slope, offset = single.fitted.machine.head.platt
+        assert np.array_equal(odds[:, k], sign * (slope * single.decision_function(X) + offset))
+        assert model.fitted.machine.record.edges[k] == single.fitted.machine.record.edges[0]
+
+
+def test_stack_of_classes_by_hand(rows):
+    X, y = rows
+    parts = [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4, random_state=1), NaiveBayes()]
+    ensemble, names = StackedEnsemble(parts, n_always=1, random_state=0), ["a", "b", "c", "d"]
+    scores = np.stack([part.clone().progressive_fit(X, y, classes=names) for part in parts], axis=1)
+    answers = ensemble.progressive_fit(X, y, classes=names)
+    every, light = reference.ClassesStack(3, chances=True), reference.ClassesStack(1, chances=False)
+    places = ensemble.fitted.target.places(ensemble.fitted.target.encode(y))
+    for x, place, answer in zip(np.clip(scores, -6, 6), places.tolist(), answers, strict=True):
+        lightly = 0 < light.loss <= every.loss
+        assert answer == pytest.approx(light.odds(x[:1]) if lightly else every.odds(x), abs=1e-6)
+        every.learn(x, place)
+        light.learn(x[:1], place)
+    assert every.w[3:].any()
+
+
+def test_the_default_has_a_deeper_part():
+    """In the place of one that two classes have; a fourth class leaves it as it is."""
+    model = OnlineBoost(random_state=0)
+    two = model.new_machine(0)
+    three = model.with_classes(two, 3)
+    four = model.with_classes(three, 4)
+    depths = [[getattr(part.leaves[0].learner, "max_depth", 0) for part in one.parts] for one in (two, three, four)]
+    assert depths == [[0, 0, 0, 0, 8, 5, 0, 0], [0, 0, 0, 0, 8, 10, 0, 0], [0, 0, 0, 0, 8, 10, 0, 0]]
+    assert four.parts[5].parts[:3] == three.parts[5].parts and four.stack is three.stack
+    assert len({id(part.leaves[0].slots) for part in four.parts[4:6]}) == 1
 
 
 def test_two_labels_are_as_before_until_the_third(rows, tmp_path):

@@ -12,29 +12,64 @@ Newton step for each example, with forgetting F and a draw S towards 1, as in th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.target import Classes
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.engine.explaining import Explained, Terms
-from onlineboost.engine.heads import VoteHead, vote_correct
+from onlineboost.engine.explaining import Explained, Terms, as_shares
+from onlineboost.engine.heads import VoteHead, new_head, vote_correct
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
 from onlineboost.engine.record import Record, Settings, new_record
+from onlineboost.engine.replay import KeptClasses
 from onlineboost.storage.validity import require
 
 CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
 _FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
 _LEAST, _MOST = 0.05, 20.0  # of b
+
+
+class EachState(NamedTuple):
+    """The state of no booster: one learner for each class, which gets every example with its own weight."""
+
+    n: int
+
+
+@njit
+def vote(state: EachState, h: Floats) -> float:
+    return float(h[0])
+
+
+@hot
+def lead(state: EachState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    pass
+
+
+@hot
+def round(state: EachState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
+    for i in range(p.size):
+        p[i], t[i] = 1.0, sign_for(first + i, y)
+
+
+@hot
+def settle(state: EachState, e: Floats, y: float) -> None:
+    pass
+
+
+dispatch.register(dispatch.lead, EachState, lead)
+dispatch.register(dispatch.round, EachState, round)
+dispatch.register(dispatch.vote, EachState, vote)
+dispatch.register(dispatch.settle, EachState, settle)
 
 
 class ClassesHead(NamedTuple):
@@ -49,6 +84,100 @@ class ClassesHead(NamedTuple):
 
 def new_classes_head(n: int) -> ClassesHead:
     return ClassesHead(filled(0, (n, 2)), filled([1.0, 0.0, 1.0], (n, 3)), filled([1.0, _STRENGTH], 2))
+
+
+@njit
+def finish_classes(block: Any) -> None:
+    """``loop.finish`` where each class has one learner."""
+    batch, scores, _, head, _, record, mode, rows, votes, table = unpack(block)
+    z, p, nothing = votes, np.empty(votes.size), np.empty(0, np.float32)
+    for r in range(rows[0], rows[2]):
+        h = table.votes[r & (table.carry.shape[0] - 1)]
+        for k in range(h.size):
+            odds = head.platt[k, 0] * h[k] + head.platt[k, 1]
+            z[k] = odds if k > 0 else -odds
+        if not mode.given:
+            for k in range(h.size):
+                scores[r, k] = z[k]
+        if mode.learning and batch.weight[r] > 0:
+            y, weight = batch.y[r], batch.weight[r]
+            for k in range(h.size):
+                vote_correct(VoteHead(head.platt[k], head.inverse[k]), h[k], nothing, sign_for(k, y), weight)
+            learn_row(head, record, z, p, scores[r], y, weight)
+
+
+@dataclass
+class OneCommitteeMachine(CompiledMachine):
+    """One committee for all classes: learner k tells class k from the rest, and what learners share is read once."""
+
+    finish: ClassVar[Any] = staticmethod(finish_classes)
+
+    @property
+    def n_classes(self) -> int:
+        return self.settings.n_learners
+
+    @property
+    def gives_odds(self) -> bool:
+        return True
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return softmax(float(self.head.sharpness[0]) * scores)  # type: ignore[union-attr]
+
+    def strengths(self, names: Any) -> list[tuple[str, int, float]]:
+        """The mean strength of each feature over all classes."""
+        return _mean_strengths([one.strengths(names) for one in self._alone()])
+
+    def importances(self) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for one in self._alone():
+            for id, share in one.importances().items():
+                found[id] = found.get(id, 0.0) + share
+        return as_shares(found)
+
+    def explain_slotted(self, rows: Batch) -> Explained:
+        terms = []
+        for k, one in enumerate(self._alone()):
+            slope = float(self.head.platt[k, 0])  # type: ignore[union-attr]
+            mine = one.explain_slotted(rows)
+            scaled = mine.scaled(np.full((rows.y.size, 1), slope if k > 0 else -slope))
+            terms += [term._replace(output=k) for term in scaled]
+        return Explained(self.run_slotted(rows, False), terms)
+
+    def _alone(self) -> Iterator[CompiledMachine]:
+        """The learner of each class, as a machine of its own."""
+        settings, head, record = Settings(1, False, False, 0, scan=True), new_head("vote", 1), new_record(1)
+        for k in range(self.n_classes):
+            committee = self.learner.apart(self.committee, k, k + 1)
+            states = committee, EachState(1), head, record, self.transforms, self.slots
+            yield CompiledMachine(settings, self.learner, *states)
+
+
+def one_committee(machine: CompiledMachine, n: int) -> OneCommitteeMachine:
+    """The machine of a learner alone, for n classes: further learners join the committee."""
+    learner, old, slots = machine.learner, machine.settings.n_learners, machine.n_slots
+    known, head, record = max(old, 2), new_classes_head(n), new_record(n)
+    if planning():
+        committee = learner.further(machine.committee, n, slots)
+    else:
+        times = known // old  # that of two classes is for both
+        further = learner.further(machine.committee, n - known, slots)
+        committee = learner.joined([machine.committee] * times + [further], [old] * times + [n - known])
+        head.platt[:known], head.inverse[:known] = machine.head.platt, machine.head.inverse  # type: ignore[union-attr]
+        record.edges[:known], record.weights[:known] = machine.record.edges, machine.record.weights
+    if isinstance(machine.head, ClassesHead):
+        head = head._replace(sharpness=machine.head.sharpness)
+    same = {one.name: getattr(machine, one.name) for one in fields(machine) if one.name not in ("passes", "token")}
+    return OneCommitteeMachine(
+        **same
+        | {
+            "settings": machine.settings._replace(n_learners=n),
+            "committee": committee,
+            "booster": EachState(n),
+            "head": head,
+            "record": record._replace(clock=machine.record.clock, totals=machine.record.totals),
+            "kept": KeptClasses(*machine.kept),
+        }
+    )
 
 
 @dataclass
@@ -126,11 +255,15 @@ class ClassesMachine(PartsMachine):
 
     def strengths(self, names: Any) -> list[tuple[str, int, float]]:
         """The mean strength of each feature over all classes."""
-        total: dict[tuple[str, int], float] = {}
-        for part in self.parts:
-            for name, number, strength in part.strengths(names):
-                total[name, number] = total.get((name, number), 0.0) + abs(strength) / len(self.parts)
-        return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])
+        return _mean_strengths([part.strengths(names) for part in self.parts])
+
+
+def _mean_strengths(found: list[list[tuple[str, int, float]]]) -> list[tuple[str, int, float]]:
+    total: dict[tuple[str, int], float] = {}
+    for mine in found:
+        for name, number, strength in mine:
+            total[name, number] = total.get((name, number), 0.0) + abs(strength) / len(found)
+    return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])
 
 
 def with_classes(machine: CompiledMachine | ClassesMachine, fresh: list[CompiledMachine]) -> ClassesMachine:
@@ -175,8 +308,13 @@ def signs_of(block: Any) -> None:
     """The labels of one row for the machine of each class."""
     y, signs = unpack(block)
     for k in range(signs.shape[0]):
-        mine = max(int(y[0]), 0) == k
-        signs[k, 0] = 1.0 if mine == (k > 0) else -1.0
+        signs[k, 0] = sign_for(k, y[0])
+
+
+@hot
+def sign_for(k: int, y: float) -> float:
+    """The label for the learners of class k, given the code of a row's class."""
+    return 1.0 if (max(int(y), 0) == k) == (k > 0) else -1.0
 
 
 @njit
@@ -193,18 +331,24 @@ def class_rows(block: Any) -> None:
             for k in range(n):
                 answers[r, k] = z[k]
         if learning and weight[r] > 0:
-            place = max(int(y[r]), 0)
             for k in range(n):
-                label = 1.0 if (k == place) == (k > 0) else -1.0
+                label = sign_for(k, y[r])
                 right = (scores[k, r] >= 0) == (label > 0)
                 record.weights[k] += weight[r]
                 record.edges[k] += weight[r] if right else -weight[r]
                 if not as_odds[k]:
                     vote_correct(VoteHead(head.platt[k], head.inverse[k]), scores[k, r], nothing, label, weight[r])
-            record.totals[0] += weight[r]
-            record.totals[1] += weight[r] if largest(answers[r]) != place else 0.0
-            record.clock[0] += 1
-            _sharpen(head.sharpness, z, p, place, weight[r])
+            learn_row(head, record, z, p, answers[r], y[r], weight[r])
+
+
+@hot
+def learn_row(head: ClassesHead, record: Record, z: Floats, p: Floats, answer: Floats, y: float, weight: float) -> None:
+    """Count the mistakes, and learn the sharpness."""
+    place = max(int(y), 0)
+    record.totals[0] += weight
+    record.totals[1] += weight if largest(answer) != place else 0.0
+    record.clock[0] += 1
+    _sharpen(head.sharpness, z, p, place, weight)
 
 
 @hot

@@ -8,14 +8,14 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Ints32, cut
-from onlineboost.engine import adwin, replay
+from onlineboost.engine import adwin, loop, replay
 from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.explaining import Explained, as_shares, can_explain, explained
 from onlineboost.engine.heads import Head, VoteHead, probabilities
@@ -52,6 +52,8 @@ _PIECE = 128  # rows that pass from one group to the next, before it is known ho
 @dataclass
 class CompiledMachine(BatchMachine):
     """A committee of compiled learners and its booster."""
+
+    finish: ClassVar[Any] = staticmethod(loop.finish)
 
     settings: Settings
     learner: Any  # the weak learner of the committee
@@ -94,7 +96,7 @@ class CompiledMachine(BatchMachine):
         made = Pass(self, row, Mode(steps.learning, False, False), 1, row.indices.size, [0, self.settings.n_learners])
         if not made.advance:  # a booster that goes row by row
             return False
-        made.bind(row, score)
+        made.bind(row, score.reshape(self.shape_of(row)))
         made.groups[0].go(0, 1)
         steps.calls += [*made.advance, *made.finish]
         steps.tokens.append((self, self.token))
@@ -102,7 +104,7 @@ class CompiledMachine(BatchMachine):
 
     @property
     def n_said(self) -> tuple[int, int]:
-        return self.settings.n_learners, 1
+        return self.settings.n_learners, self.width
 
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         return self.run_slotted(self.slotted(examples, learning), learning, said)
@@ -166,12 +168,13 @@ class CompiledMachine(BatchMachine):
 
     def _rounds(self, rows: Batch, learning: bool, replaying: bool = False, said: Said | None = None) -> Floats:
         """One pass of the loop over the rows, with pauses in which the committee gets more room."""
-        scores, done, size = [np.empty(0)], 0, rows.y.size
+        scores: list[Floats] = []
+        done, size = 0, rows.y.size
         while True:
             part = cut(rows, done, size) if done else rows
             if self.away is not None:
                 if learning and not replaying and said is None and self._is_old() and size:
-                    return _joined([*scores[1:], self._learn_away(part)])
+                    return _joined([*scores, self._learn_away(part)])
                 self.bring_back()
             if learning:
                 self.committee, part = self.learner.with_room_for(self.committee, part)
@@ -185,7 +188,9 @@ class CompiledMachine(BatchMachine):
             else:
                 given = learning and said is not None
                 votes = said.votes[done : done + part.y.size] if said is not None and said.votes.shape[1] else None
-                answered = said.scores[done : done + part.y.size, 0] if given and said is not None else None
+                answered = None
+                if given and said is not None:
+                    answered = said.scores[done : done + part.y.size, : self.width].reshape(self.shape_of(part))
                 mode = Mode(learning, replaying, given, given and votes is not None)
                 answers, n = self._pass(part, mode).run(part, votes, answered)
             if trial is not None:
@@ -195,7 +200,7 @@ class CompiledMachine(BatchMachine):
             if learning and self.learner.is_full(self.committee):
                 self.committee = self.learner.refitted(self.committee)
             if done == size:
-                return _joined(scores[1:])
+                return _joined(scores)
 
     def _pass(self, rows: Batch, mode: Mode) -> Pass:
         """A pass for these rows, which the thread keeps for the next ones."""
@@ -239,7 +244,7 @@ class CompiledMachine(BatchMachine):
 
     def check_divisible(self) -> None:
         simple = not any(isinstance(transform, IndicatorsState) for transform in self.transforms)
-        still = type(self) is CompiledMachine and isinstance(self.watch, NoWatch)
+        still = not self.may_alarm and isinstance(self.watch, NoWatch)
         if not (self.settings.scan and self.learner.axes and simple and still and self.settings.n_learners > 1):
             raise ParameterError(
                 "engine",
@@ -254,12 +259,12 @@ class CompiledMachine(BatchMachine):
 
     def _learn_away(self, rows: Batch) -> Floats:
         """The answers to rows that actors learn."""
-        scores, n = np.empty(rows.y.size), self.settings.n_learners
+        scores, n = np.empty(self.shape_of(rows)), self.settings.n_learners
         for start, stop, results in self.away.learn(self, [rows], self._parts, chained=True):
             piece = cut(rows, start, stop)
             room = 1 << (stop - start - 1).bit_length()
             made = Pass(self, piece, Mode(True, False, False), room, 0, [0, n])
-            made.bind(piece, answers := np.empty(stop - start))
+            made.bind(piece, answers := np.empty(self.shape_of(piece)))
             made.table.votes[: stop - start] = np.concatenate([votes for votes, _, _ in results], axis=1)
             if self.settings.leading:
                 made.table.opinions[: stop - start] = np.concatenate([opinions for _, opinions, _ in results], axis=1)

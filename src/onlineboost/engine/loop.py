@@ -200,7 +200,7 @@ def _teach(
         else:
             for i in range(n):
                 vote = 1.0 if votes[i] > 1 else votes[i]
-                edges[i] += p[i] * y * (-1.0 if vote < -1 else vote)
+                edges[i] += p[i] * t[i] * (-1.0 if vote < -1 else vote)
             for i in range(n):
                 weights[i] += p[i]
     if settings.sample:

@@ -73,6 +73,7 @@ class Pass:
         settings, record, watch = machine.settings, machine.record, machine.watch
         self.states = _states(machine)
         self.rows, self.longest, self.mode, self.record = rows, longest, mode, record
+        self.columns = (machine.width,) if machine.width > 1 else ()  # of answers
         self.table = table = loop.new_table(rows, settings.n_learners, settings.leading)
         self.groups = []
         divided = len(bounds) > 2
@@ -82,7 +83,7 @@ class Pass:
             self.groups.append(Group(first, last, part, work, record, alone=not in_stages))
         # The rows to be finished: in stages, the last group is beyond them already.
         self.done = done = np.zeros(4, np.int64) if in_stages else self.groups[-1].place.rows
-        votes, scores = np.empty(settings.n_learners), np.empty(0)
+        votes, scores = np.empty(settings.n_learners), np.empty((0, *self.columns))
         self.advance, self.finish = [], []
         if settings.scan or not mode.learning or mode.replaying:
             for group in self.groups:
@@ -90,7 +91,7 @@ class Pass:
                 self.advance.append(Call(loop.advance, batch, *states, mode, group.space, group.place, table))
             if not mode.replaying:
                 ends: tuple[Any, ...] = booster, head, settings, record, mode, done, votes, table
-                self.finish.append(Call(loop.finish, batch, scores, *ends))
+                self.finish.append(Call(machine.finish, batch, scores, *ends))
         else:
             (group,) = self.groups
             states = group.committee, booster, head, settings, record, group.work
@@ -120,7 +121,7 @@ class Pass:
         asked, and ``scores`` the answers, if they are given; else the votes are written there.
         """
         size, done = batch.y.size, 0
-        scores = np.empty(size) if scores is None else np.array(scores)
+        scores = np.empty((size, *self.columns)) if scores is None else np.array(scores)
         self.bind(batch, scores)
         while done < size:
             start, stop = done, min(done + self.step, size)
@@ -144,7 +145,7 @@ class Pass:
 
         Returns the answers, and the seconds that each group has taken; those of the head count for the last.
         """
-        size, scores = batch.y.size, np.empty(batch.y.size)
+        size, scores = batch.y.size, np.empty((batch.y.size, *self.columns))
         self.bind(batch, scores)
 
         def group_stage(group: Group, call: Call) -> Callable[[int], None]:

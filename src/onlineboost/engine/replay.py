@@ -73,6 +73,17 @@ class KeptNumbers(Kept):
         self.check_rows()
 
 
+class KeptClasses(Kept):
+    """Rows of several classes."""
+
+    def limits(self) -> Limits:
+        return super().limits() | {"y": (-1, HUGE)}
+
+    def check(self) -> None:
+        self.check_rows()
+        require(bool(((self.y != 0) & (self.y == np.floor(self.y))).all()), "y", "codes of classes")
+
+
 NOTHING = Kept(*joined([]))
 NO_NUMBERS = KeptNumbers(*joined([]))
 

@@ -16,7 +16,7 @@ from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.ensembles.machine import EnsembleMachine
-from onlineboost.ensembles.newton import new_scales, new_stack
+from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.errors import ParameterError
@@ -34,6 +34,10 @@ class Ensemble(Listening):
     @abstractmethod
     def parts(self) -> list[OnlineClassifier]:
         """New models, the light ones first."""
+
+    def parts_for_classes(self) -> list[OnlineClassifier]:
+        """``parts`` for more than two classes; one that differs begins anew where the third class comes."""
+        return self.parts()
 
     @abstractmethod
     def n_light(self) -> int:
@@ -71,10 +75,14 @@ class Ensemble(Listening):
         return EnsembleMachine(settings, new_record(n), tuple(machines), *states)
 
     def with_classes(self, machine: Any, n: int) -> EnsembleMachine:
-        pairs = zip(self.parts(), machine.parts, strict=True)
-        parts = tuple(part.with_classes(one, n) for part, one in pairs)
-        twin: EnsembleMachine = replace(machine, parts=parts, passes=threading.local(), token=object())
-        for model, part in zip(self.parts(), twin.parts, strict=True):
+        models, stack = self.parts_for_classes(), machine.stack
+        before: tuple[Any, ...] = machine.parts
+        if machine.n_classes == 2:
+            stack, pairs = with_chances(stack), zip(models, self.parts(), before, strict=True)
+            before = tuple(one if repr(new) == repr(old) else _successor(new, one) for new, old, one in pairs)
+        parts = tuple(model.with_classes(one, n) for model, one in zip(models, before, strict=True))
+        twin: EnsembleMachine = replace(machine, parts=parts, stack=stack, passes=threading.local(), token=object())
+        for model, part in zip(models, twin.parts, strict=True):
             if getattr(model, "on_drift", None) is None:
                 part.listen(self.notify)
         return twin
@@ -115,17 +123,25 @@ class Ensemble(Listening):
         """
         machine = self._machine()
         resting, scales = machine.n_resting, machine.scales
-        used = machine.answering.weights[:-1]
+        used = machine.answering.weights[:-1][: len(machine.parts)]
         weights = np.concatenate([used, np.zeros(len(machine.parts) - used.size)])
         earns = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
         error = (1 - self.edges_) / 2
         columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
-        names = [brief(part) for part in self._check_fitted().spec.parts()]
+        spec = self._check_fitted().spec
+        names = [brief(part) for part in (spec.parts() if machine.n_classes == 2 else spec.parts_for_classes())]
         awake = len(names) - resting
         names = [name if k < awake else f"{name} (rests)" for k, name in enumerate(names)]
         bars = earns / max(float(np.abs(earns).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"
         return Report(title, self.n_seen_, "part", names, columns, bars, None, self.verdict())
+
+
+def _successor(model: OnlineClassifier, old: Any) -> Any:
+    """A new machine in the place of one of another model, with the features known so far."""
+    fresh: Any = model.new_machine(0, old.settings.seed)
+    old.succeeded_by(fresh)
+    return fresh
 
 
 def _seed(seed: int, k: int, part: OnlineClassifier) -> int:

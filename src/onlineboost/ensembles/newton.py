@@ -14,8 +14,11 @@ weights for all classes, p = softmax(z), and m is the mean of x_k by p:
     H <- F H + sum_k p_k (x_k - m) (x_k - m)' + (1 - F) S I
     w <- w + H^-1 (x_y - m + (1 - F) S (w_0 - w))
 
-An ensemble has two: one on all parts, one on the light ones. That with the smaller loss so far answers; and parts that
-are not light may rest if they do not lower it (``resting.py``).
+There x_k has also the chances by each part, the softmax of its log odds, with weights that begin at 0: log odds far
+below those of the best class say little, and chances tell how sure the part is.
+
+An ensemble has two: one on all parts, one on the light ones (which has no chances). That with the smaller loss so far
+answers; and parts that are not light may rest if they do not lower it (``resting.py``).
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ _MOST_LOSS = 20.0
 
 
 class Stack(NamedTuple):
-    weights: Floats  # [parts + 1] the last is the constant
-    information: Floats  # [parts + 1, parts + 1] H; its lower triangle counts
+    weights: Floats  # [parts + 1] the last is the constant; of chances, if there are any, before it
+    information: Floats  # [weights, weights] H; its lower triangle counts
     start: Floats  # w_0
     loss: Floats  # [1] log loss, the recent counting most
 
@@ -64,12 +67,22 @@ class Stack(NamedTuple):
         require(positive, "information", "a positive definite matrix")
 
 
-def new_stack(n_parts: int) -> Stack:
-    start = filled(1 / max(n_parts, 1), n_parts + 1)
+def new_stack(n_parts: int, n_chances: int = 0) -> Stack:
+    size = n_parts + n_chances + 1
+    start = filled(1 / max(n_parts, 1), size)
     if not planning():
-        start[-1] = 0
-    information = filled(0, (n_parts + 1, n_parts + 1)) if planning() else _STRENGTH * np.eye(n_parts + 1)
+        start[n_parts:] = 0
+    information = filled(0, (size, size)) if planning() else _STRENGTH * np.eye(size)
     return Stack(start.copy() if not planning() else start, information, start, np.zeros(1))
+
+
+def with_chances(stack: Stack) -> Stack:
+    """The stack of two classes, for more."""
+    n = stack.weights.size - 1
+    wide = new_stack(n, n)
+    if not planning():
+        wide.weights[:n], wide.information[:n, :n] = stack.weights[:n], stack.information[:n, :n]
+    return wide._replace(loss=stack.loss)
 
 
 class Scales(NamedTuple):
@@ -103,7 +116,7 @@ def new_stack_work(n_parts: int) -> StackWork:
 
 
 def new_classes_work(n_parts: int, n_classes: int) -> tuple[Floats, ...]:
-    n, odds = n_parts + 1, [np.empty(n_classes) for _ in range(3)]
+    n, odds = 2 * n_parts + 1, [np.empty(n_classes) for _ in range(3)]
     return np.empty((n, n_classes)), np.empty(n), np.empty((n, n)), *odds
 
 
@@ -144,15 +157,16 @@ def stack_classes(block: Any) -> None:
     """``stack_rows`` for more than two classes: scores are log odds, [parts, rows, classes]."""
     scores, y, weight, answers, all_parts, light, scales, record, learning, given, work = unpack(block)
     n, n_light, classes = scores.shape[0], light.weights.size - 1, scores.shape[2]
-    resting = n < all_parts.weights.size - 1
+    resting = n < scales.platt.shape[0]
     x, step, factor, by_light, by_all, p = work
     for r in range(y.size):
         for j in range(n):
             for k in range(classes):
                 x[j, k] = min(max(scores[j, r, k], -CLIP), CLIP)
+            chances_of(x[j], 1.0, x[n + j])
         _odds_of_classes(light, x, n_light, by_light)
         if not resting:
-            _odds_of_classes(all_parts, x, n, by_all)
+            _odds_of_classes(all_parts, x, 2 * n, by_all)
         lightly = resting or (light.loss[0] > 0 and light.loss[0] <= all_parts.loss[0])
         if not given:
             for k in range(classes):
@@ -162,14 +176,14 @@ def stack_classes(block: Any) -> None:
             weights = light.weights if lightly else all_parts.weights
             _note_classes(scales, record, weights, scores[:, r], x, answers[r], place, weight[r])
             if not resting:
-                _learn_classes(all_parts, x, n, by_all, p, place, weight[r], step, factor)
+                _learn_classes(all_parts, x, 2 * n, by_all, p, place, weight[r], step, factor)
             if n_light < n or resting:
                 _learn_classes(light, x, n_light, by_light, p, place, weight[r], step, factor)
 
 
 @hot
 def _odds_of_classes(stack: Stack, x: Floats, n: int, z: Floats) -> None:
-    """The log odds of all classes by the first n parts."""
+    """The log odds of all classes by the first n rows of x."""
     for k in range(z.size):
         z[k] = 0.0
     for j in range(n):
@@ -202,9 +216,12 @@ def _note_classes(
     for j in range(scales.earned.size):
         scales.earned[j] *= FORGETTING
     scales.earned[-1] += weight
-    for j in range(scores.shape[0]):
+    n = scores.shape[0]
+    for j in range(n):
         if j < weights.size - 1:
             scales.earned[j] += weight * weights[j] * (x[j, place] - x[j, other])
+        if n + j < weights.size - 1:
+            scales.earned[j] += weight * weights[n + j] * (x[n + j, place] - x[n + j, other])
         record.weights[j] += weight
         record.edges[j] += weight if largest(scores[j]) == place else -weight
     record.clock[0] += 1

@@ -58,6 +58,12 @@ class OnlineBoost(Ensemble):
         check_one_of("effort", self.effort, EFFORTS)
         return [*_linear(), *_TREES[self.effort]()]
 
+    def parts_for_classes(self) -> list[OnlineClassifier]:
+        parts = self.parts()
+        if self.effort == "normal":
+            parts[-3] = OnlineBBM(Tree(10, max_mb=_MB), 21, head="stack")
+        return parts
+
     def n_light(self) -> int:
         return len(_linear())
 

@@ -13,9 +13,11 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.arrays import copied
 from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.engine.classes import one_committee
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import new_head
+from onlineboost.engine.machine import Machine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineClassifier, OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
@@ -97,6 +99,9 @@ class WeakLearner(OnlineModel):
 
     grain: ClassVar[int] = 1
     """Committees are divided at multiples of this number of learners, where it is not asked for otherwise."""
+
+    several_classes: ClassVar[bool] = False
+    """Whether learners of several classes are one committee, if each is alone: what it shares is read once."""
 
     workspace: ClassVar[Callable[[Any, int], Any]]
     """Scratch memory for rows of a length, separate from the committee."""
@@ -190,6 +195,10 @@ class WeakLearner(OnlineModel):
         first = parts[0]
         made = {name: np.concatenate([getattr(part, name) for part in parts], axis) for name, axis in self.axes.items()}
         return first._replace(**made)
+
+    def further(self, committee: Any, n_learners: int, n_features: int) -> Any:
+        """New learners, to be joined to a committee."""
+        return self.committee(n_learners, n_features)
 
     def size(self, committee: Any) -> int:
         """Number of learners, for one that can be divided."""
@@ -296,3 +305,6 @@ class Learner(WeakLearner, OnlineClassifier):
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
         states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
         return CompiledMachine(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
+
+    def with_classes(self, machine: Any, n: int) -> Machine:
+        return one_committee(machine, n) if self.several_classes else super().with_classes(machine, n)

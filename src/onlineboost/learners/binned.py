@@ -113,6 +113,9 @@ class Binned:
         slots = self.room(committee).slots
         return rows if _first_beyond(rows, slots) < 0 else below(rows, slots)
 
+    def further(self, committee: Any, n_learners: int, n_features: int) -> Any:
+        return self.with_room(n_learners, self.room(committee))
+
     def row_room(self, committee: Any) -> int:
         return int(self.room(committee).slots)
 

@@ -153,9 +153,12 @@ class Forest(Binned, WeakLearner):
         rows, wanted = self.most_rows_of(n_learners, slots, n_bins_for(int(self.bins), slots))
         return rows == wanted  # fewer trees would have more histograms each
 
-    @abstractmethod
     def sums(self, committee: Any) -> Floats:
-        """Of each leaf the weight of its examples, and that times its vote, [trees, nodes, 2]; in new memory."""
+        """Of each leaf the weight of its examples, and that times its vote, [trees, nodes, 2]; in new memory.
+
+        For trees that explain their votes.
+        """
+        raise NotImplementedError
 
     def means(self, committee: Any) -> Floats:
         return means_below(committee, self.sums(committee))

@@ -90,7 +90,7 @@ def leaf_of(state: Any, work: BinsWork, i: int) -> int:
 def child_of(state: Any, work: BinsWork, i: int, node: int) -> int:
     """The child of a node that the row falls into."""
     x = work.values[state.nodes[i, node, SLOT] - 1]
-    right = x > state.threshold[i, node] or (x != x and state.nodes[i, node, MISSING] == 1)
+    right = (x > state.threshold[i, node]) | ((x != x) & (state.nodes[i, node, MISSING] == 1))
     return i64(state.nodes[i, node, CHILD]) + right  # type: ignore[no-any-return]
 
 

@@ -100,6 +100,7 @@ class Linear(
     linear: ClassVar[bool] = True
     axes: ClassVar[dict[str, int]] = {"weights": 2}
     grain: ClassVar[int] = 16  # a cache line
+    several_classes: ClassVar[bool] = True
 
     loss: Literal["squared", "logistic"] = "squared"
     _: KW_ONLY
@@ -216,11 +217,12 @@ class Linear(
         return part
 
     def joined(self, parts: list[LinearState], sizes: list[int]) -> LinearState:
-        width, n = len(parts[0].block), sum(sizes)
-        lanes = -(-n // width) * width
+        n = sum(sizes)
+        block = BLOCK if n > 1 else ALONE
+        lanes = -(-n // len(block)) * len(block)
         weights = _aligned_zeros((len(parts[0].weights), 2, _stride(lanes)))
         sums = np.zeros(lanes), np.zeros(lanes)
-        whole, first = parts[0]._replace(weights=weights, norm_sum=sums[0], weight_sum=sums[1], lane=0), 0
+        whole, first = parts[0]._replace(weights=weights, norm_sum=sums[0], weight_sum=sums[1], lane=0, block=block), 0
         for part, size in zip(parts, sizes, strict=True):
             self.put(whole, part, first, first + size)
             first += size

@@ -213,6 +213,7 @@ class NaiveBayes(
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     axes: ClassVar[dict[str, int]] = {"counts": 2, "present": 2, "totals": 1}
     strength: ClassVar[str] = "mean size of its log odds"
+    several_classes: ClassVar[bool] = True
 
     _: KW_ONLY
     bins: int = 0

@@ -238,6 +238,7 @@ class Newton(
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     axes: ClassVar[dict[str, int]] = {"weights": 0, "inverse": 0}
     linear: ClassVar[bool] = True
+    several_classes: ClassVar[bool] = True
 
     _: KW_ONLY
     max_slots: int = 64

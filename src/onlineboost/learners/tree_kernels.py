@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
+from onlineboost.compiled.simd import prefetch
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
@@ -122,8 +123,11 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
 def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32) -> None:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        node = leaf_of(state, work.row, i)
-        work.leaf[i] = node
+        work.leaf[i] = leaf_of(state, work.row, i)
+        if state.nodes[i, work.leaf[i], ROW] > 0:
+            _fetch(state, work, i, work.leaf[i])
+    for i in range(state.used.shape[0]):
+        node = work.leaf[i]
         work.bayes[i] = _NOT_COMPUTED
         a, b = state.weight[i, node, 0], state.weight[i, node, 1]
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
@@ -171,6 +175,15 @@ def _value(state: TreeState, work: TreeWork, i: int) -> float:
     if work.bayes[i] != _NOT_COMPUTED:
         return difference(state.since[i, node, 0] + 1, state.since[i, node, 1] + 1)
     return difference(state.weight[i, node, 0], state.weight[i, node, 1])
+
+
+@hot
+def _fetch(state: TreeState, work: TreeWork, i: int, node: int) -> None:
+    """Prefetch what is read and written of the histograms of a leaf, while the other trees are looked at."""
+    base, bins = base_of(state, i, state.nodes[i, node, ROW]), state.histograms.shape[1]
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
+        prefetch(state.histograms, 2 * ((base + slot) * bins + work.row.codes[slot]))
 
 
 @hot
