@@ -1241,9 +1241,32 @@ class Taming:
         return min(max(z, m - 10 * d), m + 10 * d)
 
 
+class Line:
+    """A line on one feature of the examples of a leaf, and how much less than the mean it has erred."""
+
+    def __init__(self, slot: int, memory: float, smoothing: float) -> None:
+        self.slot, self.memory, self.smoothing = slot, memory, smoothing
+        self.m = self.x0 = self.t0 = self.v = self.c = self.D = 0.0
+
+    def score(self, x: float, mean: float) -> float:
+        if self.v <= 0 or math.isnan(x):
+            return mean
+        slope, most = self.c / self.v * self.m / (self.m + self.smoothing), 3 * math.sqrt(self.v)
+        return self.t0 + slope * min(max(x - self.x0, -most), most)
+
+    def learn(self, x: float, mean: float, t: float, w: float) -> None:
+        if math.isnan(x):
+            return
+        self.D = (1 - 1 / 64) * self.D + w * ((t - mean) ** 2 - (t - self.score(x, mean)) ** 2)
+        self.m = min(self.m + w, self.memory)
+        a, dx, dt = min(w / self.m, 1.0), x - self.x0, t - self.t0
+        self.x0, self.t0 = self.x0 + a * dx, self.t0 + a * dt
+        self.v, self.c = (1 - a) * (self.v + a * dx * dx), (1 - a) * (self.c + a * dx * dt)
+
+
 class NumberNode:
-    def __init__(self, depth: int, count: float, mean: float) -> None:
-        self.depth, self.count, self.mean, self.start = depth, count, mean, mean
+    def __init__(self, depth: int, count: float, mean: float, line: Line | None = None) -> None:
+        self.depth, self.count, self.mean, self.start, self.line = depth, count, mean, mean, line
         self.since, self.squares, self.Q, self.waits = [0.0, 0.0], 0.0, 0.0, 0  # n and S
         self.histograms: dict[int, Histogram] = {}
         self.split: tuple[int, float, int] | None = None
@@ -1269,18 +1292,25 @@ class SignedHistogram(Histogram):
 
 
 class RegressionTree:
-    def __init__(self, max_depth: int, n_bins: int, grace: int, evidence: float, memory: float, smoothing: float):
-        self.bins, self.grace, self.evidence = Bins(n_bins), grace, evidence
+    def __init__(
+        self, max_depth: int, n_bins: int, grace: int, evidence: float, memory: float, smoothing: float, leaves: str
+    ) -> None:
+        self.bins, self.grace, self.evidence, self.leaves = Bins(n_bins), grace, evidence, leaves
         self.max_depth, self.memory, self.smoothing = max_depth, memory or math.inf, smoothing
         self.root = NumberNode(0, 0.0, 0.0)
 
     leaf = Tree.leaf
 
     def score(self, row: dict[int, float]) -> float:
-        return float(np.float32(self.leaf(row).mean))
+        node = self.leaf(row)
+        if node.line is not None and (self.leaves == "linear" or node.line.D > 0):
+            return float(np.float32(node.line.score(row.get(node.line.slot, 0.0), node.mean)))
+        return float(np.float32(node.mean))
 
     def learn(self, row: dict[int, float], t: float, w: float, fresh: bool = True) -> None:
         node, t = self.leaf(row), float(np.float32(t))
+        if node.line is not None:
+            node.line.learn(row.get(node.line.slot, 0.0), node.mean, t, w)
         if fresh:
             self.meet(row)
         node.count = min(node.count + w, self.memory)
@@ -1324,7 +1354,8 @@ class RegressionTree:
         node.split = split
         for m, s in (left, [n - left[0], S - left[1]]):
             mean = node.mean + (node.start + s / m - node.mean) * m / (m + self.smoothing)
-            node.children.append(NumberNode(node.depth + 1, min(m, self.memory), mean))
+            line = None if self.leaves == "mean" else Line(split[0], self.memory, self.smoothing)
+            node.children.append(NumberNode(node.depth + 1, min(m, self.memory), mean, line))
 
     def best(self, node: NumberNode, least: float) -> tuple:
         n, S = node.since
