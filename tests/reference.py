@@ -918,7 +918,7 @@ class AdaNormalHedge:
 
     def weights(self) -> list[float]:
         w = self.raw_weights()
-        return [x / sum(w) for x in w]
+        return [x / sum(w) for x in w] if sum(w) else [1 / len(w)] * len(w)
 
     def learn(self, losses: list[float], expected: float | None = None) -> None:
         if expected is None:
@@ -1407,6 +1407,10 @@ class GradientBoost:
     def score(self, h: list[float]) -> float:
         return self.predictions(h)[-1]
 
+    def slope(self, f: float, z: float) -> float:
+        target, weight = self.target(f, z)
+        return -target * weight
+
     def round(self, h: list[float], z: float) -> tuple[list[float], list[float]]:
         """The target of each learner, the negative slope of the loss before it; and its weight."""
         self.t += 1
@@ -1431,3 +1435,27 @@ class GradientBoost:
             return 4 * (z - logistic(f)), 1.0
         rate = exp(min(max(f, -30.0), 30.0))
         return min((z - rate) / rate, 4.0), min(max(rate, 1e-3), 1e3)
+
+
+class WeighedChains:
+    """Chains side by side, each with its own rate; weighed by AdaNormalHedge on the slope of the loss."""
+
+    def __init__(self, N: int, rates: list[float], loss: str, quantile: float) -> None:
+        n = N // len(rates)
+        self.chains = [GradientBoost(n, "span", loss, rate, math.inf, quantile) for rate in rates]
+        self.hedge, self.most = AdaNormalHedge(len(rates)), 0.0
+
+    def scores(self, h: list[float]) -> list[float]:
+        n = self.chains[0].N
+        return [chain.score(h[k * n : (k + 1) * n]) for k, chain in enumerate(self.chains)]
+
+    def score(self, h: list[float]) -> float:
+        return sum(w * f for w, f in zip(self.hedge.weights(), self.scores(h), strict=True))
+
+    def settle(self, h: list[float], z: float) -> None:
+        f = self.score(h)
+        gains = [self.chains[0].slope(f, z) * (f - one) for one in self.scores(h)]
+        self.most = max([self.most, *map(abs, gains)])
+        for k, gain in enumerate(gains if self.most else []):
+            self.hedge.regret[k] += gain / self.most
+            self.hedge.size[k] += abs(gain) / self.most
