@@ -74,17 +74,30 @@ class Race:
         settings = [row.settings() for row in self.rows]
         names = list(dict.fromkeys(name for setting in settings for name in setting))
         varied = [name for name in names if len({repr(s[name]) for s in settings if name in s}) > 1]
-        regressors = any(isinstance(row.model, OnlineRegressor) for row in self.rows)
-        head = ["RMSE" if regressors else "error", *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
+        head = ["RMSE" if self.numbers else "error", *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
         lines = [head]
         for row in self.ranking[:most]:
             values = (_short(row.settings().get(name, "")) for name in varied)
-            lines.append([f"{row.error:.5g}" if regressors else f"{row.error:.4f}", *values, f"{row.examples:,}", f"{row.seconds:.2f}"])
+            lines.append([self.shown(row), *values, f"{row.examples:,}", f"{row.seconds:.2f}"])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         shown = ["  ".join(map(str.rjust, line, widths)) for line in lines]
         failed = [row for row in self.rows if row.status == "failed"]
         shown += [f"failed: {row.model!r}: {row.reason}" for row in failed[:most]]
         return "\n".join(shown)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the models are regressors."""
+        return any(isinstance(row.model, OnlineRegressor) for row in self.rows)
+
+    def shown(self, row: Row) -> str:
+        """The error of a row as text."""
+        return f"{row.error:.5g}" if self.numbers else f"{row.error:.4f}"
+
+    @property
+    def lowest(self) -> tuple[str, str]:
+        """Name and value of the lowest error."""
+        return "lowest RMSE" if self.numbers else "lowest error", self.shown(self.best)
 
     def __str__(self) -> str:
         return self.table()
