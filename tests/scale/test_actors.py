@@ -98,7 +98,10 @@ def test_machines_do_not_change_a_byte(kind, rows, cluster, tmp_path):
     assert (tmp_path / "shared").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
-@pytest.mark.parametrize("model", [DefensiveBoost(n_estimators=3), Linear(), LeastSquares(), OnlineBBM(Linear(bins=8), 3)], ids=repr)
+WHOLE = [DefensiveBoost(n_estimators=3), Linear(), LeastSquares(), OnlineBBM(Linear(bins=8), 3)]
+
+
+@pytest.mark.parametrize("model", WHOLE, ids=repr)
 def test_what_cannot_be_divided(model, rows, cluster):
     with pytest.raises(ParameterError, match="engine='ray': expected 'threads'"):
         model.fit(*rows, engine="ray", workers=2)

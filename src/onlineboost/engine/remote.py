@@ -216,7 +216,8 @@ class Away:
     def learn(self, machine: Any, rows: list[Batch], states: Callable[[], list[Any]], chained: bool) -> Iterator[Any]:
         """Learn batches, the same for all actors or one for each; yields for each piece its rows and all results."""
         if self.team is None:
-            self.team = Team(self.ray, [self.ray.cloudpickle.dumps(state) for state in states()], chained, self.workers / self.teams)
+            works = [self.ray.cloudpickle.dumps(state) for state in states()]
+            self.team = Team(self.ray, works, chained, self.workers / self.teams)
         team, self.current = self.team, False
         size, n = rows[0].y.size, len(team.remotes)
         rows = rows if len(rows) == n else rows * n

@@ -118,7 +118,7 @@ class RestartingNumbers(PartsMachine):
     def _ask_part(self, rows: Batch, said: Said | None) -> Floats:
         if said is None:
             return self.parts[0].run(rows, False)
-        (share,) = self._shares(said) or ()
+        share = self._share_of_part(said)
         answers = self.parts[0].run(rows, False, share)
         share.scores[:, : self.width] = answers.reshape(rows.y.size, -1)
         return answers
@@ -126,8 +126,12 @@ class RestartingNumbers(PartsMachine):
     def _learn_part(self, rows: Batch, said: Said | None) -> Floats:
         if said is None:
             return self.parts[0].run(rows, True)
-        (share,) = self._shares(said) or ()
-        return told(self.parts[0].run, rows, share, self.width)
+        return told(self.parts[0].run, rows, self._share_of_part(said), self.width)
+
+    def _share_of_part(self, said: Said) -> Said:
+        shares = self._shares(said)
+        assert shares is not None
+        return shares[0]
 
     def _start_over(self) -> None:
         self.parts, self.token = (self.spec.model().new_machine(0, self.settings.seed),), object()

@@ -14,7 +14,7 @@ _Key: TypeAlias = tuple[Callable[[], Accumulator], str]
 
 
 class Measurement:
-    """Metrics of the same rows; by default every registered one for classes. Metrics with the same accumulator share it.
+    """Metrics of the same rows; by default all registered ones of classes. Metrics with the same accumulator share it.
 
     >>> import numpy as np
     >>> measurement = Measurement()

@@ -83,7 +83,7 @@ def _scored_late(
         yield late.learn(page), page.batch.y, page.batch.weight
 
 
-def _scored(model: OnlineModel, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
+def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Learn all rows; yield their scores, signs and weights."""
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:

@@ -74,7 +74,8 @@ class Race:
         settings = [row.settings() for row in self.rows]
         names = list(dict.fromkeys(name for setting in settings for name in setting))
         varied = [name for name in names if len({repr(s[name]) for s in settings if name in s}) > 1]
-        head = ["RMSE" if self.numbers else "error", *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
+        error = "RMSE" if self.numbers else "error"
+        head = [error, *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
         lines = [head]
         for row in self.ranking[:most]:
             values = (_short(row.settings().get(name, "")) for name in varied)

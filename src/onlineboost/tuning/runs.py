@@ -13,7 +13,7 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page
 from onlineboost.data.target import Classes, Numbers
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.model import OnlineModel
+from onlineboost.model import OnlineClassifier, OnlineModel
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested
@@ -91,6 +91,7 @@ class Run:
         return machine
 
     def _learn_by_itself(self, data: Data, stop: int) -> None:
+        model: Any
         (model,) = self.models  # of several classes nested ones fail here, and are run one by one
         for batch in pieces(data.batch, self.examples, stop):
             start = self.examples
@@ -145,7 +146,7 @@ def _size(model: OnlineModel) -> int:
 def nesting_key(model: OnlineModel) -> str | None:
     """A key that nested boosters have in common; None for a model that does not nest."""
     try:
-        if not can_nest(model):
+        if not isinstance(model, OnlineClassifier) or not can_nest(model):
             return None
     except Exception:  # it fails with a reason when it is run
         return None

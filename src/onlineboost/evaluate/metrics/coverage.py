@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from onlineboost.data.batch import Floats
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
@@ -16,6 +14,7 @@ from onlineboost.registry import METRICS
 class Coverage:
     """Weight of the rows, and of those whose target lies within the bounds, [rows, 2].
 
+    >>> import numpy as np
     >>> coverage = Coverage()
     >>> coverage.update(np.array([[0.0, 2.0], [0.0, 2.0]]), np.array([1.0, 3.0]), np.ones(2))
     >>> coverage.value
