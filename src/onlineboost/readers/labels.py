@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.data.target import Numbers
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
@@ -13,8 +14,8 @@ from onlineboost.readers.scan import SLACK
 
 def sign_of(target: Any, label: Any, positive: Any) -> float:
     """The code of a label, or the number it is. If a positive label is named, all others are negative."""
-    if positive is None:
-        return target.encode_one(label)
+    if positive is None or isinstance(target, Numbers):
+        return float(target.encode_one(label))
     if label is None or label != label:
         raise DataError("the label is missing")
     if plain_label(label) == plain_label(positive):
