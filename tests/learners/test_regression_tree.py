@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from test_tree import KINDS, make_stream, slow_rows
 
 import onlineboost
-from onlineboost import ModelFileError, OnlineBBM, OnlineGradientBoost, ParameterError, RegressionTree
+from onlineboost import ModelFileError, OnlineBBM, OnlineGradientBoost, ParameterError, RegressionTree, Tree
 from onlineboost.learners.regression_tree import LEAVES
 
 
@@ -83,6 +83,15 @@ def test_leaves_follow_lines_where_they_err_less():
             errors[leaves] = np.mean((answers - y)[1000:] ** 2)
         assert errors[better] < 0.99 * errors[worse]
         assert errors["auto"] < (errors[better] + errors[worse]) / 2
+
+
+@pytest.mark.parametrize("learner", [RegressionTree(2, features=0.5), Tree(2, features=0.5)], ids=repr)
+def test_trees_apart_keep_their_features(learner):
+    whole = learner.committee(5, 8)
+    assert np.array_equal(learner.apart(whole, 2, 5).allowed, whole.allowed[2:5])
+    assert not np.array_equal(whole.allowed[:3], whole.allowed[2:5])
+    joined = learner.joined([learner.apart(whole, 0, 2), learner.apart(whole, 2, 5)], [2, 3])
+    assert np.array_equal(joined.allowed, whole.allowed)
 
 
 def test_little_memory_still_learns():

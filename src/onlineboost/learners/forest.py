@@ -145,6 +145,7 @@ class Forest(Binned, WeakLearner):
         for name in self.of_nodes:
             getattr(new, name)[:, :nodes] = getattr(old, name)[:, :nodes]
         new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
+        new.allowed[:, : old.allowed.shape[1]] = old.allowed  # these may be some of the trees
         move_histograms(old, new)
 
     def separate(self, n_learners: int, n_features: int) -> bool:
