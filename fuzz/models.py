@@ -32,7 +32,18 @@ from model_files import closed, opened
 from pairs import BOOSTERS, CLASS_VOTES, COMPILED, make
 
 import onlineboost
-from onlineboost import Adaptive, DataError, ModelFileError, ParameterError
+from onlineboost import (
+    Adaptive,
+    AdaptiveRegressor,
+    DataError,
+    LeastSquares,
+    ModelFileError,
+    OnlineBoostRegressor,
+    OnlineGradientBoost,
+    OnlineRegressor,
+    ParameterError,
+    RegressionTree,
+)
 from onlineboost.cli.inspect import describe
 from onlineboost.compiled.jit import njit
 from onlineboost.errors import ConflictError, NotFittedError
@@ -50,8 +61,17 @@ PAIRS = [
     ("adaptive-learners", "bayes"),
     ("stacked", "tree"),
     *((booster, "class-tree") for booster in CLASS_VOTES),
+    *(("numbers", name) for name in ("tree", "lines", "weighed", "ridge", "adaptive", "default")),
 ]
 KINDS = ("arrays", "dicts", "stream", "classes")
+NUMBERS = {  # regressors; they learn all kinds but classes
+    "tree": lambda: RegressionTree(4),
+    "lines": lambda: OnlineGradientBoost(RegressionTree(3, leaves="linear"), 5, radius=3.0, shrinkage=0.3),
+    "weighed": lambda: OnlineGradientBoost(RegressionTree(3), 6, loss="quantile", quantile=0.8),
+    "ridge": lambda: OnlineGradientBoost(LeastSquares(), 2, version="hull"),
+    "adaptive": lambda: AdaptiveRegressor(LeastSquares(), delta=0.9),
+    "default": lambda: OnlineBoostRegressor(random_state=0),
+}
 
 
 # ---- honest files
@@ -66,11 +86,14 @@ def rows(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 
 X, Y = rows()
+Z = 1e3 + X[:, 0] + np.where(np.arange(len(X)) < 200, 1, -3) * np.abs(X[:, 1])  # numbers
 DICTS = [({f"n{j}": float(v) for j, v in enumerate(row) if v} | {"c": "ab"[int(row[0] > 0)]}) for row in X[:80]]
 
 
 def learn(model: Any, kind: str, n: int) -> None:
-    if kind == "arrays":
+    if isinstance(model, OnlineRegressor):
+        learn_numbers(model, kind, n)
+    elif kind == "arrays":
         model.partial_fit(X[:n], Y[:n], classes=[0, 1])
     elif kind == "classes":
         model.partial_fit(X[:n], np.where(X[:n, 3] > 1, 2, Y[:n]))
@@ -83,14 +106,27 @@ def learn(model: Any, kind: str, n: int) -> None:
             model.learn(page)
 
 
+def learn_numbers(model: Any, kind: str, n: int) -> None:
+    if kind == "arrays":
+        model.partial_fit(X[:n], Z[:n])
+    elif kind == "dicts":
+        for x, target in zip(DICTS[: n // 5], Z, strict=False):
+            model.learn_one(x, float(target))
+    else:
+        like = {"like": model} if model.fitted is not None else {"task": "number"}
+        for page in open_stream(X[:n], y=Z[:n], **like):
+            model.learn(page)
+
+
 def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
     """Name, kind and content of one file for every pair and kind of data."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for number, (booster, learner) in enumerate(pairs):
-            for kind in KINDS if learner != "binned" else KINDS[:1]:
-                model = make(booster, learner)
-                if kind == "dicts":
+            regressor = booster == "numbers"
+            for kind in KINDS[:1] if learner == "binned" else KINDS[:3] if regressor else KINDS:
+                model = NUMBERS[learner]() if regressor else make(booster, learner)
+                if kind == "dicts" and hasattr(type(model), "lag") and "lag" in model.get_params():
                     model.set_params(lag=2)
                 for n in (37, 400):  # in the middle of the warm-up, and later
                     learn(model, kind, n)
@@ -254,10 +290,11 @@ def use(path: Path, kind: str) -> str:
 
 
 def predict(model: Any, kind: str) -> None:
+    numbers = isinstance(model, OnlineRegressor)
     if kind == "arrays":
-        model.predict(X[:20]), model.predict_proba(X[:20])
+        model.predict(X[:20]), None if numbers else model.predict_proba(X[:20])
     elif kind == "dicts":
-        model.predict_one(DICTS[0]), model.predict_proba_one(DICTS[1])
+        model.predict_one(DICTS[0]), None if numbers else model.predict_proba_one(DICTS[1])
     else:
         list(map(model.predict, open_stream(X[:20], y=Y[:20], like=model)))
 
@@ -319,10 +356,11 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first input")
+    parser.add_argument("--only", help="boosters to try, such as numbers; default: all")
     parser.add_argument("--keep", type=Path, help="folder for the files that make problems")
     given = parser.parse_args()
     check_bounds_are_checked()
-    files = honest(PAIRS)
+    files = honest([pair for pair in PAIRS if given.only in (None, pair[0])])
     with tempfile.NamedTemporaryFile() as file:
         for name, kind, content in files:  # also compiles what the workers need, before they are forked
             Path(file.name).write_bytes(content)

@@ -1123,7 +1123,7 @@ class AdaNormalHedge:
 
     def weights(self) -> list[float]:
         w = self.raw_weights()
-        return [x / sum(w) for x in w]
+        return [x / sum(w) for x in w] if sum(w) else [1 / len(w)] * len(w)
 
     def learn(self, losses: list[float], expected: float | None = None) -> None:
         if expected is None:
@@ -1469,9 +1469,32 @@ class Taming:
         return min(max(z, m - 10 * d), m + 10 * d)
 
 
+class Line:
+    """A line on one feature of the examples of a leaf, and how much less than the mean it has erred."""
+
+    def __init__(self, slot: int, memory: float, smoothing: float) -> None:
+        self.slot, self.memory, self.smoothing = slot, memory, smoothing
+        self.m = self.x0 = self.t0 = self.v = self.c = self.D = 0.0
+
+    def score(self, x: float, mean: float) -> float:
+        if self.v <= 0 or math.isnan(x):
+            return mean
+        slope, most = self.c / self.v * self.m / (self.m + self.smoothing), 3 * math.sqrt(self.v)
+        return self.t0 + slope * min(max(x - self.x0, -most), most)
+
+    def learn(self, x: float, mean: float, t: float, w: float) -> None:
+        if math.isnan(x):
+            return
+        self.D = (1 - 1 / 64) * self.D + w * ((t - mean) ** 2 - (t - self.score(x, mean)) ** 2)
+        self.m = min(self.m + w, self.memory)
+        a, dx, dt = min(w / self.m, 1.0), x - self.x0, t - self.t0
+        self.x0, self.t0 = self.x0 + a * dx, self.t0 + a * dt
+        self.v, self.c = (1 - a) * (self.v + a * dx * dx), (1 - a) * (self.c + a * dx * dt)
+
+
 class NumberNode:
-    def __init__(self, depth: int, count: float, mean: float) -> None:
-        self.depth, self.count, self.mean, self.start = depth, count, mean, mean
+    def __init__(self, depth: int, count: float, mean: float, line: Line | None = None) -> None:
+        self.depth, self.count, self.mean, self.start, self.line = depth, count, mean, mean, line
         self.since, self.squares, self.Q, self.waits = [0.0, 0.0], 0.0, 0.0, 0  # n and S
         self.histograms: dict[int, Histogram] = {}
         self.split: tuple[int, float, int] | None = None
@@ -1497,18 +1520,25 @@ class SignedHistogram(Histogram):
 
 
 class RegressionTree:
-    def __init__(self, max_depth: int, n_bins: int, grace: int, evidence: float, memory: float, smoothing: float):
-        self.bins, self.grace, self.evidence = Bins(n_bins), grace, evidence
+    def __init__(
+        self, max_depth: int, n_bins: int, grace: int, evidence: float, memory: float, smoothing: float, leaves: str
+    ) -> None:
+        self.bins, self.grace, self.evidence, self.leaves = Bins(n_bins), grace, evidence, leaves
         self.max_depth, self.memory, self.smoothing = max_depth, memory or math.inf, smoothing
         self.root = NumberNode(0, 0.0, 0.0)
 
     leaf = Tree.leaf
 
     def score(self, row: dict[int, float]) -> float:
-        return float(np.float32(self.leaf(row).mean))
+        node = self.leaf(row)
+        if node.line is not None and (self.leaves == "linear" or node.line.D > 0):
+            return float(np.float32(node.line.score(row.get(node.line.slot, 0.0), node.mean)))
+        return float(np.float32(node.mean))
 
     def learn(self, row: dict[int, float], t: float, w: float, fresh: bool = True) -> None:
         node, t = self.leaf(row), float(np.float32(t))
+        if node.line is not None:
+            node.line.learn(row.get(node.line.slot, 0.0), node.mean, t, w)
         if fresh:
             self.meet(row)
         node.count = min(node.count + w, self.memory)
@@ -1552,7 +1582,8 @@ class RegressionTree:
         node.split = split
         for m, s in (left, [n - left[0], S - left[1]]):
             mean = node.mean + (node.start + s / m - node.mean) * m / (m + self.smoothing)
-            node.children.append(NumberNode(node.depth + 1, min(m, self.memory), mean))
+            line = None if self.leaves == "mean" else Line(split[0], self.memory, self.smoothing)
+            node.children.append(NumberNode(node.depth + 1, min(m, self.memory), mean, line))
 
     def best(self, node: NumberNode, least: float) -> tuple:
         n, S = node.since
@@ -1604,6 +1635,10 @@ class GradientBoost:
     def score(self, h: list[float]) -> float:
         return self.predictions(h)[-1]
 
+    def slope(self, f: float, z: float) -> float:
+        target, weight = self.target(f, z)
+        return -target * weight
+
     def round(self, h: list[float], z: float) -> tuple[list[float], list[float]]:
         """The target of each learner, the negative slope of the loss before it; and its weight."""
         self.t += 1
@@ -1628,3 +1663,27 @@ class GradientBoost:
             return 4 * (z - logistic(f)), 1.0
         rate = exp(min(max(f, -30.0), 30.0))
         return min((z - rate) / rate, 4.0), min(max(rate, 1e-3), 1e3)
+
+
+class WeighedChains:
+    """Chains side by side, each with its own rate; weighed by AdaNormalHedge on the slope of the loss."""
+
+    def __init__(self, N: int, rates: list[float], loss: str, quantile: float) -> None:
+        n = N // len(rates)
+        self.chains = [GradientBoost(n, "span", loss, rate, math.inf, quantile) for rate in rates]
+        self.hedge, self.most = AdaNormalHedge(len(rates)), 0.0
+
+    def scores(self, h: list[float]) -> list[float]:
+        n = self.chains[0].N
+        return [chain.score(h[k * n : (k + 1) * n]) for k, chain in enumerate(self.chains)]
+
+    def score(self, h: list[float]) -> float:
+        return sum(w * f for w, f in zip(self.hedge.weights(), self.scores(h), strict=True))
+
+    def settle(self, h: list[float], z: float) -> None:
+        f = self.score(h)
+        gains = [self.chains[0].slope(f, z) * (f - one) for one in self.scores(h)]
+        self.most = max([self.most, *map(abs, gains)])
+        for k, gain in enumerate(gains if self.most else []):
+            self.hedge.regret[k] += gain / self.most
+            self.hedge.size[k] += abs(gain) / self.most

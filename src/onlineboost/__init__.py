@@ -22,6 +22,7 @@ from onlineboost.boosters.potential import PotentialBoost
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.ensembles.adaptive import Adaptive
+from onlineboost.ensembles.adaptive_regressor import AdaptiveRegressor
 from onlineboost.ensembles.ensemble import StackedEnsemble
 from onlineboost.ensembles.online_boost import OnlineBoost
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
@@ -60,6 +61,7 @@ __all__ = [
     "AdaBoostOLM",
     "AdaBoostOLPlus",
     "Adaptive",
+    "AdaptiveRegressor",
     "Alarm",
     "Binner",
     "Booster",

@@ -13,7 +13,7 @@ from onlineboost.boosters.gradient import LOSSES
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import njit
 
-_lead, _round, _vote = dispatch.lead, dispatch.round, dispatch.vote
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 
 
 @njit
@@ -25,6 +25,11 @@ def one_round(state, h, e, z, p, t, first, carry):
 @njit
 def voted(state, e):
     return _vote(state, e)
+
+
+@njit
+def settled(state, e, z):
+    _settle(state, e, z)
 
 
 def new_carry(number: int) -> np.ndarray:
@@ -43,7 +48,8 @@ def test_rounds_are_those_of_the_paper_in_any_groups(seed, loss, version, radius
     """Prediction, targets, weights and sigma are those of the slow twin; so they are if learners are divided."""
     radius = radius if version == "span" else None
     N, rng = 7, np.random.default_rng(seed)
-    booster = OnlineGradientBoost(n_estimators=N, loss=loss, version=version, radius=radius, quantile=0.8)
+    choices = {"loss": loss, "version": version, "radius": radius, "quantile": 0.8, "shrinkage": 0.5}
+    booster = OnlineGradientBoost(n_estimators=N, **choices)
     state = booster.initial_state()
     slow = reference.GradientBoost(N, version, loss, 0.5, radius or math.inf, 0.8)
     for number in range(30):
@@ -64,7 +70,8 @@ def test_rounds_are_those_of_the_paper_in_any_groups(seed, loss, version, radius
 
 def test_chains_are_boosters_side_by_side():
     rng = np.random.default_rng(0)
-    whole, alone = OnlineGradientBoost(n_estimators=6, chains=2), OnlineGradientBoost(n_estimators=3)
+    whole = OnlineGradientBoost(n_estimators=6, chains=2, shrinkage=0.5)
+    alone = OnlineGradientBoost(n_estimators=3, shrinkage=0.5)
     h = rng.normal(size=6)
     e, p, t = np.empty(6), np.empty(6), np.empty(6, np.float32)
     one_round(whole.initial_state(), h, e, 1.5, p, t, 0, new_carry(0))
@@ -76,6 +83,49 @@ def test_chains_are_boosters_side_by_side():
         halves.append(voted(part, each))
         assert np.array_equal(mine, t[3 * k : 3 * k + 3])
     assert voted(whole.initial_state(), e) == pytest.approx(np.mean(halves))
+
+
+@given(seed=st.integers(0, 10_000), loss=st.sampled_from(LOSSES))
+@settings(max_examples=30)
+def test_rates_are_weighed_as_by_the_slow_twin(seed, loss):
+    """And one chain is good, the other noise: the weight goes to the good one."""
+    N, rng = 8, np.random.default_rng(seed)
+    state = OnlineGradientBoost(n_estimators=N, loss=loss, quantile=0.8).initial_state()
+    grid = (14, 50) if loss in ("absolute", "quantile") else (4, 14)
+    slow = reference.WeighedChains(N, [1 - math.exp(-c / 4) for c in grid], loss, 0.8)
+    good = int(rng.integers(2))
+    for number in range(60):
+        z = float(rng.random() < 0.5) if loss == "logistic" else 1 + abs(rng.normal())
+        h = np.append(np.repeat(0.3 * z, 3), 0.0)[[0, 1, 2, 3] * 2]
+        h[[3, 7]] += 4 * rng.normal(size=2) * [good == 1, good == 0]
+        h = h.astype(np.float32).astype(float)
+        e, p, t = np.empty(N), np.empty(N), np.empty(N, np.float32)
+        one_round(state, h, e, z, p, t, 0, new_carry(number))
+        assert voted(state, e) == pytest.approx(slow.score(h), rel=1e-9, abs=1e-9)
+        settled(state, e, z)
+        slow.settle(h, z)
+    assert state.shares == pytest.approx(slow.hedge.weights(), abs=1e-9)
+    assert loss != "squared" or state.shares[good] > 0.6
+
+
+def test_weights_are_equal_again_when_all_regrets_are_negative():
+    state = OnlineGradientBoost(n_estimators=4).initial_state()
+    state.regret[:], state.most[:] = -5.0, 1.0
+    settled(state, np.zeros(4), 0.0)
+    assert state.shares.tolist() == [0.5, 0.5]
+
+
+def test_weighed_rates_are_near_the_best_rate():
+    X, f, rng = make(7)
+    for noise in (0.1, 2.0):
+        y = f + noise * rng.normal(size=4000)
+
+        def error(shrinkage, y=y):
+            answers = OnlineGradientBoost(RegressionTree(4), shrinkage=shrinkage).progressive_fit(X, y)
+            return float(np.mean((y - answers) ** 2))
+
+        best, *_, worst = sorted(error(rate) for rate in (0.1, 0.3, 1.0))
+        assert error(None) < 1.2 * best < worst
 
 
 @njit

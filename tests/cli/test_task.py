@@ -53,12 +53,16 @@ def test_numbers_from_training_to_answers(tmp_path, capsys):
     tested, _ = run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y", "--json")
     assert json.loads(tested)["r2"] > 0.9 and 0.7 < json.loads(tested)["coverage"] <= 1
     printed, _ = run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y")
-    assert "within 90 % interval" in printed
+    assert "within 90 % interval" in printed and "pinball loss" in printed
+    assert json.loads(tested)["pinball"] < json.loads(tested)["mae"] == pytest.approx(json.loads(tested)["error"])
+    run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--label", "y", "--plot", tmp_path / "p.svg")
+    assert "weight in the stack" in (tmp_path / "p.svg").read_text()
     run(capsys, "predict", tmp_path / "m", tmp_path / "x.csv", "-o", tmp_path / "answers.csv")
     head, first, *rest = (tmp_path / "answers.csv").read_text().splitlines()
     answer, low, high = map(float, first.split(","))
     assert head == "prediction,low,high" and low <= answer <= high and len(rest) == 799
-    assert "numbers" in run(capsys, "inspect", tmp_path / "m")[0]
+    shown = run(capsys, "inspect", tmp_path / "m")[0]
+    assert "numbers" in shown and "weight: in the stack" in shown and "LeastSquares" in shown
 
 
 def test_tasks_that_do_not_fit(tmp_path, capsys):

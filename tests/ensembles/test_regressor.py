@@ -348,7 +348,7 @@ def test_batches_carry_numbers():
 
 def test_edges_are_the_share_that_a_learner_explains():
     X, y = smooth()
-    edges = OnlineGradientBoost(n_estimators=5).fit(X, y).edges_
+    edges = OnlineGradientBoost(n_estimators=5, shrinkage=0.5).fit(X, y).edges_
     assert edges[0] > 0.5
     assert (np.abs(edges) <= 1).all()
     assert (edges[1:] < edges[0]).all()

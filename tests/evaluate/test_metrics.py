@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import log_loss, roc_auc_score, top_k_accuracy_score
+from sklearn.metrics import log_loss, mean_pinball_loss, r2_score, roc_auc_score, top_k_accuracy_score
 
-from onlineboost import Adaptive, Copies, DataError, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
+from onlineboost import Adaptive, Copies, DataError, LeastSquares, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
+from onlineboost.evaluate.measurement import metrics_of
 from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
 from onlineboost.evaluate.metrics.top_k import TopK
 from onlineboost.readers import open_stream
@@ -94,6 +95,11 @@ def test_every_metric_is_registered():
     described = {metric.name: (metric.title, metric.needs, metric.lower_is_better) for metric in METRICS}
     assert described == {
         "auc": ("AUC", "scores", False),
+        "coverage": ("within 90 % interval", "intervals", False),
+        "mae": ("mean absolute error", "scores", True),
+        "pinball": ("pinball loss", "intervals", True),
+        "r2": ("R2", "scores", False),
+        "rmse": ("root mean square", "scores", True),
         "brier": ("Brier score", "probabilities", True),
         "calibration-error": ("calibration error", "probabilities", True),
         "error": ("error", "scores", True),
@@ -105,17 +111,41 @@ def test_every_metric_is_registered():
 
 @given(examples, st.lists(st.integers(0, 1000), max_size=4))
 def test_a_measurement_is_each_metric_by_itself(rows, cuts):
-    together, alone = Measurement(), {metric.name: metric.accumulator() for metric in METRICS}
+    together, alone = Measurement(), {metric.name: metric.accumulator() for metric in metrics_of("classes")}
     for scores, y, weight in parts(rows, cuts):
         probabilities = 1 / (1 + np.exp(-scores))
         together.update(scores, y, weight, probabilities)
-        for metric in METRICS:
+        for metric in metrics_of("classes"):
             alone[metric.name].update(scores if metric.needs == "scores" else probabilities, y, weight)
     for name, value in together.values().items():
         found = METRICS.find(name).value(alone[name])
         assert value == found or (value is None and math.isnan(found))
     assert together["error"].curve == alone["error"].curve
     assert together["log-loss"] is together["brier"]
+
+
+def test_metrics_of_numbers():
+    rng = np.random.default_rng(0)
+    y, answers, weight = rng.normal(size=50), rng.normal(size=50), rng.random(50)
+    bounds = np.stack([answers - 1, answers + 1], axis=1)
+    measured = Measurement(metrics_of("number"))
+    for part in (slice(0, 7), slice(7, 50)):
+        measured.update(answers[part], y[part], weight[part], intervals=bounds[part])
+    found = measured.values()
+    ends = [mean_pinball_loss(y, bounds[:, k], sample_weight=weight, alpha=q) for k, q in ((0, 0.05), (1, 0.95))]
+    assert found["pinball"] == pytest.approx(np.mean(ends))
+    assert found["coverage"] == pytest.approx(np.average(np.abs(y - answers) <= 1, weights=weight))
+    assert found["r2"] == pytest.approx(r2_score(y, answers, sample_weight=weight))
+    assert found["rmse"] == pytest.approx(np.sqrt(np.average((y - answers) ** 2, weights=weight)))
+    assert found["mae"] == pytest.approx(np.average(np.abs(y - answers), weights=weight))
+
+
+def test_metrics_fit_the_task():
+    X = np.random.default_rng(0).random((60, 2))
+    assert progressive_score(LeastSquares(), X, X[:, 0], metric="rmse") < 0.3
+    for model, metric, able in ((LeastSquares(), "error", "'mae' or 'r2' or 'rmse'"), (Linear(), "rmse", "'auc'")):
+        with pytest.raises(ParameterError, match=f"a metric of scores: {able}"):
+            progressive_score(model, X, (X[:, 0] > 0.5).astype(int), metric=metric)
 
 
 def test_a_measurement_without_probabilities_leaves_their_metrics_out():

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from test_tree import KINDS, make_stream, slow_rows
 
 import onlineboost
-from onlineboost import ModelFileError, OnlineBBM, OnlineGradientBoost, ParameterError, RegressionTree
+from onlineboost import ModelFileError, OnlineBBM, OnlineGradientBoost, ParameterError, RegressionTree, Tree
+from onlineboost.learners.regression_tree import LEAVES
 
 
 def numbers(X: np.ndarray, seed: int, n: int) -> np.ndarray:
@@ -31,14 +32,16 @@ def numbers(X: np.ndarray, seed: int, n: int) -> np.ndarray:
     memory=st.sampled_from([0, 8, 64]),
     evidence=st.sampled_from([2.0, 8.0]),
     replay=st.sampled_from([0, 128]),
+    leaves=st.sampled_from(LEAVES),
 )
 @settings(max_examples=25)
-def test_every_answer_is_that_of_the_slow_tree(seed, kind, weights, depth, n_bins, memory, evidence, replay):
+def test_every_answer_is_that_of_the_slow_tree(seed, kind, weights, depth, n_bins, memory, evidence, replay, leaves):
     X, _, weight = make_stream(seed, kind, weights)
     y = numbers(X, seed, len(X))
-    fast = RegressionTree(depth, bins=n_bins, memory=memory, evidence=evidence, replay=replay, max_slots=16)
+    choices = {"memory": memory, "evidence": evidence, "replay": replay, "leaves": leaves}
+    fast = RegressionTree(depth, bins=n_bins, max_slots=16, **choices)
     scores = fast.progressive_fit(X, y, weight)
-    tree = reference.RegressionTree(depth, n_bins, 16, evidence, memory, 10.0)
+    tree = reference.RegressionTree(depth, n_bins, 16, evidence, memory, 10.0, leaves)
     tree.bins.bound = 16
     slow = reference.Taming(_Replayed(tree, replay))
     for r, (asked, learnt) in enumerate(slow_rows(X, weight, 16)):
@@ -68,6 +71,29 @@ def test_a_leaf_that_remembers_little_follows_a_change():
     assert abs(short - 4) < 1 < abs(long - 4)
 
 
+def test_leaves_follow_lines_where_they_err_less():
+    """Slopes that change their sign in the middle: a split, and a line on each side. Noise has no use for lines."""
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 1))
+    noise = (X[:, 0] > 0.5) + rng.normal(size=4000)
+    for y, better, worse in ((np.abs(X[:, 0] - 0.5), "linear", "mean"), (noise, "mean", "linear")):
+        errors = {}
+        for leaves in LEAVES:
+            answers = RegressionTree(3, memory=8, smoothing=1, leaves=leaves).progressive_fit(X, y)
+            errors[leaves] = np.mean((answers - y)[1000:] ** 2)
+        assert errors[better] < 0.99 * errors[worse]
+        assert errors["auto"] < (errors[better] + errors[worse]) / 2
+
+
+@pytest.mark.parametrize("learner", [RegressionTree(2, features=0.5), Tree(2, features=0.5)], ids=repr)
+def test_trees_apart_keep_their_features(learner):
+    whole = learner.committee(5, 8)
+    assert np.array_equal(learner.apart(whole, 2, 5).allowed, whole.allowed[2:5])
+    assert not np.array_equal(whole.allowed[:3], whole.allowed[2:5])
+    joined = learner.joined([learner.apart(whole, 0, 2), learner.apart(whole, 2, 5)], [2, 3])
+    assert np.array_equal(joined.allowed, whole.allowed)
+
+
 def test_little_memory_still_learns():
     """With one histogram for all leaves of a tree they wait for each other; the answers stay sensible."""
     rng = np.random.default_rng(0)
@@ -81,7 +107,7 @@ def test_little_memory_still_learns():
 @pytest.mark.parametrize(
     "wrong",
     [{"max_depth": 0}, {"max_depth": 21}, {"memory": -1}, {"evidence": np.nan}, {"smoothing": -1}, {"features": 0},
-     {"random_state": -1}, {"bins": 5}],
+     {"random_state": -1}, {"bins": 5}, {"leaves": "tree"}],
 )  # fmt: skip
 def test_wrong_parameters(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
@@ -99,6 +125,8 @@ def test_no_booster_of_classes_takes_it():
         ("part0.committee.nodes", lambda a: a + 1),
         ("part0.committee.vote", lambda a: a * np.nan),
         ("part0.committee.used", lambda a: a + 2),
+        ("part0.committee.line", lambda a: a + np.eye(7)[0] * 1e6),
+        ("part0.committee.line", lambda a: a - np.eye(7)[1] * 1e6),
         ("taming.units", lambda a: -abs(a)),
         ("record.clock", lambda a: a * 0 + 3),
     ],

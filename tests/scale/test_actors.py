@@ -12,11 +12,15 @@ from onlineboost import (
     AdaBoostOL,
     Alarm,
     DefensiveBoost,
+    LeastSquares,
     Linear,
     OnlineBBM,
+    OnlineBoostRegressor,
+    OnlineGradientBoost,
     OSBoostOCP,
     ParameterError,
     Perceptron,
+    RegressionTree,
     Restarting,
     SafeBoost,
     StackedEnsemble,
@@ -31,11 +35,14 @@ MODELS = {
     "trees": lambda: OnlineBBM(Tree(3, replay=64), 5, head="stack", random_state=0),
     "linear": lambda: SafeBoost(Linear(standardize=True), 20, random_state=0),
     "experts": lambda: AdaBoostOL(Tree(2, replay=64, max_mb=1), 4, random_state=0),
+    "shares": lambda: OnlineBBM(Tree(3, replay=64, features=0.5), 5, random_state=0),
     "ocp": lambda: OSBoostOCP(Perceptron(), 3, random_state=0),
     "stacked": lambda: StackedEnsemble(
         [Linear(standardize=True), Restarting(OnlineBBM(Tree(3, replay=64), 5), delta=0.9), Perceptron()],
         n_always=2, random_state=0,
     ),
+    "gradient": lambda: OnlineGradientBoost(RegressionTree(3, replay=64), 6, random_state=0),
+    "numbers": lambda: OnlineBoostRegressor(random_state=0),
 }  # fmt: skip
 
 
@@ -54,6 +61,10 @@ def rows():
 def small_pieces(monkeypatch):
     monkeypatch.setattr(remote, "_PIECE", 100)
     monkeypatch.setattr(remote, "CUT_EVERY", 5)
+
+
+def answers_of(model, X):
+    return (model.decision_function if hasattr(model, "decision_function") else model.predict)(X[:50])
 
 
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
@@ -77,10 +88,10 @@ def test_machines_do_not_change_a_byte(kind, rows, cluster, tmp_path):
         patch.setattr(remote.Team, "send", send_and_kill)
         shared.partial_fit(X[:1234], y[:1234])
         shared.save(tmp_path / "half")
-        scores = shared.decision_function(X[:50])
+        scores = answers_of(shared, X)
         shared.partial_fit(X[1234:], y[1234:])
     half = MODELS[kind]().partial_fit(X[:1234], y[:1234])
-    assert np.array_equal(scores, half.decision_function(X[:50]))
+    assert np.array_equal(scores, answers_of(half, X))
     half.save(tmp_path / "expected")
     shared.save(tmp_path / "shared")
     assert len(killed) == 2
@@ -88,7 +99,10 @@ def test_machines_do_not_change_a_byte(kind, rows, cluster, tmp_path):
     assert (tmp_path / "shared").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
-@pytest.mark.parametrize("model", [DefensiveBoost(n_estimators=3), Linear(), OnlineBBM(Linear(bins=8), 3)], ids=repr)
+WHOLE = [DefensiveBoost(n_estimators=3), Linear(), LeastSquares(), OnlineBBM(Linear(bins=8), 3)]
+
+
+@pytest.mark.parametrize("model", WHOLE, ids=repr)
 def test_what_cannot_be_divided(model, rows, cluster):
     with pytest.raises(ParameterError, match="engine='ray': expected 'threads'"):
         model.fit(*rows, engine="ray", workers=2)

@@ -21,15 +21,18 @@ from onlineboost import (
     ConflictError,
     Copies,
     DataError,
+    LeastSquares,
     Linear,
     MissingPackageError,
     NaiveBayes,
     NotFittedError,
     OnlineBBM,
+    OnlineGradientBoost,
     OSBoost,
     OSBoostOCP,
     ParameterError,
     Perceptron,
+    RegressionTree,
     Stump,
     Tree,
 )
@@ -109,6 +112,29 @@ def test_a_row_is_what_the_model_alone_would_give(letters, name):
     assert [row.error for row in race.rows] == [alone(model, X, y, weight) for model in models]
     assert {row.status for row in race.rows} == {"done"}
     assert all(row.examples == len(y) for row in race.rows)
+
+
+def test_regressors_are_compared_by_their_root_mean_square(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y, weight = 50 + 10 * np.sin(6 * X[:, 0]) + rng.normal(size=600), rng.integers(0, 3, 600).astype(float)
+    models = [RegressionTree(2), LeastSquares(), OnlineGradientBoost(RegressionTree(2), 4, loss="absolute")]
+    answers = [model.clone().progressive_fit(X, y, weight) for model in models]
+    expected = [float(np.sqrt(np.average((found - y) ** 2, weights=weight))) for found in answers]
+    race = tune(models, X, y, weight, workers=2, journal=tmp_path / "j")
+    assert [row.error for row in race.rows] == pytest.approx(expected, rel=1e-12)
+    assert race.best.error == min(row.error for row in race.rows)
+    assert "RMSE" in str(race)
+    again = tune(models, X, y, weight, journal=tmp_path / "j")
+    assert [row.error for row in again.rows] == [row.error for row in race.rows]
+    rows = [({f"f{j}": float(v) for j, v in enumerate(row)}, float(t)) for row, t in zip(X, y, strict=True)]
+    (one,) = tune([LeastSquares()], open_stream(rows, task="number", batch_size=70)).rows
+    found = LeastSquares().progressive_fit(open_stream(rows, task="number", batch_size=33))
+    assert one.error == pytest.approx(float(np.sqrt(np.mean((found - y) ** 2))))
+    with pytest.raises(ParameterError, match="classifiers only, or regressors only"):
+        tune([LeastSquares(), Linear()], X, y)
+    with pytest.raises(DataError, match="not numbers, which a regressor learns"):
+        tune([LeastSquares()], open_stream([({"a": 1.0}, "x"), ({"a": 2.0}, "y")]))
 
 
 @pytest.mark.parametrize("name", [*NESTED, *OTHERS])

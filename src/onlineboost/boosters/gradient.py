@@ -5,13 +5,19 @@
 | N | ``n_estimators / chains`` | number of weak learners of a chain |
 | A_i(x_t) | ``h[i - 1]`` | vote of learner i |
 | y_t^i | ``f`` | prediction by the learners up to i |
-| eta, eta_i | ``eta`` | span: ``shrinkage``; hull: 2 / (i + 1) |
+| eta, eta_i | ``eta`` | span: ``shrinkage``, or rates of a grid; hull: 2 / (i + 1) |
 | sigma_t^i | ``sigma`` | span: shrinks predictions that are too large, learnt; hull: 1 |
 | B, L_B | ``radius``, ``steepest`` | bound of predictions in the span version, and of the slope of the loss there |
 
 Algorithm 1 (span) and Algorithm 2 (hull) are one: y^i = (1 - sigma_i eta_i) y^{i-1} + eta_i A_i(x). Learner i is shown
 the linear loss of slope l'(y^{i-1}): its target is the negative slope. Without a radius, sigma is 0 and nothing is
 clipped. Several chains are boosters side by side, and the answer is their mean.
+
+Without a rate (``shrinkage`` is None), learners are divided among chains with rates of a grid: 1 - exp(-c / n) for
+chains of n learners, with c = 4 (careful) and 14 (fast); 14 and 50 for absolute and quantile loss, where no learner
+moves a prediction by more than its rate. Their mean is weighted by AdaNormalHedge (``shared/hedge.py``)
+on the slope of the loss: chain k gains l'(f) (f - f_k), divided by the largest such number so far. So it is not much
+worse than the best mean of the chains with fixed weights.
 
 Targets are in the units of ``engine/numbers.py``. For f, the prediction so far, and a target z:
 
@@ -32,12 +38,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.boosters.base import MAX_LEARNERS, seed_of
+from onlineboost.boosters.shared import hedge
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import f32, hot
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Floats, Floats32
+from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import Numbers
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import logistic
@@ -49,12 +57,15 @@ from onlineboost.learners.numbers import compiled_numbers
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
 from onlineboost.regressor import OnlineRegressor
+from onlineboost.storage.validity import SUM, Limits
 
 Loss = Literal["squared", "absolute", "huber", "quantile", "logistic", "poisson"]
 LOSSES: tuple[Loss, ...] = ("squared", "absolute", "huber", "quantile", "logistic", "poisson")
 _SQUARED, _ABSOLUTE, _HUBER, _QUANTILE, _LOGISTIC, _POISSON = range(6)
 Version = Literal["span", "hull"]
 VERSIONS: tuple[Version, ...] = ("span", "hull")
+_GRID = 4.0, 14.0  # c of the rates
+_STEEP_GRID = 14.0, 50.0  # where targets are signs
 _MOST_STEP = 4.0  # Newton's step for Poisson loss
 _LEAST_RATE, _MOST_RATE = 1e-3, 1e3  # of the weight for Poisson loss
 _MOST_SCORE = 30.0  # of the logarithm of a rate
@@ -63,18 +74,23 @@ _MOST_SCORE = 30.0  # of the logarithm of a rate
 class GradientState(NamedTuple):
     eta: Floats  # [learners]
     sigma: Floats  # [learners]
-    size: int  # of a chain
+    begins: NDArray[np.bool_]  # [learners] whether a chain begins
+    ends: Ints  # [chains] the last learner of each
     radius: float
     steepest: float
     learns: bool  # whether sigma is learnt
     loss: int
     quantile: float
+    shares: Floats  # [chains] their weights
+    regret: Floats  # [chains] this and the next as in ``shared/hedge.py``; [0] if weights are equal
+    size: Floats
+    most: Floats  # [1] the largest gain of a chain so far
 
     def derived(self) -> tuple[str, ...]:
-        return ("eta",)
+        return ("eta", "begins", "ends")
 
-    def limits(self) -> dict[str, tuple[float, float]]:
-        return {"sigma": (0.0, 1.0)}
+    def limits(self) -> Limits:
+        return {"sigma": (0.0, 1.0), "shares": (0.0, 1 + 1e-9), "size": SUM, "most": SUM}
 
     def of_learners(self) -> tuple[str, ...]:
         return ("sigma",)
@@ -90,32 +106,28 @@ def _next(state: GradientState, i: int, f: float, h: float) -> float:
 
 @hot
 def lead(state: GradientState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    f, place = carry[2], first % state.size  # in the chain
+    f = carry[2]
     for j in range(h.size):
-        f = _next(state, first + j, 0.0 if place == 0 else f, h[j])
+        f = _next(state, first + j, 0.0 if state.begins[first + j] else f, h[j])
         e[j] = f
-        place = 0 if place == state.size - 1 else place + 1
     carry[2] = f
 
 
 @hot
 def vote(state: GradientState, e: Floats) -> float:
-    total, chains = 0.0, e.size // state.size
-    for k in range(chains):
-        total += e[(k + 1) * state.size - 1]
-    return total / chains
+    total = 0.0
+    for k in range(state.ends.size):
+        total += state.shares[k] * e[state.ends[k]]
+    return total
 
 
 @hot
 def credit(state: GradientState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
-    chains = h.size // state.size
-    for k in range(chains):
-        slope = 1 / chains
-        for j in range(state.size - 1, -1, -1):
-            i = k * state.size + j
-            before = e[i - 1] if j > 0 else 0.0
+    for k in range(state.ends.size):
+        slope, first = state.shares[k], state.ends[k - 1] + 1 if k > 0 else 0
+        for i in range(state.ends[k], first - 1, -1):
             kept = 1 - state.sigma[i] * state.eta[i]
-            f = kept * before + state.eta[i] * h[i]
+            f = kept * (0.0 if state.begins[i] else e[i - 1]) + state.eta[i] * h[i]
             slope *= state.radius / abs(f) if abs(f) > state.radius else 1.0
             slopes[i] = slope * state.eta[i]
             slope *= kept
@@ -123,12 +135,11 @@ def credit(state: GradientState, h: Floats, e: Floats, slopes: Floats, leading: 
 
 @hot
 def round(state: GradientState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
-    f, place = carry[1], first % state.size
+    f = carry[1]
     step = 1 / (state.steepest * state.radius * math.sqrt(carry[0] + 1))
     for j in range(h.size):
         i = first + j
-        f = 0.0 if place == 0 else f
-        place = 0 if place == state.size - 1 else place + 1
+        f = 0.0 if state.begins[i] else f
         target, p[j] = _target(state, f, y)
         t[j] = f32(target)
         after = _next(state, i, f, h[j])
@@ -158,7 +169,18 @@ def _target(state: GradientState, f: float, z: float) -> tuple[float, float]:
 
 @hot
 def settle(state: GradientState, e: Floats, y: float) -> None:
-    pass
+    if state.regret.size == 0:
+        return
+    f, most = vote(state, e), state.most[0]
+    target, weight = _target(state, f, y)
+    slope = -target * weight
+    for k in range(state.ends.size):
+        most = max(most, abs(slope * (f - e[state.ends[k]])))
+    state.most[0] = most
+    if most > 0:
+        for k in range(state.ends.size):
+            hedge.learn(state.regret, state.size, k, slope * (f - e[state.ends[k]]) / most, 0.0)
+        hedge.share(state.regret, state.size, state.shares)
 
 
 dispatch.register(dispatch.lead, GradientState, lead)
@@ -180,7 +202,7 @@ class OnlineGradientBoost(OnlineRegressor):
     loss : "squared", "absolute", "huber" (bends at one mean deviation of the target), "quantile", "logistic" (targets
         from 0 to 1, and answers are probabilities) or "poisson" (counts)
     version : "span" (Algorithm 1: a sum of votes) or "hull" (Algorithm 2: a weighted mean of votes)
-    shrinkage : eta of the span version
+    shrinkage : eta of the span version; None: two rates that suit the number of learners, weighed on the way
     chains : number of boosters side by side, whose answers are averaged; a divisor of ``n_estimators``
     quantile : of the quantile loss: 0.9 is a value that 90 % of the targets do not exceed
     radius : B of the span version, in mean deviations of the target; None: no bound, and sigma is 0
@@ -208,7 +230,7 @@ class OnlineGradientBoost(OnlineRegressor):
     _: KW_ONLY
     loss: Loss = "squared"
     version: Version = "span"
-    shrinkage: float = 0.5
+    shrinkage: float | None = None
     chains: int = 1
     quantile: float = 0.5
     radius: float | None = None
@@ -231,7 +253,8 @@ class OnlineGradientBoost(OnlineRegressor):
         """The state before the first example. Raises an error for wrong parameters."""
         check_one_of("loss", self.loss, LOSSES)
         check_one_of("version", self.version, VERSIONS)
-        check_share("shrinkage", self.shrinkage)
+        if self.shrinkage is not None:
+            check_share("shrinkage", self.shrinkage)
         check_between("quantile", self.quantile, 0, 1)
         check_count("n_estimators", self.n_estimators, MAX_LEARNERS)
         check_count("chains", self.chains, int(self.n_estimators))
@@ -242,14 +265,36 @@ class OnlineGradientBoost(OnlineRegressor):
             check_between("radius", self.radius, 0, math.inf)
         radius = math.inf if self.radius is None else float(self.radius)
         steepest = {"squared": 2 * radius, "logistic": 4.0}.get(self.loss, 1.0)
-        eta = filled(float(self.shrinkage), n)
-        if hull and not planning():
-            eta[:] = 2 / (np.arange(n) % (n // chains) + 2)
-        sigma = filled(1.0 if hull else 0.0, n)
-        learns = not hull and self.radius is not None
+        weighed = self.shrinkage is None and not hull and n >= len(_GRID) * chains
+        count = len(_GRID) * chains if weighed else chains
+        bounds = np.round(np.linspace(0, n, count + 1)).astype(np.int64)
+        begins, eta = np.zeros(n, np.bool_), filled(0.0, n)
+        for k, (first, last) in enumerate(zip(bounds.tolist(), bounds[1:].tolist(), strict=False)):
+            if not planning():
+                begins[first] = True
+                eta[first:last] = 2 / (np.arange(last - first) + 2) if hull else self._rate(k, last - first)
         return GradientState(
-            eta, sigma, n // chains, radius, steepest, learns, LOSSES.index(self.loss), float(self.quantile)
+            eta=eta,
+            sigma=filled(1.0 if hull else 0.0, n),
+            begins=begins,
+            ends=bounds[1:] - 1,
+            radius=radius,
+            steepest=steepest,
+            learns=not hull and self.radius is not None,
+            loss=LOSSES.index(self.loss),
+            quantile=float(self.quantile),
+            shares=filled(1 / count, count),
+            regret=filled(0.0, count if weighed else 0),
+            size=filled(0.0, count if weighed else 0),
+            most=np.zeros(1),
         )
+
+    def _rate(self, k: int, size: int) -> float:
+        """The rate of chain k, of so many learners."""
+        if self.shrinkage is not None:
+            return float(self.shrinkage)
+        grid = _STEEP_GRID if self.loss in ("absolute", "quantile") else _GRID
+        return 1 - math.exp(-grid[k % len(grid)] / size)
 
     def part_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
         """The machine that sees tamed targets."""

@@ -118,32 +118,28 @@ def measure_numbers(
     from onlineboost.cli.load import check_known
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.errors import DataError
+    from onlineboost.evaluate.measurement import Measurement, metrics_of
     from onlineboost.evaluate.metrics import Curve
-    from onlineboost.evaluate.number_errors import NumberErrors
     from onlineboost.readers import open_stream
 
-    errors, curve, covered = NumberErrors(), Curve(), 0.0
+    measured, curve = Measurement(metrics_of("number")), Curve()
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
             batch, target = page.batch, page.target
             if not curve.examples:
                 check_known(model, batch)
             scores = model.scores(page)
-            errors.update(target.decode(scores), batch.y, batch.weight)
+            bounds = np.stack(model.predict_interval(page), axis=1) if hasattr(model, "predict_interval") else None
+            measured.update(target.decode(scores), batch.y, batch.weight, intervals=bounds)
             curve.update(target.losses(scores, batch.y), batch.weight)
-            if hasattr(model, "predict_interval"):
-                low, high = model.predict_interval(page)
-                covered += float(np.sum(batch.weight * ((low <= batch.y) & (batch.y <= high))))
             progress.update(stream, page.n_rows, f", error {curve.error:.5g}")
     say_skipped(stream)
     if not curve.examples:
         raise DataError(f"{', '.join(files)}: no examples to test on")
     figures = {
         "examples": curve.examples,
-        "error": errors.mae,
-        "rmse": errors.rmse,
-        "r2": errors.r2,
-        "coverage": covered / errors.weight if hasattr(model, "predict_interval") and errors.weight else None,
+        "error": curve.error,
+        **measured.values(),
         "base_error": None,
         "reliability": None,
         "skipped": stream.skipped,
@@ -152,20 +148,15 @@ def measure_numbers(
 
 
 def _print(result: dict[str, Any]) -> None:
-    from onlineboost.registry import METRICS
+    from onlineboost.evaluate.measurement import metrics_of
 
     if "r2" in result:
-        lines = [("examples", f"{result['examples']:,}"), ("R2", _format(result["r2"]))]
-        lines += [("mean absolute error", f"{result['error']:.5g}"), ("root mean square", f"{result['rmse']:.5g}")]
-        if result["coverage"] is not None:
-            lines.append(("within 90 % interval", f"{100 * result['coverage']:.1f} %"))
-        for name, value in lines:
-            say(f"{name + ':':<21} {value}")
+        _print_numbers(result)
         return
     lines = [("examples", f"{result['examples']:,}"), ("error", _format(result["error"]))]
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
-    for metric in METRICS:
+    for metric in metrics_of("classes"):
         defined = metric.name != "top-3" or result["top_3"] is not None  # of more than three classes
         if metric.name != "error" and defined:
             lines.append((metric.title, _format(result[metric.name.replace("-", "_")])))
@@ -187,6 +178,18 @@ def _print(result: dict[str, Any]) -> None:
 def _labels(result: dict[str, Any]) -> list[str]:
     """The names of the rows of the confusion table."""
     return [*map(printable, result["labels"]), "-", "-"][: len(result["confusion"])]
+
+
+def _print_numbers(result: dict[str, Any]) -> None:
+    lines = [("examples", f"{result['examples']:,}"), ("R2", _format(result["r2"]))]
+    lines += [("mean absolute error", f"{result['mae']:.5g}"), ("root mean square", f"{result['rmse']:.5g}")]
+    if result["coverage"] is not None:
+        lines.append(("within 90 % interval", f"{100 * result['coverage']:.1f} %"))
+        lines.append(("pinball loss of it", f"{result['pinball']:.5g}"))
+    if "plot" in result:
+        lines.append(("plot", result["plot"]))
+    for name, value in lines:
+        say(f"{name + ':':<21} {value}")
 
 
 def _print_classes(labels: list[str], result: dict[str, Any]) -> None:

@@ -52,6 +52,8 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     from onlineboost.cli.load import load
     from onlineboost.cli.notes import Notes
     from onlineboost.ensembles.ensemble import Ensemble
+    from onlineboost.ensembles.regressor import OnlineBoostRegressor
+    from onlineboost.parameters import brief
 
     loaded = load(path)
     model, columns = loaded.model, loaded.fitted.columns
@@ -67,6 +69,11 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     }
     if isinstance(model, Ensemble):
         facts["parts"] = _parts(model)
+    if isinstance(model, OnlineBoostRegressor):
+        facts["parts"] = [
+            {"name": brief(part), "weight": weight}
+            for part, weight in zip(model.parts(), model.weights_.tolist(), strict=True)
+        ]
     if columns.schema:
         facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if _is_given(value)}
     if hasattr(model, "alarms_"):  # ensembles, and models that start over
@@ -147,6 +154,11 @@ def _print(facts: dict[str, Any]) -> None:
 
 
 def _print_parts(parts: list[dict[str, Any]]) -> None:
+    if "earns" not in parts[0]:
+        say("parts (weight: in the stack)")
+        for part in parts:
+            say(f"{part['weight']:>+8.3f}  {part['name']}")
+        return
     say("parts (earns: how far it moves the log odds towards the right label, on average lately)")
     say(f"{'error alone':>12} {'weight':>8} {'earns':>8}  part")
     for part in parts:

@@ -99,7 +99,7 @@ class RaceProgress:
             self.bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
             self.task = self.bar.add_task("", total=total)
             self.bar.start()
-        facts = f", best error {best.error:.4f}" if best is not None else ""
+        facts = f", best error {best.error:.4g}" if best is not None else ""
         self.bar.update(self.task, completed=done, description=f"{done:,} of {total:,} configurations{facts}")
 
     def close(self) -> None:

@@ -33,7 +33,8 @@ def print_summary(result: dict[str, Any]) -> None:
     number = result.get("number")
     if number is not None:
         lines.append(("target", f"a number, {number['mean']:.5g} on average (classes? --task classes)"))
-        lines.append(("R2", f"{number['r2']:.4f}, progressive: each example is answered before it is learnt"))
+        r2 = f"{number['r2']:.4f}, progressive: each example is answered before it is learnt"
+        lines.append(("R2", r2 if number["r2"] == number["r2"] else "not defined: all targets are the same"))
         lines.append(("mean absolute error", f"{number['mae']:.5g}"))
         lines.append(("root mean square", f"{number['rmse']:.5g}"))
     else:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.choice import TaskName, choose_regressor, find_task
 from onlineboost.cli.registered import (
     BOOSTING,
     NONE,
@@ -31,7 +32,7 @@ from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.registry import BOOSTERS, LEARNERS, Option
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.model import OnlineModel
     from onlineboost.tuning.race import Race
 
 HALVING = 3
@@ -45,6 +46,10 @@ def tune(
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
+    task: Annotated[
+        TaskName,
+        o.option("--task", help="Labels: classes, two or more; or a number. (auto: by the first examples)"),
+    ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     halving: Annotated[
@@ -73,6 +78,7 @@ def tune(
     """Try many configurations, each in one pass, and print the best by progressive error.
 
     Every combination of the comma-separated lists is tried. The error of the best of many is slightly optimistic.
+    Of numbers, a fixed list of regressors is tried.
 
     Examples:
 
@@ -86,12 +92,15 @@ def tune(
     from onlineboost.tuning import race
 
     quiet = quiet or json_output
-    entries = list(_entries(given, chosen_options(context), seed))
     _check_journal(journal)
     reading = o.stream_options(given, on_error)
     schema = o.schema_options(label, weight, drop, categorical, positive)
+    chosen = chosen_options(context)
+    schema["task"] = find_task(task, files, reading | schema, chosen)
+    numbers = schema["task"] == "number"
+    entries = _regressors(chosen, seed) if numbers else list(_entries(given, chosen, seed))
     began = time.perf_counter()
-    data = _read(files, reading | schema, quiet)
+    data = _read(files, reading | schema, quiet, numbers)
     progress = RaceProgress(quiet)
     try:
         found = race.tune(
@@ -109,7 +118,7 @@ def tune(
     seconds = time.perf_counter() - began
     best = found.best
     winner = next(k for k, row in enumerate(found.rows) if row is best)
-    command = _command(context, entries[winner].options)
+    command = _command(context, entries[winner].options) if not numbers else _lines_of_python(context, best)
     if json_output:
         rows = [row.as_json() for row in found.rows]
         print_json({"examples": data.rows, "rows": rows, "best": rows[winner], "command": command, "seconds": seconds})
@@ -120,7 +129,7 @@ def tune(
 class Entry(NamedTuple):
     """A configuration, and the options of ``train`` that make it."""
 
-    model: OnlineClassifier
+    model: OnlineModel
     options: dict[str, Any]
 
 
@@ -145,6 +154,26 @@ def _entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entr
             yield Entry(model, {"algorithm": name, **chosen})
 
 
+def _regressors(chosen: set[str], seed: int) -> list[Entry]:
+    """The default, boosted trees of three depths that remember all or the last rows, and linear models."""
+    from onlineboost import LeastSquares, OnlineGradientBoost, RegressionTree
+
+    default, _ = choose_regressor(chosen, seed, 0)
+    trees = [RegressionTree(depth, memory=memory) for depth in (3, 5, 8) for memory in (0, 64)]
+    boosters = [OnlineGradientBoost(tree, n) for tree in trees for n in (20, 60)]
+    linear = [LeastSquares(forgetting) for forgetting in (1.0, 0.9999, 0.999, 0.99)]
+    return [Entry(model, {}) for model in (default, *boosters, *linear)]
+
+
+def _lines_of_python(context: typer.Context, best: Any) -> str:
+    """How to train the best regressor: by the command, if it is the default."""
+    from onlineboost import OnlineBoostRegressor
+
+    if isinstance(best.model, OnlineBoostRegressor):
+        return _command(context, {"task": "number"})
+    return f"in Python: model = {' '.join(repr(best.model).split())}"
+
+
 def _tried(option: Option, text: str | None) -> list[Any]:
     return list(option.tried) if text is None else values_of(option, text)
 
@@ -160,13 +189,13 @@ def _check_journal(journal: Path | None) -> None:
             raise ParameterError("--journal", str(journal), "a file in a folder that exists and can be written")
 
 
-def _read(files: list[str], options: dict[str, Any], quiet: bool) -> Any:
+def _read(files: list[str], options: dict[str, Any], quiet: bool, numbers: bool) -> Any:
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.readers import open_stream
     from onlineboost.tuning.data import read
 
     with open_stream(files, **options) as stream, Progress("reading", stream.size, quiet) as progress:
-        data = read(stream, notice=lambda batch: progress.update(stream, batch.y.size))
+        data = read(stream, notice=lambda batch: progress.update(stream, batch.y.size), numbers=numbers)
     say_skipped(stream)
     return data
 
@@ -199,7 +228,7 @@ def _print(race: Race, examples: int, seconds: float, command: str) -> None:
     say_lines(race.table())
     say()
     lines = [("configurations", finished), ("examples", f"{examples:,}"), ("time", f"{seconds:.2f} s")]
-    lines.append(("lowest error", f"{race.best.error:.4f}"))
+    lines.append(race.lowest)
     for name, value in lines:
         say(f"{name + ':':<20} {value}")
     say()

@@ -427,7 +427,8 @@ class Numbers(Target):
         try:
             found = np.array(y if not np.iscomplexobj(y) else None, np.float64)
         except (TypeError, ValueError):
-            raise DataError(f"y has values that are no numbers: expected {self._expected} in each row") from None
+            expected = f"{self._expected} in each row; words are classes"
+            raise DataError(f"y has values that are no numbers: expected {expected}") from None
         if found.ndim != 1:
             raise DataError(f"y has shape {found.shape}: expected one number per row, in one dimension")
         good = (found >= self.least) & (found <= self.most)
@@ -440,9 +441,10 @@ class Numbers(Target):
         try:
             number = float(label)
         except (TypeError, ValueError):
-            raise DataError(f"the target is {label!r}: expected {self._expected}") from None
+            raise DataError(f"the target is {label!r}: expected {self._expected}; words are classes") from None
         if not self.least <= number <= self.most:
-            raise DataError(f"the target is {label!r}: expected {self._expected}")
+            shown = repr(label) if isinstance(label, str) else f"{number:g}"
+            raise DataError(f"the target is {shown}: expected {self._expected}")
         return number
 
     def with_label(self, label: Any) -> Numbers:

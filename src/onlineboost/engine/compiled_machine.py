@@ -281,7 +281,7 @@ class CompiledMachine(BatchMachine):
         for first, last in pairwise(even_bounds(n, workers, grain)):
             twin = copy.copy(self)
             twin.learner = copy.copy(self.learner)
-            twin.learner.crowd = n
+            twin.learner.crowd, twin.learner.first_learner = n, first
             twin.committee = self.learner.apart(self.committee, first, last)
             twin.slots, twin.transforms, twin.names, twin.kept = None, (), {}, replay.NOTHING
             found.append(GroupOfLearners(twin, first, last))

@@ -82,7 +82,7 @@ class Fitted:
                 raise ParameterError("engine", "ray", "'threads': learners that are Python objects cannot be divided")
             self.machine.check_divisible()
             away.close()  # actors of another machine
-            self.machine.away = away
+            self.machine.go_away(away)
 
     def come_back(self) -> None:
         """Take back what was learnt elsewhere."""
@@ -91,7 +91,7 @@ class Fitted:
                 with self.lock.turn(), self.lock.writing:
                     self.machine.bring_back()
             finally:
-                self.machine.away = None
+                self.machine.go_away(None)
 
     # ---- learning
 

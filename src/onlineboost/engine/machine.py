@@ -286,6 +286,10 @@ class BatchMachine(Machine):
         """Raise an error if this machine cannot be divided among several machines."""
         raise ParameterError("engine", "ray", "'threads': this model has nothing that can be divided")
 
+    def go_away(self, away: Any) -> None:
+        """Let learners learn elsewhere from now on, or here if ``away`` is None."""
+        self.away = away
+
     def bring_back(self) -> None:
         """Take back what actors have learnt, if they have."""
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -355,8 +356,30 @@ class NumbersMachine(PartsMachine):
         """There are none."""
         return np.full(len(scores), np.nan)
 
+    # ---- learners on other machines: each part is divided by itself, since some parts need the scores of others
+
     def check_divisible(self) -> None:
-        raise ParameterError("engine", "ray", "'threads': models of numbers are not divided among machines")
+        if not self._divisible:
+            self.parts[0].check_divisible()
+
+    @property
+    def _divisible(self) -> list[BatchMachine]:
+        found = []
+        for part in self.parts:
+            with suppress(ParameterError):
+                part.check_divisible()
+                found.append(part)
+        return found
+
+    def go_away(self, away: Any) -> None:
+        super().go_away(away)
+        parts = self._divisible
+        for part, share in zip(parts, [None] * len(parts) if away is None else away.shared(len(parts)), strict=True):
+            part.go_away(share)
+
+    def bring_back(self) -> None:
+        for part in self.parts:
+            part.bring_back()
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         return self.parts[0].strengths(names)

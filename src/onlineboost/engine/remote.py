@@ -116,7 +116,7 @@ class _Remote:
 class Team:
     """Actors of Ray that take batches one after the other; each may need the result of the one before it."""
 
-    def __init__(self, ray: Any, states: list[bytes], chained: bool, workers: int) -> None:
+    def __init__(self, ray: Any, states: list[bytes], chained: bool, workers: float) -> None:
         self.ray, self.chained = ray, chained
         share = min(1.0, int(1000 * workers / len(states)) / 1000)  # of a core
         self.kind = ray.remote(num_cpus=share, max_restarts=0)(Worker)
@@ -206,8 +206,9 @@ _PIECE = 4096  # rows of a batch
 class Away:
     """Where the learners of a machine are while Ray runs them: in actors, or here."""
 
-    def __init__(self, ray: Any, workers: int | None) -> None:
-        self.ray = ray
+    def __init__(self, ray: Any, workers: int | None, teams: int = 1) -> None:
+        self.ray, self.teams = ray, teams
+        self.shares: list[Away] = []  # of parts that are divided themselves
         self.workers = workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
         self.team: Team | None = None
         self.current = True  # whether the states here are those of the actors
@@ -215,7 +216,8 @@ class Away:
     def learn(self, machine: Any, rows: list[Batch], states: Callable[[], list[Any]], chained: bool) -> Iterator[Any]:
         """Learn batches, the same for all actors or one for each; yields for each piece its rows and all results."""
         if self.team is None:
-            self.team = Team(self.ray, [self.ray.cloudpickle.dumps(state) for state in states()], chained, self.workers)
+            works = [self.ray.cloudpickle.dumps(state) for state in states()]
+            self.team = Team(self.ray, works, chained, self.workers / self.teams)
         team, self.current = self.team, False
         size, n = rows[0].y.size, len(team.remotes)
         rows = rows if len(rows) == n else rows * n
@@ -230,6 +232,11 @@ class Away:
                 first, last, number = waiting.popleft()
                 yield first, last, team.results(number)
 
+    def shared(self, n: int) -> list[Away]:
+        """As many as there are parts, each with a team of its own; they take turns, and share the cores."""
+        self.shares = [Away(self.ray, self.workers, n) for _ in range(n)]
+        return self.shares
+
     def states(self) -> list[Any]:
         """The work of all actors, as it is now."""
         assert self.team is not None
@@ -238,6 +245,8 @@ class Away:
         return found
 
     def close(self) -> None:
+        for share in self.shares:
+            share.close()
         if self.team is not None:
             self.team.close()
         self.team, self.current = None, True

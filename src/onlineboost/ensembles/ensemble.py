@@ -26,7 +26,7 @@ from onlineboost.parameters import brief, check_whole
 MAX_PARTS = 50
 
 
-class Ensemble(Listening):
+class Ensemble(Listening, OnlineClassifier):
     """Models on the same rows; ``newton.py`` has the stack of their scores. A subclass says which models."""
 
     strength: ClassVar[str] = "share of the influence on the parts, by what they earn"

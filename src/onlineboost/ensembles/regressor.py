@@ -59,15 +59,15 @@ class OnlineBoostRegressor(OnlineRegressor):
         return [
             LeastSquares(0.9999),
             LeastSquares(0.99),
-            OnlineGradientBoost(_tree(1), _TREES, chains=2),
-            OnlineGradientBoost(_tree(2, memory=64), _TREES, chains=2),
-            OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), _TREES, chains=2),
+            OnlineGradientBoost(_tree(1), _TREES, chains=2, shrinkage=0.5),
+            OnlineGradientBoost(_tree(2, memory=64), _TREES, chains=2, shrinkage=0.5),
+            OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), _TREES, chains=2, shrinkage=0.5),
         ]
 
     def scale_part(self) -> OnlineGradientBoost:
         """The model of the size of errors."""
         tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, max_mb=_MB)
-        return OnlineGradientBoost(tree, 5)
+        return OnlineGradientBoost(tree, 5, shrinkage=0.5)
 
     def base_learner(self) -> Any:
         return self.parts()[-1].base_learner()

@@ -24,7 +24,7 @@ from onlineboost.engine.one_row import Steps
 from onlineboost.engine.schedule import later
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineClassifier, OnlineModel
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.storage.validity import COUNT, Limits
 
@@ -153,7 +153,7 @@ class RestartingMachine(CompiledMachine):
         return super().states() | {"clock": self.clock, "windows": self.windows}
 
 
-class Listening(OnlineClassifier):
+class Listening(OnlineModel):
     """A model with alarms, and a function that is told of them."""
 
     one_committee = False
@@ -209,7 +209,7 @@ class Around:
 
 
 @dataclass(eq=False, repr=False)
-class Restarting(Around, Listening):
+class Restarting(Around, Listening, OnlineClassifier):
     """Any booster or learner, for streams that change: it starts over when its error rises.
 
     Until it has learnt again it errs more: ``Adaptive`` and ``OnlineBoost`` put other learners beside it.

@@ -31,6 +31,7 @@ class NumberErrors:
         if not y.size:
             return
         self.first = float(y[0]) if math.isnan(self.first) else self.first
+        answers = answers if answers.ndim == 1 else answers[:, 0]  # the others are bounds
         far, error = y - self.first, answers - y
         rows = np.stack([weight, weight * far, weight * far**2, weight * np.abs(error), weight * error**2])
         so_far = np.array([[self.weight], [self.total], [self.squares], [self.absolute], [self.squared]])

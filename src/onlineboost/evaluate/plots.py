@@ -7,10 +7,13 @@ import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from onlineboost.data.batch import Floats
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.errors import MissingPackageError, ParameterError
 from onlineboost.model import OnlineModel
+from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.atomic import replacing, write_text
 
 KINDS = (".png", ".svg", ".html")
@@ -24,11 +27,13 @@ class Picture(NamedTuple):
     title: str
     curve: list[tuple[int, float]]  # examples, error of the model so far
     base_curve: list[tuple[int, float]]
-    edges: Floats
+    edges: Floats  # or weights of parts; none: no bars
     reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (mean probability, share of positives, weight)
     bar: str = "weak learner"  # what has an edge
     name: str = "boosted"  # of the model, in the legend
     confusion: tuple[list[str], list[list[float]]] | None = None  # labels; weight by label and prediction
+    height: str = "edge over guessing, by its weights"  # of a bar
+    error: str = "error so far"
 
 
 def picture(
@@ -38,6 +43,10 @@ def picture(
     reliability: list[tuple[float, float, float]] | None = None,
 ) -> Picture:
     """The data of a plot of this model; ``curves`` are those of the model and of its base learner."""
+    if isinstance(model, OnlineRegressor):
+        weights, name = getattr(model, "weights_", np.empty(0)), type(model).__name__
+        error = "mean absolute error so far"
+        return Picture(title, *curves, weights, [], "part", name, height="weight in the stack", error=error)
     bar = "part" if isinstance(model, Ensemble) else "weak learner"
     return Picture(title, *curves, model.edges_, reliability or [], bar, type(model).__name__)
 
@@ -71,9 +80,9 @@ def draw(picture: Picture, path: Path) -> None:
 def _figure(picture: Picture) -> Any:
     from matplotlib.figure import Figure
 
-    panels = 2 + bool(picture.reliability) + (picture.confusion is not None)
+    panels = 1 + (len(picture.edges) > 0) + bool(picture.reliability) + (picture.confusion is not None)
     figure = Figure(figsize=(5 * panels, 4.2), layout="constrained")
-    left, right, *third = figure.subplots(1, panels)
+    left, *others = figure.subplots(1, panels, squeeze=False)[0]
     figure.suptitle(picture.title, parse_math=False)  # a dollar in a file's name is no formula
     for curve, name, colour in (
         (picture.curve, picture.name, _BLUE),
@@ -82,23 +91,25 @@ def _figure(picture: Picture) -> Any:
         if curve:
             examples, errors = zip(*curve, strict=True)
             left.plot(examples, errors, color=colour, label=f"{name}: {errors[-1]:.4f}")
-    left.set(xlabel="examples", ylabel="error so far", xscale="log")
+    left.set(xlabel="examples", ylabel=picture.error, xscale="log")
     _zoom(left, [*picture.curve, *picture.base_curve])
     if left.get_legend_handles_labels()[0]:
         left.legend(frameon=False)
-    right.bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
-    right.axhline(0, color="black", linewidth=0.8)
-    right.set(xlabel=picture.bar, ylabel="edge over guessing, by its weights")
+    if len(picture.edges):
+        others[0].bar(range(1, len(picture.edges) + 1), picture.edges, color=_BLUE)
+        others[0].axhline(0, color="black", linewidth=0.8)
+        others[0].set(xlabel=picture.bar, ylabel=picture.height)
     if picture.reliability:
         given, true, weight = zip(*picture.reliability, strict=True)
-        third[0].plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)
-        third[0].plot(given, true, color=_BLUE)
-        third[0].scatter(given, true, [5 + 200 * w / max(weight) for w in weight], color=_BLUE)
-        third[0].set(xlabel="mean probability", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1))
-    for axes in (left, right, *third):
+        axes = others[int(len(picture.edges) > 0)]
+        axes.plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)
+        axes.plot(given, true, color=_BLUE)
+        axes.scatter(given, true, [5 + 200 * w / max(weight) for w in weight], color=_BLUE)
+        axes.set(xlabel="mean probability", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1))
+    for axes in (left, *others):
         axes.spines[["top", "right"]].set_visible(False)
     if picture.confusion is not None:
-        _draw_confusion(third[-1], *picture.confusion)
+        _draw_confusion(others[-1], *picture.confusion)
     return figure
 
 

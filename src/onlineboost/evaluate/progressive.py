@@ -12,12 +12,14 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page, Pages
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.delayed import Delayed
-from onlineboost.model import OnlineClassifier
+from onlineboost.evaluate.measurement import metrics_of
+from onlineboost.model import OnlineModel
 from onlineboost.registry import METRICS
+from onlineboost.regressor import OnlineRegressor
 
 
 def progressive_score(
-    model: OnlineClassifier,
+    model: OnlineModel,
     X: Any,
     y: Any = None,
     metric: str = "error",
@@ -34,7 +36,8 @@ def progressive_score(
     model : a booster, a learner or ``Adaptive``
     X, y, sample_weight : as for ``fit``: arrays, of whose two labels the larger is the positive one; or a stream of
         ``onlineboost.readers.open_stream``, which holds its own labels and weights
-    metric : "error" (lower is better) or "auc" (higher is better), or the name of another registered metric of scores
+    metric : "error" (lower is better) or "auc" (higher is better), or the name of another registered metric of scores;
+        of a regressor "rmse", "mae" or "r2"
     delay : number of further rows that are asked before the label of a row comes; None: it is there at once
 
     Returns
@@ -55,10 +58,11 @@ def progressive_score(
     >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y, metric="auc"), 3)
     0.961
     """
-    found = METRICS.find(metric)
-    if found.needs != "scores":
-        able = " or ".join(repr(known.name) for known in METRICS if known.needs == "scores")
-        advice = "For probabilities, test on rows that were held out: predict_proba, or `onlineboost evaluate`"
+    found, task = METRICS.find(metric), "number" if isinstance(model, OnlineRegressor) else "classes"
+    if found.needs != "scores" or found.task != task:
+        able = " or ".join(repr(known.name) for known in metrics_of(task) if known.needs == "scores")
+        others = "probabilities" if task == "classes" else "intervals"
+        advice = f"For {others}, test on rows that were held out: `onlineboost evaluate`"
         raise ParameterError("metric", metric, f"a metric of scores: {able}. {advice}")
     accumulator = found.accumulator()
     scored = _scored if delay is None else functools.partial(_scored_late, delay)
@@ -68,7 +72,7 @@ def progressive_score(
 
 
 def _scored_late(
-    delay: float, model: OnlineClassifier, X: Any, y: Any, sample_weight: Any
+    delay: float, model: OnlineModel, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
     """``_scored`` with labels that come late."""
     from onlineboost.readers import open_stream
@@ -79,7 +83,7 @@ def _scored_late(
         yield late.learn(page), page.batch.y, page.batch.weight
 
 
-def _scored(model: OnlineClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
+def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Learn all rows; yield their scores, signs and weights."""
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:

@@ -72,6 +72,7 @@ class Binned:
 
     takes_missing: ClassVar[bool] = True
     youth: ClassVar[int] = FIRST
+    first_learner = 0  # its number, if these are some of the learners
     bins: int
     replay: int
     max_slots: int

@@ -146,6 +146,7 @@ class Forest(Binned, WeakLearner):
             known = getattr(old, name)[:, :nodes]
             getattr(new, name)[tuple(map(slice, known.shape))] = known
         new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
+        new.allowed[:, : old.allowed.shape[1]] = old.allowed  # these may be some of the trees
         move_histograms(old, new)
 
     def separate(self, n_learners: int, n_features: int) -> bool:

@@ -25,8 +25,11 @@ from onlineboost.learners.regression_tree_kernels import (
     workspace,
 )
 from onlineboost.learners.splits import some_slots
-from onlineboost.parameters import check_whole
+from onlineboost.parameters import check_one_of, check_whole
 from onlineboost.transforms.bins import new_bins
+
+Leaves = Literal["mean", "linear", "auto"]
+LEAVES: tuple[Leaves, ...] = ("mean", "linear", "auto")
 
 
 @dataclass(eq=False, repr=False)
@@ -52,6 +55,8 @@ class RegressionTree(
     grace : number of examples of a leaf between two attempts to split it
     evidence : minimum gain of a split, over all examples of the leaf, in units of the variance that it leaves
     memory : number of examples that the vote of a leaf remembers; 0: all
+    leaves : "mean", "linear" (a line on the feature of the last split above the leaf), or "auto": whichever has erred
+        less lately
     smoothing : weight of the parent's vote in that of a new leaf, in examples
     features : share of the feature slots that each tree may split by
     random_state : seed of this share, a whole number
@@ -71,7 +76,7 @@ class RegressionTree(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
-    of_nodes: ClassVar[tuple[str, ...]] = RegressionTreeState._fields[:4]
+    of_nodes: ClassVar[tuple[str, ...]] = RegressionTreeState._fields[:5]
     axes: ClassVar[dict[str, int]] = dict.fromkeys((*of_nodes, "used", "gains", "allowed"), 0)
 
     max_depth: int = 8
@@ -81,6 +86,7 @@ class RegressionTree(
     grace: int = 16
     evidence: float = 8.0
     memory: int = 0
+    leaves: Leaves = "auto"
     smoothing: float = 10.0
     features: float = 1.0
     random_state: int = 0
@@ -96,11 +102,12 @@ class RegressionTree(
             threshold=filled(0, (n_learners, nodes), np.float32),
             vote=filled(0, (n_learners, nodes, 2)),
             since=filled(0, (n_learners, nodes, 6)),
+            line=filled(0, (n_learners, nodes, 0 if self.leaves == "mean" else 7)),
             used=filled([1, 0], (n_learners, 2), np.int64),
             start=filled(0, n_learners + 1, np.int64),
             free=filled(0, rows, np.int32),
             gains=filled(0, (n_learners, slots)),
-            allowed=some_slots(n_learners, slots, self.features, self.random_state),
+            allowed=some_slots(n_learners, slots, self.features, self.random_state, self.first_learner),
             short=np.zeros(1, np.int64),
             stride=1,
             bins=new_bins(slots, n_bins, self.max_slots),
@@ -113,6 +120,7 @@ class RegressionTree(
             memory=float(self.memory) or math.inf,
             smoothing=float(self.smoothing),
             max_depth=int(self.max_depth),
+            leaves=LEAVES.index(self.leaves),
         )
 
     def sums(self, committee: RegressionTreeState) -> Floats:
@@ -124,6 +132,7 @@ class RegressionTree(
 
     def check(self) -> None:
         self.check_trees()
+        check_one_of("leaves", self.leaves, LEAVES)
         check_whole("random_state", self.random_state, 0, (1 << 63) - 1)
         for name in ("evidence", "smoothing", "memory"):
             value = getattr(self, name)

@@ -10,16 +10,28 @@
 A leaf splits if n_eff G is at least ``evidence`` times the sum of squares that is left. It votes by a running mean,
 over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn towards
 the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
+
+A leaf below a split also follows a line, on the feature x of that split (fields of ``line``):
+
+| symbol | meaning |
+| --- | --- |
+| m, x0, t0 | weight of its examples, at most ``memory``, and the running means of x and t |
+| v, c | running variance of x, and covariance with t |
+| D | how much more the mean has erred than the line, squared errors, lately |
+
+The line answers t0 + (x - x0) c / v, times m / (m + ``smoothing``), with x within 3 deviations of x0. The leaf votes by
+it if D is positive.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import f32, hot, lean
+from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
@@ -28,6 +40,7 @@ from onlineboost.learners.forest_kernels import (
     MISSING,
     ROW,
     SLOT,
+    add_pull,
     add_term,
     base_of,
     check_forest,
@@ -41,10 +54,14 @@ from onlineboost.learners.forest_kernels import (
     row_for,
 )
 from onlineboost.learners.splits import give_sums
-from onlineboost.storage.validity import SUM, Limits
+from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
 
 _LEAST = 4.0  # examples on each side of a split
+MEAN, LINE, EITHER = range(3)  # how leaves vote
+FEATURE, WEIGHT, X0, T0, V, C, D = range(7)  # fields of a line; the first is 1 + its slot, 0: none
+_FARTHEST = 3.0  # deviations of x
+_KEPT = 1 - 1 / 64  # of D, after each example
 
 
 class RegressionTreeState(NamedTuple):
@@ -52,6 +69,7 @@ class RegressionTreeState(NamedTuple):
     threshold: Floats32  # [trees, nodes] the largest value that goes left
     vote: Floats  # [trees, nodes, 2] weight of the examples, at most ``memory``, and their mean
     since: Floats  # [trees, nodes, 6] n, S, sum of squared weights, updates since the last try, Q, t0
+    line: Floats  # [trees, nodes, 7] by the fields above; [trees, nodes, 0] if leaves vote by their mean
     used: Ints  # [trees, 2] nodes and rows of histograms in use
     start: Ints  # [trees + 1] the first row of histograms of each tree; at the end, the number of all
     free: Ints32  # [rows] a stack of the free rows of each tree, numbered from its first
@@ -69,6 +87,7 @@ class RegressionTreeState(NamedTuple):
     memory: float  # infinite: all
     smoothing: float
     max_depth: int
+    leaves: int
 
     def derived(self) -> tuple[str, ...]:
         return ("allowed",)
@@ -85,7 +104,12 @@ class RegressionTreeState(NamedTuple):
         }
 
     def check(self) -> None:
-        check_forest(self, "threshold", "vote", "since")
+        check_forest(self, "threshold", "vote", "since", "line")
+        if self.leaves != MEAN:
+            slots = self.line[..., FEATURE]
+            known = (slots >= 0) & (slots <= self.gains.shape[1]) & (slots == np.floor(slots))
+            require(bool(known.all()), "line", "numbers of slots")
+            require(bool((self.line[..., [WEIGHT, V]] >= 0).all()), "line", "weights and variances of at least 0")
 
 
 class RegressionTreeWork(NamedTuple):
@@ -106,15 +130,57 @@ def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
         leaf = leaf_of(state, work.row, i)
         work.leaf[i] = leaf
         h[i] = f32(state.vote[i, leaf, 1])
+        if _by_line(state, i, leaf):
+            h[i] = f32(_on_line(state, state.line[i, leaf], work.row, state.vote[i, leaf, 1]))
+
+
+@hot
+def _by_line(state: RegressionTreeState, i: int, leaf: int) -> bool:
+    """Whether a leaf votes by its line."""
+    return state.leaves != MEAN and (state.leaves == LINE or state.line[i, leaf, D] > 0)
+
+
+@hot
+def _on_line(state: RegressionTreeState, line: Floats, row: BinsWork, mean: float) -> float:
+    """The vote of a leaf by its line; the mean, if there is none or the feature is missing."""
+    if line[V] <= 0:
+        return mean
+    far = row.values[i64(line[FEATURE]) - 1] - line[X0]
+    if far != far:
+        return mean
+    most = _FARTHEST * math.sqrt(line[V])
+    slope = line[C] / line[V] * line[WEIGHT] / (line[WEIGHT] + state.smoothing)
+    return float(line[T0] + slope * min(max(far, -most), most))
+
+
+@hot
+def _learn_line(state: RegressionTreeState, line: Floats, row: BinsWork, mean: float, t: float, w: float) -> None:
+    if line[FEATURE] == 0:
+        return
+    x = float(row.values[i64(line[FEATURE]) - 1])
+    if x != x:
+        return
+    by_line = _on_line(state, line, row, mean)
+    line[D] = _KEPT * line[D] + w * ((t - mean) ** 2 - (t - by_line) ** 2)
+    line[WEIGHT] = min(line[WEIGHT] + w, state.memory)
+    a = min(w / line[WEIGHT], 1.0)
+    dx, dt = x - line[X0], t - line[T0]
+    line[X0] += a * dx
+    line[T0] += a * dt
+    line[V] = (1 - a) * (line[V] + a * dx * dx)
+    line[C] = (1 - a) * (line[C] + a * dx * dt)
 
 
 @hot
 def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
-    """The terms of a vote: the mean vote of the tree, and what each split adds."""
+    """The terms of a vote: the mean vote of the tree, what each split adds, and the line of the leaf."""
     for i in range(pulls.link.shape[1]):
         pulls.link[r, i] = 1.0
     for i in range(pulls.n):
-        pull_path(state, work.row, i, r, state.vote[i, work.leaf[i], 1], pulls)
+        mean = state.vote[i, work.leaf[i], 1]
+        pull_path(state, work.row, i, r, mean, pulls)
+        if _by_line(state, i, work.leaf[i]):
+            add_pull(pulls, r, i, _on_line(state, state.line[i, work.leaf[i]], work.row, mean) - mean)
 
 
 @hot
@@ -122,8 +188,12 @@ def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
         leaf, last, before = explain_path(state, work.row, i, r, found)
+        mean = state.vote[i, leaf, 1]
         if last >= 0:
-            add_term(found, r, i, last, state.vote[i, leaf, 1] - before)
+            add_term(found, r, i, last, mean - before)
+        if _by_line(state, i, leaf) and state.line[i, leaf, FEATURE] > 0:
+            line = state.line[i, leaf]
+            add_term(found, r, i, i64(line[FEATURE]) - 1, _on_line(state, line, work.row, mean) - mean)
     return give_sums(found, state.bins, k)
 
 
@@ -139,6 +209,8 @@ def learn(
 @hot
 def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: int, t: float, w: float) -> None:
     vote, since = state.vote[i, node], state.since[i, node]
+    if state.leaves != MEAN:
+        _learn_line(state, state.line[i, node], work.row, vote[1], t, w)
     vote[0] = min(vote[0] + w, state.memory)
     count = min(vote[0] + state.smoothing, state.memory) if node == 0 else vote[0]
     vote[1] += min(w / count, 1.0) * (t - vote[1])
@@ -202,6 +274,8 @@ def _try_split(state: RegressionTreeState, i: int, node: int, row: int) -> None:
         left = grow_children(state, i, node)
         _begin(state, i, left, state.vote[i, node, 1], since[5], left_n, left_S)
         _begin(state, i, left + 1, state.vote[i, node, 1], since[5], n - left_n, S - left_S)
+        if state.leaves != MEAN:
+            state.line[i, left, FEATURE] = state.line[i, left + 1, FEATURE] = slot + 1
     elif state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
         release_row(state, i, node)  # other leaves wait for histograms
         for k in range(5):
@@ -300,4 +374,6 @@ def forget(state: RegressionTreeState, i: int) -> None:
             state.vote[i, node, k] = 0.0
         for k in range(6):
             state.since[i, node, k] = 0.0
+        for k in range(state.line.shape[2]):
+            state.line[i, node, k] = 0.0
     state.used[i, 0] = 1

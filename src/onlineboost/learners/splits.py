@@ -95,19 +95,22 @@ def _entropy(a: float, b: float) -> float:
     return -(a * math.log(a / (a + b)) + b * math.log(b / (a + b))) / _LN2
 
 
-def some_slots(n_learners: int, slots: int, share: float, seed: int = 0) -> NDArray[np.bool_]:
-    """The slots each learner may split by: a random share, which depends on seed, learner and slot only."""
+def some_slots(n_learners: int, slots: int, share: float, seed: int = 0, first: int = 0) -> NDArray[np.bool_]:
+    """The slots each learner may split by: a random share, which depends on seed, learner and slot only.
+
+    ``first`` is the number of the first of these learners.
+    """
     if share == 1 or planning():
         return filled(True, (n_learners, slots), np.bool_)
-    return _some(n_learners, slots, float(share), int(seed))
+    return _some(n_learners, slots, float(share), int(seed), int(first))
 
 
 @njit
-def _some(n_learners: int, slots: int, share: float, seed: int) -> NDArray[np.bool_]:
+def _some(n_learners: int, slots: int, share: float, seed: int, first: int) -> NDArray[np.bool_]:
     chosen = np.empty((n_learners, slots), np.bool_)
     for i in range(n_learners):
         for slot in range(slots):
-            chosen[i, slot] = uniform(seed, i, slot) < share
+            chosen[i, slot] = uniform(seed, first + i, slot) < share
     return chosen
 
 

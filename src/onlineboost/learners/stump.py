@@ -231,7 +231,7 @@ class Stump(
             threshold=filled(0, n_learners, np.float32),
             sides=filled(0, (n_learners, 2, 2)),
             totals=filled(0, (n_learners, 3)),
-            allowed=some_slots(n_learners, slots, self.features),
+            allowed=some_slots(n_learners, slots, self.features, first=self.first_learner),
             short=np.zeros(1, np.int64),
             bins=new_bins(slots, n_bins, self.max_slots),
             histograms=filled(0, (n_learners * slots, n_bins, 2)),

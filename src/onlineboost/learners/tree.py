@@ -112,7 +112,7 @@ class Tree(
             start=filled(0, n_learners + 1, np.int64),
             free=filled(0, rows, np.int32),
             gains=filled(0, (n_learners, slots)),
-            allowed=some_slots(n_learners, slots, self.features),
+            allowed=some_slots(n_learners, slots, self.features, first=self.first_learner),
             short=np.zeros(1, np.int64),
             stride=1,
             bins=new_bins(slots, n_bins, self.max_slots),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.schema import Schema
+from onlineboost.data.target import Numbers
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
@@ -15,7 +16,7 @@ from onlineboost.readers.scan import SLACK
 def sign_of(target: Any, label: Any, schema: Schema) -> float:
     """The code of a label, or the number it is. If a positive label is named, all others are negative."""
     positive = schema.positive
-    if positive is None:
+    if positive is None or isinstance(target, Numbers):
         known = target.known
         if schema.binary and len(known) == 2 and label == label and label is not None and label not in known:
             expected = "expected two, as the task 'binary' has; the task 'classes' takes more"

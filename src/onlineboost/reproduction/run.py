@@ -211,7 +211,7 @@ def together(results: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]
 
 def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
     """The best configuration, trained again, and its error on the test rows."""
-    model = best.model.clone()
+    model: Any = best.model.clone()
     curve = Curve(most=1 << 6)
     curve.update(Classes.mistakes(model.progressive_fit(train), train.y), train.weight)
     wrong = Classes.mistakes(model.decision_function(test), test.y)

@@ -13,10 +13,10 @@ from onlineboost.data.arrays import Dense, Sparse, check_features
 from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes
+from onlineboost.data.target import Classes, Numbers
 from onlineboost.errors import DataError
 from onlineboost.learners.base import Learner
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 from onlineboost.readers import Stream
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.slots import new_slots
@@ -34,7 +34,7 @@ class Transformed(NamedTuple):
 class Data:
     """All rows as one batch. Rows are transformed once for all configurations with the same transforms."""
 
-    def __init__(self, batch: Batch, origin: Page | tuple[Any, Any, Any, Classes]) -> None:
+    def __init__(self, batch: Batch, origin: Page | tuple[Any, Any, Any, Classes | Numbers]) -> None:
         self.batch = batch
         self.origin = origin  # the same rows for models that need more than a batch
         self._known: dict[Any, Transformed] = {}
@@ -45,9 +45,15 @@ class Data:
         return self.batch.y.size
 
     @property
+    def numbers(self) -> bool:
+        """Whether labels are numbers."""
+        target = self.origin.target if isinstance(self.origin, Page) else self.origin[3]
+        return isinstance(target, Numbers)
+
+    @property
     def many_classes(self) -> bool:
         """Whether there are more than two."""
-        return bool(self.batch.y.max(initial=0) > 1)
+        return not self.numbers and bool(self.batch.y.max(initial=0) > 1)
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes, without the transformed rows: each process computes its own."""
@@ -63,10 +69,11 @@ class Data:
             sha.update(np.ascontiguousarray(array).data)
         return sha.hexdigest()[:16]
 
-    def transformed(self, model: OnlineClassifier) -> Transformed | None:
+    def transformed(self, model: OnlineModel) -> Transformed | None:
         """The rows after the model's transforms; None if they cannot be shared with other models."""
         learner = model.base_learner()
-        if not isinstance(learner, Learner) or not model.one_committee or self.many_classes or model.lag:
+        shared = isinstance(learner, Learner) and model.one_committee and not model.lag
+        if self.numbers or self.many_classes or not shared:
             return None
         if learner.needs_names() or any(state.apart for state in learner.transforms(0)):
             return None  # needs too much memory
@@ -102,39 +109,49 @@ def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:
         yield cut(batch, at, min(at + ROWS, stop))
 
 
-def read(X: Any, y: Any = None, sample_weight: Any = None, notice: Callable[[Batch], None] | None = None) -> Data:
+def read(
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    notice: Callable[[Batch], None] | None = None,
+    *,
+    numbers: bool = False,
+) -> Data:
     """Read a stream, batches, or arrays with labels; ``notice`` is called with each batch."""
     if isinstance(X, Stream) or (
         isinstance(X, list | tuple) and X and all(isinstance(part, Batch | Page) for part in X)
     ):
         if y is not None or sample_weight is not None:
             raise DataError("a stream holds its own labels and weights: leave out y and sample_weight")
-        return _of_pages(X, notice)
+        return _of_pages(X, notice, numbers)
     if y is None:
         raise DataError("y is missing: expected one label per row of X")
     source = check_features(X)
-    labels = Classes()
+    labels = Numbers() if numbers else Classes()
     labels.meet(y)
     weight = np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, np.float64)
     source.name(source.names)
     batch = _table(source, labels.encode(y), weight)
-    check_batch(batch, learning=True)
+    check_batch(batch, learning=True, numbers=numbers)
     rows = X.tocsr() if hasattr(X, "tocsr") else X
     return Data(batch, (rows, np.asarray(y), weight, labels))
 
 
-def _of_pages(X: Any, notice: Callable[[Batch], None] | None) -> Data:
+def _of_pages(X: Any, notice: Callable[[Batch], None] | None, numbers: bool) -> Data:
     batches, names, page = [], [], None
     for page in X:
-        page = page if isinstance(page, Page) else Page(page, [], Classes(-1, 1), Schema())
+        page = page if isinstance(page, Page) else Page(page, [], Numbers() if numbers else Classes(-1, 1), Schema())
         names += page.names
         batches.append(without_rest(page.batch))
         if notice is not None:
             notice(page.batch)
     if page is None:
         raise DataError("the stream has no rows: there is nothing to learn from")
+    if isinstance(page.target, Numbers) != numbers:
+        kinds = ("numbers", "a regressor") if numbers else ("classes", "a classifier")
+        raise DataError(f"the labels of the stream are not {kinds[0]}, which {kinds[1]} learns: open it by task=...")
     batch = joined(batches)
-    check_batch(batch, learning=True)
+    check_batch(batch, learning=True, numbers=numbers)
     return Data(batch, page._replace(batch=batch, names=names))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onlineboost.compiled.cache import source_digest
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 from onlineboost.tuning.runs import Outcome
 
 _START = b'{"key": "'
@@ -40,15 +40,15 @@ class Journal:
     def _parse(self, line: str) -> None:
         try:
             facts = json.loads(line)
-            outcome = Outcome(*(facts[name] for name in Outcome._fields))
+            outcome = Outcome(**{name: facts[name] for name in Outcome._fields if name != "numbers" or name in facts})
             self.known[facts["key"], outcome.examples] = outcome
         except (ValueError, TypeError, KeyError):
             return
 
-    def find(self, model: OnlineClassifier, examples: int) -> Outcome | None:
+    def find(self, model: OnlineModel, examples: int) -> Outcome | None:
         return self.known.get((self._key(model), examples)) if self.path is not None else None
 
-    def add(self, model: OnlineClassifier, outcome: Outcome) -> None:
+    def add(self, model: OnlineModel, outcome: Outcome) -> None:
         if self.path is None:
             return
         line = json.dumps({"key": self._key(model), **outcome._asdict(), "model": " ".join(repr(model).split())})
@@ -56,7 +56,7 @@ class Journal:
             file.write("\n" * self._incomplete + line + "\n")
         self._incomplete = False
 
-    def _key(self, model: OnlineClassifier) -> str:
+    def _key(self, model: OnlineModel) -> str:
         text = json.dumps([source_digest(), self.fingerprint, model.describe()], default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

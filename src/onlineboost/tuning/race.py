@@ -15,8 +15,9 @@ import numpy as np
 
 from onlineboost.boosters.base import seed_of
 from onlineboost.errors import NotFittedError, ParameterError
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineModel
 from onlineboost.parameters import Parameters
+from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, read
 from onlineboost.tuning.engines import Engine, open_engine
 from onlineboost.tuning.journal import Journal
@@ -29,8 +30,8 @@ RUNGS = 2  # comparisons of halving before the end
 class Row:
     """The result of a configuration."""
 
-    model: OnlineClassifier  # parameters and seed only: it is not fitted
-    error: float | None = None  # weighted progressive error; None if there is none
+    model: OnlineModel  # parameters and seed only: it is not fitted
+    error: float | None = None  # weighted progressive error, of numbers its root mean square; None if there is none
     examples: int = 0
     seconds: float = 0.0  # on one core; the time of a shared run is divided among its configurations
     status: Literal["waiting", "done", "stopped", "failed"] = "waiting"
@@ -73,16 +74,31 @@ class Race:
         settings = [row.settings() for row in self.rows]
         names = list(dict.fromkeys(name for setting in settings for name in setting))
         varied = [name for name in names if len({repr(s[name]) for s in settings if name in s}) > 1]
-        head = ["error", *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
+        error = "RMSE" if self.numbers else "error"
+        head = [error, *(name.removeprefix("estimator__") for name in varied), "examples", "seconds"]
         lines = [head]
         for row in self.ranking[:most]:
             values = (_short(row.settings().get(name, "")) for name in varied)
-            lines.append([f"{row.error:.4f}", *values, f"{row.examples:,}", f"{row.seconds:.2f}"])
+            lines.append([self.shown(row), *values, f"{row.examples:,}", f"{row.seconds:.2f}"])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         shown = ["  ".join(map(str.rjust, line, widths)) for line in lines]
         failed = [row for row in self.rows if row.status == "failed"]
         shown += [f"failed: {row.model!r}: {row.reason}" for row in failed[:most]]
         return "\n".join(shown)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the models are regressors."""
+        return any(isinstance(row.model, OnlineRegressor) for row in self.rows)
+
+    def shown(self, row: Row) -> str:
+        """The error of a row as text."""
+        return f"{row.error:.5g}" if self.numbers else f"{row.error:.4f}"
+
+    @property
+    def lowest(self) -> tuple[str, str]:
+        """Name and value of the lowest error."""
+        return "lowest RMSE" if self.numbers else "lowest error", self.shown(self.best)
 
     def __str__(self) -> str:
         return self.table()
@@ -92,7 +108,7 @@ class Race:
         return json.dumps([row.as_json() for row in self.rows])
 
 
-def grid(model: OnlineClassifier, **choices: Iterable[Any]) -> list[OnlineClassifier]:
+def grid(model: OnlineModel, **choices: Iterable[Any]) -> list[OnlineModel]:
     """Copies of the model with every combination of parameters; the weak learner's begin with ``estimator__``.
 
     >>> from onlineboost import Linear, OnlineBBM
@@ -109,7 +125,7 @@ def grid(model: OnlineClassifier, **choices: Iterable[Any]) -> list[OnlineClassi
 
 
 def tune(
-    models: Sequence[OnlineClassifier],
+    models: Sequence[OnlineModel],
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
@@ -122,6 +138,8 @@ def tune(
     progress: Callable[[int, int, Row | None], None] | None = None,
 ) -> Race:
     """Train every model on the examples in one pass, and compare their progressive errors: the paper's protocol.
+
+    The error of classifiers is the share of mistakes, that of regressors the root of the mean squared error.
 
     Each row of the result equals ``progressive_fit`` of that model alone, whatever the engine, the number of workers
     and the order in which they finish. A failure is reported in its row, and the others continue.
@@ -154,7 +172,12 @@ def tune(
     rows = [Row(_seeded(model)) for model in models]
     if not rows:
         raise ParameterError("models", models, "at least one configuration")
-    data = X if isinstance(X, Data) else read(X, y, sample_weight)
+    numbers = [isinstance(row.model, OnlineRegressor) for row in rows]
+    if any(numbers) and not all(numbers):
+        raise ParameterError("models", models, "classifiers only, or regressors only")
+    data = X if isinstance(X, Data) else read(X, y, sample_weight, numbers=numbers[0])
+    if data.numbers != numbers[0]:
+        raise ParameterError("models", models, f"{'regressors' if data.numbers else 'classifiers'}, as the labels ask")
     path = Path(journal).expanduser() if journal is not None else None
     known = Journal(path, data.fingerprint() if path is not None else "")
     runner = open_engine(engine, data, workers, address)
@@ -165,9 +188,9 @@ def tune(
         runner.close()
 
 
-def _seeded(model: Any) -> OnlineClassifier:
+def _seeded(model: Any) -> OnlineModel:
     """A copy with a fixed seed."""
-    if not isinstance(model, OnlineClassifier):
+    if not isinstance(model, OnlineModel):
         raise ParameterError("models", model, "boosters and learners of onlineboost")
     clone = model.clone()
     given = getattr(clone, "random_state", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,9 +11,10 @@ import numpy as np
 
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page
-from onlineboost.data.target import Classes
+from onlineboost.data.target import Classes, Numbers
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.model import OnlineClassifier
+from onlineboost.model import OnlineClassifier, OnlineModel
+from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested
 
@@ -25,13 +27,16 @@ class Outcome(NamedTuple):
     """The result of a configuration after ``examples`` examples."""
 
     examples: int
-    mistakes: float  # sum of weights
+    mistakes: float  # sum of weights; of numbers, the weighted sum of squared errors
     weight: float
     seconds: float  # on one core
+    numbers: bool = False
 
     @property
     def error(self) -> float:
-        return self.mistakes / self.weight if self.weight else float("inf")
+        """The share of mistakes; of numbers, the root of the mean squared error."""
+        mean = self.mistakes / self.weight if self.weight else float("inf")
+        return math.sqrt(mean) if self.numbers else mean
 
 
 class Failure(NamedTuple):
@@ -43,7 +48,7 @@ class Failure(NamedTuple):
 class Run:
     """One model, or models that differ only in the number of learners and are nested in the largest."""
 
-    def __init__(self, models: list[OnlineClassifier]) -> None:
+    def __init__(self, models: list[OnlineModel]) -> None:
         self.models = [model.clone() for model in models]
         self.examples = 0
         self.weight, self.seconds = 0.0, 0.0
@@ -64,7 +69,7 @@ class Run:
         self.examples = stop
         self.seconds += time.thread_time() - began
         seconds = self.seconds / len(self.models)
-        return [Outcome(stop, mistakes, self.weight, seconds) for mistakes in self.mistakes]
+        return [Outcome(stop, mistakes, self.weight, seconds, data.numbers) for mistakes in self.mistakes]
 
     def _learn(self, batch: Batch, rows: Transformed) -> None:
         if self._machine is None:
@@ -86,6 +91,7 @@ class Run:
         return machine
 
     def _learn_by_itself(self, data: Data, stop: int) -> None:
+        model: Any
         (model,) = self.models  # of several classes nested ones fail here, and are run one by one
         for batch in pieces(data.batch, self.examples, stop):
             start = self.examples
@@ -97,13 +103,15 @@ class Run:
                 X, y, weight, labels = data.origin
                 part = slice(start, self.examples)
                 rows = X.iloc[part] if hasattr(X, "iloc") else X[part]
-                classes = None if data.many_classes else labels.classes
-                scores = model.progressive_fit(rows, y[part], weight[part], classes=classes)
+                known = {} if data.numbers else {"classes": None if data.many_classes else labels.classes}
+                scores = model.progressive_fit(rows, y[part], weight[part], **known)
             self._count(batch, [scores])
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:
+        numbers = isinstance(self.models[0], OnlineRegressor)
         for k, answers in enumerate(scores):
-            self.mistakes[k] = _sum(self.mistakes[k], Classes.mistakes(answers, batch.y) * batch.weight)
+            wrong = (Numbers().decode(answers) - batch.y) ** 2 if numbers else Classes.mistakes(answers, batch.y)
+            self.mistakes[k] = _sum(self.mistakes[k], wrong * batch.weight)
         self.weight = _sum(self.weight, batch.weight)
 
 
@@ -120,7 +128,7 @@ def _sum(start: float, values: Any) -> float:
     return float(np.cumsum(np.concatenate([[start], values]))[-1])
 
 
-def together(models: dict[int, OnlineClassifier]) -> list[list[int]]:
+def together(models: dict[int, OnlineModel]) -> list[list[int]]:
     """Groups of models that share a run, by number of learners; the run with the most learners first."""
     groups: dict[Any, list[int]] = {}
     for number, model in models.items():
@@ -130,15 +138,15 @@ def together(models: dict[int, OnlineClassifier]) -> list[list[int]]:
     return sorted(groups.values(), key=lambda group: -_size(models[group[-1]]))
 
 
-def _size(model: OnlineClassifier) -> int:
+def _size(model: OnlineModel) -> int:
     n = getattr(model, "n_estimators", 1)
     return n if isinstance(n, int) else 1
 
 
-def nesting_key(model: OnlineClassifier) -> str | None:
+def nesting_key(model: OnlineModel) -> str | None:
     """A key that nested boosters have in common; None for a model that does not nest."""
     try:
-        if not can_nest(model):
+        if not isinstance(model, OnlineClassifier) or not can_nest(model):
             return None
     except Exception:  # it fails with a reason when it is run
         return None

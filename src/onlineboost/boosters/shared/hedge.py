@@ -49,13 +49,20 @@ def learn(regret: Floats, size: Floats, k: int, expected: float, loss: float) ->
 
 @hot
 def share(regret: Floats, size: Floats, shares: Floats) -> None:
-    """The experts' weights, divided by their sum. Negligible ones are set to 0, which saves their exponentials."""
+    """The experts' weights, divided by their sum. Negligible ones are set to 0, which saves their exponentials.
+
+    If all regrets are below -1, since the weighted experts were better than each of them, weights are equal.
+    """
     top = largest(regret, size)
     total = 0.0
     for k in range(regret.size):
         relevant = regret[k] > -1 and exponent(regret[k] + 1, size[k] + 1) > top - _NEGLIGIBLE
         shares[k] = weight(regret[k], size[k], top) if relevant else 0.0
         total += shares[k]
+    if total == 0:
+        for k in range(regret.size):
+            shares[k] = 1 / regret.size
+        return
     scale = 1 / total
     for k in range(regret.size):
         shares[k] *= scale

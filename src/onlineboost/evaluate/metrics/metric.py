@@ -14,7 +14,7 @@ class Accumulator(Protocol):
     """Statistics of the rows so far for a metric, in bounded memory."""
 
     def update(self, given: Floats, y: Floats, weight: Floats, /) -> None:
-        """Add rows: their scores or probabilities, codes of labels, and weights."""
+        """Add rows: their scores, probabilities or bounds, codes of labels or targets, and weights."""
 
 
 @dataclass(frozen=True)
@@ -25,5 +25,6 @@ class Metric:
     title: str  # in tables and summaries
     accumulator: Callable[[], Accumulator]  # a class; metrics with the same one share an instance
     value: Callable[[Any], float] = attrgetter("value")  # from the accumulator; NaN if it cannot be computed
-    needs: Literal["scores", "probabilities"] = "scores"
+    needs: Literal["scores", "probabilities", "intervals"] = "scores"
+    task: Literal["classes", "number"] = "classes"
     lower_is_better: bool = True
