@@ -19,7 +19,7 @@ from onlineboost.parameters import fits_json
 _NONE = object()
 _TINY = 5e-324
 _INFINITE = (math.inf, -math.inf)
-_FALSE = ("0", "-1", "false", "no", "n", "f")
+_YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n", "f")
 
 
 @hot
@@ -525,8 +525,10 @@ def _is_missing(label: Any) -> bool:
 
 def _truth(label: Any) -> bool | None:
     """Whether a label says yes, or no; None: neither."""
-    word = str(label).lower()
-    return True if word in ("1", "+1", "true", "yes", "y", "t") else False if word in _FALSE else None
+    if isinstance(label, str):
+        word = label.lower()
+        return True if word in _YES else False if word in _NO else None
+    return True if label == 1 else False if label in (0, -1) else None
 
 
 def _plain(label: Any) -> Any:
