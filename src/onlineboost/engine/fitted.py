@@ -365,7 +365,7 @@ class Fitted:
             return
         self.n_strayed = self.machine.n_strayed
         for name in self.machine.strayed(self.columns.names):
-            if name not in self.strayed:
+            if name not in self.strayed and "=" not in name:  # that a category is new is no news
                 self.strayed.add(name)
                 news = f"the values of {name!r} have left the range they had: new bins follow them"
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
