@@ -580,11 +580,13 @@ class OnlineClassifier(OnlineModel):
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
         """``partial_fit`` that returns the score given to each row before its label was used.
 
-        Of two classes, as ``decision_function`` has it; of more, in the order in which they came.
+        Of two classes, as ``decision_function`` has it; of more, in the order in which they came. Of a stream, by the
+        codes of its labels, as ``learn`` returns them.
         """
         scores = self._learn(X, y, classes, sample_weight, scored=True)
         target = self._check_fitted().target
-        found: Floats = target.scores(scores) if target.width == 1 else scores
+        plain = target.width > 1 or isinstance(X, Batch | Page | Pages)
+        found: Floats = scores if plain else target.scores(scores)
         return found
 
     def decision_function(self, X: Any) -> Floats:
