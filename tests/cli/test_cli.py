@@ -342,13 +342,13 @@ def test_evaluation(letters, model, tmp_path, capsys):
     from sklearn.metrics import confusion_matrix, roc_auc_score
 
     loaded = onlineboost.load(model)
-    scores = loaded.decision_function(open_stream(letters / "second.csv", like=loaded))
+    scores = loaded.scores(open_stream(letters / "second.csv", like=loaded))
     y = np.concatenate([page.batch.y for page in open_stream(letters / "second.csv", like=loaded)])
     result = json.loads(run(capsys, "evaluate", model, letters / "second.csv", "--json")[0])
     assert result["auc"] == pytest.approx(roc_auc_score(y, scores))
     assert result["confusion"] == confusion_matrix(y > 0, scores >= 0).tolist()
     assert result["error"] == pytest.approx(((scores >= 0) != (y > 0)).mean())
-    chances = loaded.predict_proba(open_stream(letters / "second.csv", like=loaded))[:, 1]
+    chances = loaded.fitted.machine.probabilities(scores)
     assert result["log_loss"] == pytest.approx(-np.log(np.where(y > 0, chances, 1 - chances)).mean())
     assert result["brier"] == pytest.approx(np.mean((chances - (y > 0)) ** 2))
     assert result["calibration_error"] < 0.1 and sum(weight for _, _, weight in result["reliability"]) == len(y)
@@ -462,7 +462,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (
             ["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"],
             2,
-            "--gamma does not apply to adaboost-ol. Algorithms with --gamma: bbm, osboost, osboost-ocp, potential.",
+            "--gamma does not apply to adaboost-ol. Algorithms with --gamma: bbm, mbbm, osboost, osboost-ocp, potential.",
         ),
         (["train", "bad.vw", "--cross", "a"], 2, "--cross='a': expected two columns"),
         (

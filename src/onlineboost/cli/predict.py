@@ -125,7 +125,7 @@ def _checked(model: OnlineModel, pages: Iterable[Page]) -> Iterator[Page]:
     from onlineboost.cli.load import check_known
 
     for number, page in enumerate(pages):
-        model.fitted.columns.check_fields(page.fields)  # type: ignore[union-attr]
         if number == 0:
             check_known(model, page.batch)
+        model.fitted.columns.check_fields(page.fields)  # type: ignore[union-attr]
         yield page
