@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
 from onlineboost.data.target import Numbers
-from onlineboost.errors import ParameterError
+from onlineboost.errors import DataError, ParameterError
 from onlineboost.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -28,27 +28,38 @@ class Output(NamedTuple):
     write: Callable[[Any], object]  # writes that
 
 
-def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch) -> Any:
+def answers(model: OnlineModel, form: Callable[[Columns], Any], probabilities: bool, batch: Batch) -> Any:
     """The answers for a batch, in their form."""
+    return form(columns_of(model, batch, probabilities))
+
+
+def columns_of(model: OnlineModel, batch: Batch, probabilities: bool = False) -> Columns:
+    """The answers for a batch; with ``probabilities``, a column for each label too."""
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         found: Columns = {"prediction": fitted.target.decode(scores).tolist()}
         if hasattr(model, "predict_interval"):
             found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
-        return form(found)
+        return found
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
+    each = fitted.target.probabilities(chances).T.tolist() if probabilities else ()
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
-    return form({"label": labels, "score": scores.tolist(), "probability": chances.tolist()})
+    found = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
+    return found | dict(zip(_of_labels(model), each, strict=True) if probabilities else ())
 
 
-def names_of(model: OnlineModel) -> list[str]:
+def _of_labels(model: OnlineModel) -> list[str]:
+    return [f"probability.{label}" for label in model.fitted.target.classes.tolist()]  # type: ignore[union-attr]
+
+
+def names_of(model: OnlineModel, probabilities: bool = False) -> list[str]:
     """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
     if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
-        return ["label", "score", "probability"]
+        return ["label", "score", "probability", *(_of_labels(model) if probabilities else ())]
     return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ())]
 
 
@@ -56,13 +67,18 @@ def names_of(model: OnlineModel) -> list[str]:
 def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> Iterator[Output]:
     """Standard output or a file, which appears under its name once it is complete."""
     if output == "-":
-        yield _lines(sys.stdout, names, as_json, escape)
+        form, write = _lines(sys.stdout, names, as_json, escape)
+
+        def write_now(part: Any) -> None:
+            write(part)
+            flush()  # whoever waits for it has it
+
+        yield Output(form, write_now)
         flush()
         return
     path = Path(output).expanduser()
     kind = path.suffix.lower()
-    if kind not in (".csv", ".jsonl", ".parquet"):
-        raise ParameterError("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
+    check_kind("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
     with replacing(path) as temporary:
         if kind == ".parquet":
             with _parquet(temporary, names) as found:
@@ -70,6 +86,12 @@ def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> I
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
                 yield _lines(file, names, as_json or kind == ".jsonl", escape)
+
+
+def check_kind(option: str, output: str, expected: str = "a file that ends in .csv, .jsonl or .parquet") -> None:
+    """Raise an error for a file that is of no kind in which answers are written."""
+    if Path(output).suffix.lower() not in (".csv", ".jsonl", ".parquet"):
+        raise ParameterError(option, output, expected)
 
 
 def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Output:
@@ -80,7 +102,7 @@ def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Outpu
     def write(text: str) -> None:
         nonlocal begun
         if not begun:
-            file.write(",".join(names) + "\n")
+            file.write(csv_lines({name: [name] for name in names}, escape=escape))
             begun = True
         file.write(text)
 
@@ -91,7 +113,7 @@ def json_lines(columns: Columns) -> str:
     import json
 
     rows = zip(*columns.values(), strict=True)
-    return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows)
+    return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)), default=str)}\n" for row in rows)
 
 
 def csv_lines(columns: Columns, escape: bool) -> str:
@@ -99,7 +121,8 @@ def csv_lines(columns: Columns, escape: bool) -> str:
     import io
 
     text = io.StringIO(newline="")
-    returns = any("\r" in str(label) for label in set(columns.get("label", ())))  # Python 3.11 forgets to quote them
+    texts = (cells for cells in columns.values() if cells and not isinstance(cells[0], float))
+    returns = any("\r" in str(cell) for cells in texts for cell in set(map(str, cells)))  # 3.11 forgets to quote them
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
     rows = zip(*columns.values(), strict=True)
     writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
@@ -130,8 +153,12 @@ def _parquet(path: Path, names: list[str]) -> Iterator[Output]:
 
     def write(table: Any) -> None:
         if not writers:
-            writers.append(pq.ParquetWriter(path, table.schema))
-        writers[0].write_table(table)
+            known = [field.with_type(pa.string()) if field.type == pa.null() else field for field in table.schema]
+            writers.append(pq.ParquetWriter(path, pa.schema(known)))
+        try:
+            writers[0].write_table(table.cast(writers[0].schema))
+        except pa.ArrowException as problem:
+            raise DataError(f"{problem}: the cells of a column have several types; write .csv or .jsonl") from problem
 
     yield Output(pa.table, write)
     if writers:

@@ -166,7 +166,7 @@ def _asks_json(arguments: list[str]) -> bool:
 
 
 def _show_warning(message: object, *_: object) -> None:
-    tell(f"onlineboost: {message}")
+    tell(f"onlineboost: {_with_flags(message)}")
 
 
 def _discard_output() -> None:
@@ -197,6 +197,8 @@ _READING = (
     "format",
     "header",
     "separator",
+    "decimal",
+    "encoding",
     "max_line_mb",
     "max_batch_mb",
 )

@@ -6,6 +6,7 @@ import difflib
 import glob
 import io
 import os
+import select
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
@@ -81,6 +82,24 @@ class Source:
                 break
             filled += n
         return filled
+
+    def read_now(self, memory: memoryview) -> int:
+        """What a pipe has for now, at least a byte; 0 at its end."""
+        stream: Any = self.stream
+        filled = int(stream.readinto1(memory))
+        while 0 < filled < len(memory) and self._is_ready():
+            n = stream.readinto1(memory[filled:])
+            if not n:
+                break
+            filled += n
+        return filled
+
+    def _is_ready(self) -> bool:
+        """Whether more can be read without waiting; False where that cannot be known."""
+        try:
+            return self.compression is None and bool(select.select([self.raw], [], [], 0)[0])
+        except (OSError, ValueError):
+            return False
 
     def _check_name(self) -> None:
         """Refuse a file that is named as compressed, but is neither compressed nor text: its beginning is damaged."""
