@@ -56,6 +56,22 @@ def _of_labels(model: OnlineModel) -> list[str]:
     return [f"probability.{label}" for label in model.fitted.target.classes.tolist()]  # type: ignore[union-attr]
 
 
+def progressive_columns(model: Any, target: Any, scores: Any) -> Columns:
+    """The answers to rows before they were learnt, by their scores.
+
+    Without probabilities: how scores become probabilities is learnt on the way, and at hand only as it is now.
+    """
+    labels = target.decode(scores).tolist()
+    if isinstance(target, Numbers):
+        low, high = model.bounds(scores)
+        return {"prediction": labels, "low": low.tolist(), "high": high.tolist()}
+    shown = scores.max(axis=1) if scores.ndim > 1 else target.scores(scores)
+    return {"label": labels, "score": shown.tolist()}
+
+
+PROGRESSIVE = {True: ["prediction", "low", "high"], False: ["label", "score"]}  # for numbers, and for classes
+
+
 def names_of(model: OnlineModel, probabilities: bool = False) -> list[str]:
     """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
     if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]

@@ -42,7 +42,9 @@ def decide_decimal(reader: TextReader, source: ByteSource, table: Table) -> Tabl
         read = f"{sure[0]!r} is read as the number {sure[0].replace(',', '.')}"
         _warn(f"{place}: {read}, with a decimal comma; set decimal=... to '.' to read such cells as words")
     elif cells:
-        _warn(f"{place}: {cells[0]!r} is read as a word; if it is a number with a decimal comma, set decimal=... to ','")
+        _warn(
+            f"{place}: {cells[0]!r} is read as a word; if it is a number with a decimal comma, set decimal=... to ','"
+        )
     return with_decimal(table, COMMA if comma else POINT)
 
 

@@ -58,7 +58,9 @@ class Recoded:
             try:
                 self.rest = self.decoder.decode(bytes(self.piece[:n]), final=self.ended).encode()
             except (UnicodeError, ValueError) as problem:
-                message = f"{self.name}: not text in {self.encoding} ({problem}): set encoding=... to the one that it has"
+                message = (
+                    f"{self.name}: not text in {self.encoding} ({problem}): set encoding=... to the one that it has"
+                )
                 raise ReadError(message, path=self.name) from problem
         n = min(len(self.rest), len(memory))
         memory[:n], self.rest = self.rest[:n], self.rest[n:]

@@ -85,14 +85,18 @@ class Source:
 
     def read_now(self, memory: memoryview) -> int:
         """What a pipe has for now, at least a byte; 0 at its end."""
-        stream: Any = self.stream
-        filled = int(stream.readinto1(memory))
+        filled = self._read1(memory)
         while 0 < filled < len(memory) and self._is_ready():
-            n = stream.readinto1(memory[filled:])
+            n = self._read1(memory[filled:])
             if not n:
                 break
             filled += n
         return filled
+
+    def _read1(self, memory: memoryview) -> int:
+        part = cast(Any, self.stream).read1(len(memory))  # readinto1 waits for more if the memory is larger
+        memory[: len(part)] = part
+        return len(part)
 
     def _is_ready(self) -> bool:
         """Whether more can be read without waiting; False where that cannot be known."""

@@ -75,7 +75,9 @@ def column_numbers(schema: Schema, n: int, where: str, label_required: bool) -> 
     raise DataError(f"{where}: line 1: {n} columns, {expected}")
 
 
-def new_table(names: list[str], roles: list[int], label_required: bool, separator: int = 44, decimal: int = POINT) -> Table:
+def new_table(
+    names: list[str], roles: list[int], label_required: bool, separator: int = 44, decimal: int = POINT
+) -> Table:
     """Columns as the compiled parsers take them."""
     encoded = [name.encode() for name in names]
     name_at = np.cumsum([0, *(len(name) for name in encoded)])
