@@ -465,7 +465,12 @@ def test_without_a_choice_the_default_of_train_and_the_learner_are_raced(letter_
     linear, tree, bbm = ("SafeBoost", "linear"), ("SafeBoost", "tree"), ("OnlineBBM", "linear")
     assert kinds["none"] == [("OnlineBoost", None), linear, tree, bbm]
     assert len(entries["none"]) == 1 + 3 + 3 + 36
-    assert kinds["depth"] == [tree, bbm] and kinds["learners"] == [linear, tree, bbm, ("OnlineBBM", "tree")]
+    assert kinds["depth"] == [tree, ("OnlineBBM", "tree")] and kinds["learners"] == [
+        linear,
+        tree,
+        bbm,
+        ("OnlineBBM", "tree"),
+    ]
     options = ["--label", "half", "-a", "auto,safe", "--learning-rate", "1", "-n", "3", "--json", "-q"]
     result = json.loads(run(capsys, "tune", letter_file, *options))
     assert [row["model"].split("(")[0] for row in result["rows"]] == ["OnlineBoost", "SafeBoost"]
@@ -474,7 +479,7 @@ def test_without_a_choice_the_default_of_train_and_the_learner_are_raced(letter_
 
 
 def raced(options, named):
-    given = {name: None for name in registered_options()} | {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}
+    given = dict.fromkeys(registered_options()) | {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}
     return entries_of(given | options, named, 0)
 
 

@@ -172,8 +172,8 @@ def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[st
         return names
     told = [option for key, option in learner_options().items() if key in named]
     fitting = [name for name in names if all(option in LEARNERS.find(name).options for option in told)] or names[:1]
-    if "algorithm" not in named and algorithm == "safe":
-        return fitting
+    if "algorithm" not in named:
+        return fitting if algorithm == "safe" else fitting[:1]
     return [learner_for(algorithm, {"learner": names[0]}, named)]
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.encoding import Recoded, Utf8Check, check_encoding
 from onlineboost.readers.files import Source
+from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
 from onlineboost.readers.roles import named_table, new_table
