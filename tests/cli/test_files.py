@@ -137,9 +137,10 @@ def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):
     pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
     _, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS)
     assert err.splitlines() == [
-        "onlineboost: 'user' has a value of its own in every row, as an id has; if it is one, leave it out: --drop user",
-        "onlineboost: 'row', 'big' have numbers that count up, as an id has; "
-        "if it is one, leave it out: --drop row --drop big",
+        "onlineboost: 'user' has a value of its own in every row, as an id has; "
+        "if it is one, leave it out: --drop user",
+        "onlineboost: 'big', 'row' have numbers that count up, as an id has; "
+        "if it is one, leave it out: --drop big --drop row",
     ]
     drop = ["--drop", "user", "--drop", "row", "--drop", "big"]
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop)[1] == ""

@@ -33,6 +33,7 @@ from onlineboost.errors import (
     NotFittedError,
     ParameterError,
     RangeWarning,
+    ReadWarning,
     WorkerError,
 )
 
@@ -152,6 +153,7 @@ def _run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             warnings.simplefilter("always", RangeWarning)
+            warnings.simplefilter("default", ReadWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
         return 0
     except SystemExit as end:

@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import Any
 
-from onlineboost.errors import DataError
+from onlineboost.errors import DataError, ReadWarning
 from onlineboost.readers.csv_header import first_record
 from onlineboost.readers.floats import POINT
 from onlineboost.readers.roles import with_decimal
@@ -74,4 +74,4 @@ def _records(reader: TextReader, separator: int) -> list[list[str]]:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=2)
+    warnings.warn(message, ReadWarning, stacklevel=2)

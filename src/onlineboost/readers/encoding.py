@@ -6,7 +6,7 @@ import codecs
 import warnings
 from typing import Any
 
-from onlineboost.errors import ParameterError, ReadError
+from onlineboost.errors import ParameterError, ReadError, ReadWarning
 from onlineboost.registry import Option
 
 ENCODING = Option("encoding", "Encoding of text, such as latin-1 or utf-16.", default="utf-8")
@@ -90,4 +90,4 @@ class Utf8Check:
         start = max(text.rfind(b"\n", 0, at) + 1, at - _SHOWN)
         shown = text[start : at + _SHOWN].split(b"\n")[0].decode("latin-1").strip()
         message = f"{self.name}: line {line}: text that is not UTF-8; as Latin-1 it is {shown!r}"
-        warnings.warn(f"{message}: if that is right, set encoding=... to latin-1", UserWarning, stacklevel=2)
+        warnings.warn(f"{message}: if that is right, set encoding=... to latin-1", ReadWarning, stacklevel=2)

@@ -100,7 +100,7 @@ class TextReader:
         self.skipping = False  # the rest of a bad line
         file = isinstance(source, Source)
         self.live = self.options.live and file and source.size is None  # type: ignore[attr-defined]
-        self.check = Utf8Check(source.name) if file and self.encoding is None else None
+        self.check: Utf8Check | None = None
         source = source if self.encoding is None else Recoded(source, self.encoding)
         self.fill(source)
         start = self.text[: min(8, state[END])].tobytes()
@@ -110,6 +110,9 @@ class TextReader:
             raise ReadError(f"{source.name}: this is {other}: expected text in UTF-8{hint}", path=source.name, line=1)
         if start.startswith(_BOM):
             state[AT] = 3
+        if file and self.encoding is None:
+            self.check = Utf8Check(source.name)
+            self.check.see(self.text[: state[END]].tobytes())
         try:
             table = self.syntax.table(self, source)
         except ReadError:
