@@ -45,5 +45,11 @@ def test_characters_may_be_cut_by_chunks():
     for size in (1, 2, 3, 7):
         check, text = Utf8Check("x"), "aé€😀\n".encode() * 3
         for at in range(0, len(text), size):
-            check.see(text[at : at + size])
+            check.see(text[at : at + size], lambda: 1)
         assert not check.told
+
+
+def test_the_line_is_right_in_later_chunks(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"label,name\n" + b"1,Ada\n" * 300_000 + "0,Müller\n".encode("latin-1"))
+    with pytest.warns(ReadWarning, match="x.csv: line 300002: text that is not UTF-8; as Latin-1 it is '0,Müller'"):
+        names(tmp_path / "x.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from onlineboost.errors import ParameterError, ReadError, ReadWarning
@@ -71,23 +72,23 @@ class Utf8Check:
     """Warns once of a file whose text is not UTF-8."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.told, self.lines = name, False, 1
+        self.name, self.told = name, False
         self.open = b""  # the beginning of a character whose end was not read yet
 
-    def see(self, part: bytes) -> None:
-        """Look at the next bytes of the file."""
-        if not self.told and not (part.isascii() and not self.open):
-            try:
-                text = self.open + part
-                self.open = text[codecs.utf_8_decode(text, "strict", False)[1] :]
-            except UnicodeDecodeError as problem:
-                self._warn(text, problem.start)
-        self.lines += part.count(b"\n")
+    def see(self, part: bytes, line: Callable[[], int]) -> None:
+        """Look at the next bytes of the file, which begin in this line."""
+        if self.told or (not self.open and part.isascii()):
+            return
+        text = self.open + part
+        try:
+            self.open = text[codecs.utf_8_decode(text, "strict", False)[1] :]
+        except UnicodeDecodeError as problem:
+            self._warn(text, problem.start, line())
 
-    def _warn(self, text: bytes, at: int) -> None:
+    def _warn(self, text: bytes, at: int, line: int) -> None:
         self.told = True
-        line = self.lines + text.count(b"\n", 0, at)
         start = max(text.rfind(b"\n", 0, at) + 1, at - _SHOWN)
         shown = text[start : at + _SHOWN].split(b"\n")[0].decode("latin-1").strip()
-        message = f"{self.name}: line {line}: text that is not UTF-8; as Latin-1 it is {shown!r}"
+        place = f"{self.name}: line {line + text.count(10, 0, at)}"
+        message = f"{place}: text that is not UTF-8; as Latin-1 it is {shown!r}"
         warnings.warn(f"{message}: if that is right, set encoding=... to latin-1", ReadWarning, stacklevel=2)

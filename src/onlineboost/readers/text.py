@@ -112,7 +112,7 @@ class TextReader:
             state[AT] = 3
         if file and self.encoding is None:
             self.check = Utf8Check(source.name)
-            self.check.see(self.text[: state[END]].tobytes())
+            self.check.see(self.text[: state[END]].tobytes(), lambda: 1)
         try:
             table = self.syntax.table(self, source)
         except ReadError:
@@ -174,7 +174,7 @@ class TextReader:
         state[END] = left + n
         state[EOF] = n == 0 if self.live else n < room
         if self.check is not None:
-            self.check.see(memory[:n].tobytes())
+            self.check.see(memory[:n].tobytes(), lambda: int(state[LINE] + np.count_nonzero(self.text[:left] == 10)))
         self.text[left + n : left + n + SLACK] = 10
         return True
 
