@@ -67,6 +67,10 @@ class RangeWarning(UserWarning):
     """The values of a feature have left the range that they had so far."""
 
 
+class ReadWarning(UserWarning):
+    """How a file is read, where that was guessed or may be wrong."""
+
+
 class TicketError(ValueError):
     """A ticket that cannot be told: of another model, told before, expired, or changed. Nothing was learnt."""
 

@@ -462,7 +462,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (
             ["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"],
             2,
-            "--gamma does not apply to adaboost-ol. Algorithms with --gamma: bbm, mbbm, osboost, osboost-ocp, potential.",
+            "--gamma does not apply to adaboost-ol. Algorithms with --gamma: bbm, mbbm, osboost, osboost-ocp, pot",
         ),
         (["train", "bad.vw", "--cross", "a"], 2, "--cross='a': expected two columns"),
         (

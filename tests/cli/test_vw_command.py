@@ -85,6 +85,7 @@ def test_going_on_testing_and_showing_run(data, capsys):
     for options, expected in {
         "-d two.vw -f one -c --passes 2": "onlineboost train two.vw -f vw -a none --no-standardize -o one --passes 2",
         "two.vw -i one -l 2 -f second": "onlineboost train two.vw -f vw --resume one -o second",
+        "-d two.vw -p p.txt": "onlineboost train two.vw -f vw -a none --no-standardize --predictions p.txt.csv",
         "-d two.vw -t -i second -p answers.txt": "onlineboost predict second two.vw -f vw > answers.txt",
         "-d two.vw -t -i second -r /dev/stdout": "onlineboost predict second two.vw -f vw",
         "-d two.vw -t -i second": "onlineboost evaluate second two.vw -f vw",
@@ -102,7 +103,8 @@ def test_going_on_testing_and_showing_run(data, capsys):
     [
         ("-d two.vw --l1 1e-6 --l2 1e-6", ["--l1", "--l2"]),
         ("-d two.vw --noconstant", ["--noconstant"]),
-        ("-d two.vw -p progressive.txt", ["-p"]),
+        ("-d two.vw -p progressive.csv -c --passes 2", ["-p"]),
+        ("-d two.vw -p /dev/stdout", ["-p"]),
         ("-d two.vw --cb_explore_adf --bag 5", ["--cb_explore_adf", "--bag"]),
         ("-d two.vw --loss_function hinge", ["--loss_function hinge"]),
         ("-d two.vw --cubic aab", ["--cubic"]),

@@ -62,7 +62,8 @@ def reader_for(format: str, options: Options, chunk: int, batch_size: int, guess
     label = None if options.label == "label" else options.label
     schema = Schema(label, options.weight, options.drop, options.categorical)
     reading = ReadOptions(schema, Classes(), options.labelled, False, options.skip, batch_size, with_names=True)
-    layout = {"header": options.header, "separator": None if guess else options.separator} if format == "csv" else {}
+    layout: dict = {"header": options.header, "separator": None if guess else options.separator, "decimal": "."}
+    layout = layout if format == "csv" else {}  # the reference knows no commas: test_decimal_comma.py
     return TextReader(REGISTERED.find(format).reader(reading, **layout).syntax, reading, chunk)
 
 

@@ -37,6 +37,8 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.cli.app import main
+from onlineboost.cli.registered import registered_options
+from onlineboost.cli.tune import entries as entries_of
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
@@ -447,7 +449,8 @@ def test_the_command_that_is_printed_trains_the_winner(letter_file, tmp_path, ca
 
 
 def test_json(letter_file, capsys):
-    result = json.loads(run(capsys, "tune", letter_file, *OPTIONS, "--learner", "linear", "--json", "--halving"))
+    options = [*OPTIONS, "-a", "bbm", "--learner", "linear", "--json", "--halving"]
+    result = json.loads(run(capsys, "tune", letter_file, *options))
     models = grid(OnlineBBM(Linear(standardize=True)), n_estimators=[1, 5], gamma=[0.1, 0.2])
     models = [model for one in models for model in grid(one, estimator__learning_rate=[0.1, 1.0])]
     race = tune(models, open_stream(letter_file, label="half"), halving=3)
@@ -462,7 +465,7 @@ def test_json(letter_file, capsys):
     ("options", "said"),
     [
         (["-n", "5,x"], "comma-separated whole numbers"),
-        (["-a", "bbm,magic"], "names from adaboost-ol, "),
+        (["-a", "bbm,magic"], "names from auto, adaboost-ol, "),
         (["--gamma", "0.1,0.7"], "gamma=0.7"),
         (["-a", "adaboost-ol", "--gamma", "0.1"], "--gamma does not apply to --algorithm adaboost-ol"),
         (["--learner", "tree", "--learning-rate", "1"], "--learning-rate does not apply to --learner tree"),
@@ -473,6 +476,37 @@ def test_json(letter_file, capsys):
 )
 def test_mistakes_on_the_command_line(letter_file, capsys, options, said):
     assert said in run(capsys, "tune", letter_file, "--label", "half", *options, code=2)
+
+
+def test_without_a_choice_the_default_of_train_and_the_learner_are_raced(letter_file, capsys):
+    entries = {
+        options: [(type(entry.model).__name__, entry.options.get("learner"), len(entry.options)) for entry in found]
+        for options, found in {
+            "none": list(raced({}, set())),
+            "depth": list(raced({"max_depth": "2"}, {"max_depth"})),
+            "learners": list(raced({"learner": "linear,tree", "learning_rate": "1"}, {"learner", "learning_rate"})),
+        }.items()
+    }
+    kinds = {name: [*dict.fromkeys(entry[:2] for entry in found)] for name, found in entries.items()}
+    linear, tree, bbm = ("SafeBoost", "linear"), ("SafeBoost", "tree"), ("OnlineBBM", "linear")
+    assert kinds["none"] == [("OnlineBoost", None), linear, tree, bbm]
+    assert len(entries["none"]) == 1 + 3 + 3 + 36
+    assert kinds["depth"] == [tree, ("OnlineBBM", "tree")] and kinds["learners"] == [
+        linear,
+        tree,
+        bbm,
+        ("OnlineBBM", "tree"),
+    ]
+    options = ["--label", "half", "-a", "auto,safe", "--learning-rate", "1", "-n", "3", "--json", "-q"]
+    result = json.loads(run(capsys, "tune", letter_file, *options))
+    assert [row["model"].split("(")[0] for row in result["rows"]] == ["OnlineBoost", "SafeBoost"]
+    assert result["best"]["model"] == "OnlineBoost(random_state=0)"
+    assert result["command"] == f"onlineboost train {letter_file} --label half -o best.model"
+
+
+def raced(options, named):
+    given = dict.fromkeys(registered_options()) | {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}
+    return entries_of(given | options, named, 0)
 
 
 def test_trees_and_the_learner_alone(letter_file, capsys):

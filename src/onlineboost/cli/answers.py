@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
 from onlineboost.data.target import Numbers
-from onlineboost.errors import ParameterError
+from onlineboost.errors import DataError, ParameterError
 from onlineboost.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 Columns = dict[str, list[Any]]
 
 
+class Extras(NamedTuple):
+    """What is asked for beside the answers."""
+
+    probabilities: bool = False  # of each label
+    explain: int = 0  # number of the strongest reasons
+
+
 class Output(NamedTuple):
     """Where answers go."""
 
@@ -28,10 +35,9 @@ class Output(NamedTuple):
     write: Callable[[Any], object]  # writes that
 
 
-def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch, explain: int = 0) -> Any:
-    """The answers for a batch, in their form; with the strongest reasons for each, if asked for."""
-    found = _answers(model, batch)
-    return form(found | ({"because": because(model, batch, explain)} if explain else {}))
+def answers(model: OnlineModel, form: Callable[[Columns], Any], extras: Extras, batch: Batch) -> Any:
+    """The answers for a batch, in their form."""
+    return form(columns_of(model, batch, extras))
 
 
 def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
@@ -43,7 +49,13 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
     return [reasons[why.classes[k]].brief(most) for reasons, k in zip(why, best, strict=True)]
 
 
-def _answers(model: OnlineModel, batch: Batch) -> Columns:
+def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
+    """The answers for a batch, with what was asked for beside them."""
+    reasons = {"because": because(model, batch, extras.explain)} if extras.explain else {}
+    return _answers(model, batch, extras.probabilities) | reasons
+
+
+def _answers(model: OnlineModel, batch: Batch, probabilities: bool) -> Columns:
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
@@ -52,18 +64,41 @@ def _answers(model: OnlineModel, batch: Batch) -> Columns:
             found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
         return found
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
+    each = fitted.target.probabilities(chances).T.tolist() if probabilities else ()
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
-    return {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
+    found = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
+    return found | dict(zip(_of_labels(model), each, strict=True) if probabilities else ())
 
 
-def names_of(model: OnlineModel, explain: int = 0) -> list[str]:
+def _of_labels(model: OnlineModel) -> list[str]:
+    return [f"probability.{label}" for label in model.fitted.target.classes.tolist()]  # type: ignore[union-attr]
+
+
+def progressive_columns(model: Any, target: Any, scores: Any) -> Columns:
+    """The answers to rows before they were learnt, by their scores.
+
+    Without probabilities: how scores become probabilities is learnt on the way, and at hand only as it is now.
+    """
+    labels = target.decode(scores).tolist()
+    if isinstance(target, Numbers):
+        low, high = model.bounds(scores)
+        return {"prediction": labels, "low": low.tolist(), "high": high.tolist()}
+    shown = scores.max(axis=1) if scores.ndim > 1 else target.scores(scores)
+    return {"label": labels, "score": shown.tolist()}
+
+
+PROGRESSIVE = {True: ["prediction", "low", "high"], False: ["label", "score"]}  # for numbers, and for classes
+
+
+def names_of(model: OnlineModel, extras: Extras) -> list[str]:
     """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
-    reasons = ["because"] if explain else []
+    reasons = ["because"] if extras.explain else []
     if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
-        return ["label", "score", "probability", *reasons]
+        each = _of_labels(model) if extras.probabilities else []
+        return ["label", "score", "probability", *each, *reasons]
     return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ()), *reasons]
 
 
@@ -71,13 +106,18 @@ def names_of(model: OnlineModel, explain: int = 0) -> list[str]:
 def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> Iterator[Output]:
     """Standard output or a file, which appears under its name once it is complete."""
     if output == "-":
-        yield _lines(sys.stdout, names, as_json, escape)
+        form, write = _lines(sys.stdout, names, as_json, escape)
+
+        def write_now(part: Any) -> None:
+            write(part)
+            flush()  # whoever waits for it has it
+
+        yield Output(form, write_now)
         flush()
         return
     path = Path(output).expanduser()
     kind = path.suffix.lower()
-    if kind not in (".csv", ".jsonl", ".parquet"):
-        raise ParameterError("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
+    check_kind("--output", output, "a file that ends in .csv, .jsonl or .parquet, or -")
     with replacing(path) as temporary:
         if kind == ".parquet":
             with _parquet(temporary, names) as found:
@@ -85,6 +125,12 @@ def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> I
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
                 yield _lines(file, names, as_json or kind == ".jsonl", escape)
+
+
+def check_kind(option: str, output: str, expected: str = "a file that ends in .csv, .jsonl or .parquet") -> None:
+    """Raise an error for a file that is of no kind in which answers are written."""
+    if Path(output).suffix.lower() not in (".csv", ".jsonl", ".parquet"):
+        raise ParameterError(option, output, expected)
 
 
 def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Output:
@@ -95,7 +141,7 @@ def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Outpu
     def write(text: str) -> None:
         nonlocal begun
         if not begun:
-            file.write(",".join(names) + "\n")
+            file.write(csv_lines({name: [name] for name in names}, escape=escape))
             begun = True
         file.write(text)
 
@@ -106,7 +152,7 @@ def json_lines(columns: Columns) -> str:
     import json
 
     rows = zip(*columns.values(), strict=True)
-    return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows)
+    return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)), default=str)}\n" for row in rows)
 
 
 def csv_lines(columns: Columns, escape: bool) -> str:
@@ -114,8 +160,8 @@ def csv_lines(columns: Columns, escape: bool) -> str:
     import io
 
     text = io.StringIO(newline="")
-    texts = {*columns.get("label", ()), *columns.get("because", ())}
-    returns = any("\r" in str(text) for text in texts)  # Python 3.11 forgets to quote them
+    texts = (cells for cells in columns.values() if cells and not isinstance(cells[0], float))
+    returns = any("\r" in str(cell) for cells in texts for cell in set(map(str, cells)))  # 3.11 forgets to quote them
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
     rows = zip(*columns.values(), strict=True)
     writer.writerows(map(escaped, row) for row in rows) if escape else writer.writerows(rows)
@@ -146,8 +192,12 @@ def _parquet(path: Path, names: list[str]) -> Iterator[Output]:
 
     def write(table: Any) -> None:
         if not writers:
-            writers.append(pq.ParquetWriter(path, table.schema))
-        writers[0].write_table(table)
+            known = [field.with_type(pa.string()) if field.type == pa.null() else field for field in table.schema]
+            writers.append(pq.ParquetWriter(path, pa.schema(known)))
+        try:
+            writers[0].write_table(table.cast(writers[0].schema))
+        except pa.ArrowException as problem:
+            raise DataError(f"{problem}: the cells of a column have several types; write .csv or .jsonl") from problem
 
     yield Output(pa.table, write)
     if writers:

@@ -33,6 +33,7 @@ from onlineboost.errors import (
     NotFittedError,
     ParameterError,
     RangeWarning,
+    ReadWarning,
     WorkerError,
 )
 
@@ -152,6 +153,7 @@ def _run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             warnings.simplefilter("always", RangeWarning)
+            warnings.simplefilter("default", ReadWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
         return 0
     except SystemExit as end:
@@ -166,7 +168,7 @@ def _asks_json(arguments: list[str]) -> bool:
 
 
 def _show_warning(message: object, *_: object) -> None:
-    tell(f"onlineboost: {message}")
+    tell(f"onlineboost: {_with_flags(message)}")
 
 
 def _discard_output() -> None:
@@ -197,6 +199,8 @@ _READING = (
     "format",
     "header",
     "separator",
+    "decimal",
+    "encoding",
     "max_line_mb",
     "max_batch_mb",
 )

@@ -186,6 +186,11 @@ class Inputs:
                     left[place] = (have, goal)
         return left
 
+    @property
+    def are_new(self) -> bool:
+        """Whether all rows of all files are to be learnt; of pipes that is known when they are met."""
+        return not any(self.skip.values()) and len(self._places()) == len(self.names)
+
     def round(self) -> tuple[int, list[int]]:
         """The places to read next, and how often they were learnt: first where the training stopped."""
         left = {place: have for place, (have, _) in self._places().items()}

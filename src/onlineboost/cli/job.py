@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onlineboost.cli.answers import PROGRESSIVE, check_kind, open_output, progressive_columns
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
+from onlineboost.data.target import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import brief
 from onlineboost.storage.atomic import check_target
@@ -22,7 +24,17 @@ if TYPE_CHECKING:
     from onlineboost.cli.lines import Lines
     from onlineboost.cli.notes import Notes
     from onlineboost.cli.show import Progress
+    from onlineboost.data.page import Page
     from onlineboost.evaluate.training import Training
+
+
+def _no_answers(training: Training, page: Page) -> object:
+    return None
+
+
+def _learnt_before() -> ConflictError:
+    rows = "rows of these files were learnt before, and have no answers now"
+    return ConflictError(f"--predictions: {rows}: name new files only, or learn all rows with --again.")
 
 
 class Job:
@@ -33,7 +45,16 @@ class Job:
     code: Compiling
     lines: Lines
 
-    def __init__(self, output: Path | None, resumed: Path | None, passes: int, every: int | None, quiet: bool) -> None:
+    def __init__(
+        self,
+        output: Path | None,
+        resumed: Path | None,
+        passes: int,
+        every: int | None,
+        quiet: bool,
+        predictions: Path | None = None,
+    ) -> None:
+        self.predictions, self.answers = predictions, _no_answers
         self.output = output or resumed
         self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
         self.interrupted = self.waiting = self.learning = self.failed = False
@@ -57,6 +78,13 @@ class Job:
             folder = self.output.expanduser().resolve().parent
             if self.output.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
                 raise ParameterError("--output", str(self.output), "a file in a folder that exists and can be written")
+        if self.predictions is not None:
+            check_target("--predictions", self.predictions, [*expand(files), *map(str, filter(None, [self.output]))])
+            check_kind("--predictions", str(self.predictions))
+            if self.passes > 1:
+                raise ConflictError(
+                    "--predictions has the answer to each example before it is learnt: leave out --passes."
+                )
         if self.every is not None and self.output is None:
             raise ConflictError("--checkpoint-every needs --output MODEL, where checkpoints are saved.")
         if holdout:
@@ -84,9 +112,15 @@ class Job:
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.tell()
         self.passes = self.inputs.passes
+        if self.predictions is not None and not self.inputs.are_new:
+            raise _learnt_before()
         changes = bool(self.inputs.round()[1]) or self.output != self.resumed
         began = time.perf_counter() - compile_seconds()
-        with self._signals(), compiling([training.model, training.base], self.quiet) as self.code:
+        with (
+            self._signals(),
+            compiling([training.model, training.base], self.quiet) as self.code,
+            self._open_answers(training, schema),
+        ):
             try:
                 while not self.interrupted:
                     number, places = self.inputs.round()
@@ -112,6 +146,20 @@ class Job:
             if self.output is not None and changes:
                 self._save(training)
 
+    @contextmanager
+    def _open_answers(self, training: Training, schema: dict[str, Any]) -> Iterator[None]:
+        """Have answers to examples, before they are learnt, written to a file, which is there at the end."""
+        if self.predictions is None:
+            yield
+            return
+        fitted = training.model.fitted
+        numbers = schema.get("task") == "number" if fitted is None else isinstance(fitted.target, Numbers)
+        with open_output(str(self.predictions), PROGRESSIVE[numbers], as_json=False, escape=False) as file:
+            self.answers = lambda training, page: file.write(
+                file.form(progressive_columns(training.model, page.target, training.scores))
+            )
+            yield
+
     def _await_code(self, progress: Progress) -> None:
         """Wait until all that the models need is compiled. An interrupt ends it, since nothing was learnt yet."""
         if not self.code.pending:
@@ -125,6 +173,7 @@ class Job:
 
     def _round(self, training: Training, number: int, places: list[int], options: dict[str, Any]) -> None:
         """Learn some of the inputs, all of them for this time."""
+        from onlineboost.cli.ids import warn_of_ids
         from onlineboost.cli.show import Progress, say_skipped
         from onlineboost.readers import open_stream
 
@@ -147,14 +196,19 @@ class Job:
                     self._end(places, rows)
                     break
                 self._await_code(progress)
+                if training.model.fitted is None and stream.has_columns:
+                    warn_of_ids(page)
                 size, place = page.n_rows, places[page.source]
                 if place not in rows:
                     rows[place], skip = 0, self.inputs.meet(place, page.batch)
+                    if skip and self.predictions is not None:
+                        raise _learnt_before()
                 start = min(max(skip - rows[place], 0), size)
                 while start < size and not self.interrupted:
                     stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
+                    self.answers(training, page)
                     self.learnt += stop - start
                     start = stop
                     self.inputs.learn(place, rows[place] + stop)
@@ -270,6 +324,8 @@ class Job:
             result["number"] = {"mean": errors.mean, "mae": errors.mae, "rmse": errors.rmse, "r2": errors.r2}
             if training.repeated is not None:
                 result["number"]["no_change_r2"] = errors.r2_of(training.repeated.squared)
+        if self.predictions is not None:
+            result["predictions"] = str(self.predictions)
         if self.passes > 1 and self.first_error is not None:
             result["first_pass_error"] = self.first_error
         return result

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
@@ -34,9 +35,18 @@ def load(path: Path) -> Loaded:
     return Loaded(model, model.fitted, base, notes)
 
 
+def features_of(batch: Batch) -> NDArray[Any]:
+    """The features of a batch."""
+    return np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
+
+
 def check_known(model: OnlineModel, batch: Batch) -> None:
     """Raise an error if the model knows no feature of the data; warn if it knows few, or misses some of its own."""
-    met = np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
+    check_features(model, features_of(batch), batch.y.size)
+
+
+def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
+    """``check_known`` for the features of so many rows."""
     if model.fitted is None or not met.size or not any(model.fitted.machine.sizes):
         return
     share = float(np.mean(model.fitted.machine.knows(met)))
@@ -49,6 +59,6 @@ def check_known(model: OnlineModel, batch: Batch) -> None:
     absent = [repr(name) for id, name in numbers.items() if id not in met]
     if absent and len(numbers) <= _COLUMNS:
         tell(
-            f"onlineboost: no value of {', '.join(absent)} in the first {batch.y.size:,} rows: "
+            f"onlineboost: no value of {', '.join(absent)} in the first {rows:,} rows: "
             "does the file have all columns of the training data?"
         )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.answers import answers, names_of, open_output
+from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.cli.train import RUN
+from onlineboost.data.target import Numbers
 from onlineboost.errors import ConflictError
 from onlineboost.storage.atomic import check_target
 
@@ -51,6 +52,17 @@ def predict(
             "--explain", help="Number of strongest features per answer, in a column 'because'.", panel=o.OUTPUT, min=0
         ),
     ] = 0,
+    keep: Annotated[
+        list[str] | None,
+        o.option("--keep", help="Columns of the input to copy into the answers, comma-separated.", panel=o.OUTPUT),
+    ] = None,
+    row_numbers: Annotated[
+        bool, o.option("--row-numbers", help="Column row before the answers: 1, 2, 3, ...", panel=o.OUTPUT)
+    ] = False,
+    probabilities: Annotated[
+        bool,
+        o.option("--probabilities", help="Columns probability.LABEL: the probability of each label.", panel=o.OUTPUT),
+    ] = False,
     escape_formulas: Annotated[
         bool,
         o.option(
@@ -69,9 +81,9 @@ def predict(
 
       onlineboost predict clicks.model today.parquet -o answers.csv
 
-      onlineboost predict clicks.model today.csv --explain 3
+      onlineboost predict clicks.model today.csv --keep user,time --explain 3 -o answers.csv
 
-      cat today.jsonl | onlineboost predict clicks.model - -f jsonl > answers.csv
+      tail -f clicks.jsonl | onlineboost predict clicks.model - -f jsonl
 
       onlineboost predict clicks.model 'day-*.csv.gz' --engine ray -o answers.parquet
     """
@@ -91,24 +103,35 @@ def predict(
             raise ConflictError(f"{flag} has no effect without --engine ray.")
     if engine is not None:
         find_ray("--engine ray")
+    kept = [name for names in keep or [] for name in names.split(",")]
+    if engine is not None and (kept or row_numbers):
+        raise ConflictError(f"{'--keep' if kept else '--row-numbers'} does not go with --engine ray: leave out one.")
     loaded = load(model)
-    options = o.stream_options(given) | {"label": label, "columns": columns.value}
+    if probabilities and isinstance(loaded.fitted.target, Numbers):
+        raise ConflictError("--probabilities is for classes: a number has none; low and high are bounds of it.")
+    options = o.stream_options(given) | {"label": label, "columns": columns.value, "keep": kept, "live": True}
+    extras = Extras(probabilities, explain)
+    names = names_of(loaded.model, extras)
+    beside = Beside(kept, row_numbers, names)
     expand(files)
     compile_first([loaded.model], quiet)
     examples = 0
     try:
         with (
             open_stream(files, like=loaded.model, labels="ignored", **options) as stream,
-            open_output(output, names_of(loaded.model, explain), json_output, escape_formulas) as target,
+            open_output(output, [*beside.names, *names], json_output, escape_formulas) as target,
             Progress("predicting", stream.size, quiet or output == "-") as progress,
             ExitStack() as opened,
         ):
-            work = partial(answers, loaded.model, target.form, explain=explain)
-            pages = _checked(loaded.model, stream)
+            pages = _checked(loaded.model, stream, live=stream.size is None)
             found: Iterator[tuple[int, Any]]
             if engine is None:
-                found = ((page.n_rows, work(page.batch)) for page in pages)
+                found = (
+                    (page.n_rows, target.form(beside(page) | columns_of(loaded.model, page.batch, extras)))
+                    for page in pages
+                )
             else:
+                work = partial(answers, loaded.model, target.form, extras)
                 found = in_order(opened.enter_context(cluster(jobs, address)), work, pages, jobs)
             for rows, part in found:
                 target.write(part)
@@ -120,12 +143,37 @@ def predict(
         tell(f"{examples:,} predictions: {output}")
 
 
-def _checked(model: OnlineModel, pages: Iterable[Page]) -> Iterator[Page]:
-    """The pages; the features of the first one are compared with those of the model."""
-    from onlineboost.cli.load import check_known
+class Beside:
+    """Columns before the answers: the number of the row, and cells of the input."""
 
-    for number, page in enumerate(pages):
-        if number == 0:
-            check_known(model, page.batch)
+    def __init__(self, kept: list[str], row_numbers: bool, answers: list[str]) -> None:
+        self.rows, self.row_numbers = 0, row_numbers
+        taken = {*answers, *(("row",) if row_numbers else ())}
+        self.kept = {name: f"input.{name}" if name in taken else name for name in kept}
+        self.names = [*(("row",) if row_numbers else ()), *self.kept.values()]
+
+    def __call__(self, page: Page) -> dict[str, list[Any]]:
+        numbers = {"row": [*range(self.rows + 1, self.rows + page.n_rows + 1)]} if self.row_numbers else {}
+        self.rows += page.n_rows
+        return numbers | {new: (page.kept or {})[name] for name, new in self.kept.items()}
+
+
+_ENOUGH = 100  # rows of a pipe by which its features are compared with those of the model
+
+
+def _checked(model: OnlineModel, pages: Iterable[Page], live: bool) -> Iterator[Page]:
+    """The pages; the features of the first one, or of the first rows of a pipe, are compared with the model's."""
+    import numpy as np
+
+    from onlineboost.cli.load import check_features, features_of
+
+    met, rows = np.empty(0, np.int32), 0
+    for page in pages:
+        if rows < _ENOUGH and (live or not rows):
+            met, rows = np.union1d(met, features_of(page.batch)), rows + page.n_rows
+            if rows >= _ENOUGH or not live:
+                check_features(model, met, rows)
         model.fitted.columns.check_fields(page.fields)  # type: ignore[union-attr]
         yield page
+    if live and 0 < rows < _ENOUGH:
+        check_features(model, met, rows)

@@ -21,6 +21,7 @@ BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
 AUTO = "auto"  # OnlineBoost, or SafeBoost over a learner with options
 NONE = "none"  # the learner alone, not boosted
 _DEFAULTS = {"algorithm": AUTO, "learner": "linear"}
+RACED = {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}  # by ``tune``, the learners by safe
 _AUTO_HELP = "auto: OnlineBoost, or safe if a learner, an option of learners or boosters, or --adaptive is given."
 _NAMED: dict[str, Registry[Any]] = {
     "--algorithm": BOOSTERS,
@@ -62,13 +63,13 @@ def with_registered(command: Callable[..., None], *, lists: bool = False) -> Cal
     """The command with the options of all boosters and learners; with ``lists``, some take comma-separated values."""
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "seed")
-    algorithms, help = [*BOOSTERS.names(), NONE], "Boosting algorithm."
+    algorithms, help = [AUTO, *BOOSTERS.names(), NONE], "Boosting algorithm."
     if not lists:
-        algorithms, help = [AUTO, *algorithms], f"{help} {_AUTO_HELP}"
+        help = f"{help} {_AUTO_HELP}"
     parameters[at:at] = [
         _name_parameter("algorithm", help, BOOSTING, algorithms, lists),
         *(_parameter(option, BOOSTING, BOOSTERS, lists) for option in booster_options().values()),
-        _name_parameter("learner", "Weak learner.", LEARNER, LEARNERS.names(), False),
+        _name_parameter("learner", "Weak learner.", LEARNER, LEARNERS.names(), lists),
         *(_parameter(option, LEARNER, LEARNERS, lists) for option in learner_options().values()),
     ]
     return _with_parameters(command, parameters)
@@ -104,7 +105,7 @@ def _with_parameters(command: Callable[..., None], parameters: list[inspect.Para
 def _name_parameter(what: str, help: str, panel: str, names: list[str], several: bool) -> inspect.Parameter:
     kind, default = _choice(what, names), _DEFAULTS[what]
     if several:
-        kind, default, help = str, "bbm", f"{help[:-1]}s, comma-separated: {', '.join(names)}."
+        kind, default, help = str, RACED[what], f"{help[:-1]}s, comma-separated: {', '.join(names)}."
     short = ["-a"] if what == "algorithm" else []
     return _declared(what, kind, kind(default), typer.Option(f"--{what}", *short, help=help, rich_help_panel=panel))
 
@@ -160,7 +161,7 @@ def _text(value: Any) -> str:
 
 def learner_for(algorithm: str, given: dict[str, Any], chosen: set[str]) -> str:
     """The name of the learner: as chosen, or the one that the algorithm takes."""
-    name: str = given["learner"].value
+    name = str(given["learner"])
     if "learner" in chosen or algorithm in (AUTO, NONE):
         return name
     return BOOSTERS.find(algorithm).make.learner_name  # type: ignore[attr-defined, no-any-return]
@@ -234,10 +235,10 @@ def values_of(option: Option, text: str) -> list[Any]:
         raise ParameterError(_flag(option), text, f"comma-separated {what}") from None
 
 
-def names_of(text: str, known: Iterable[str]) -> list[str]:
+def names_of(text: str, known: Iterable[str], flag: str = "--algorithm") -> list[str]:
     """Comma-separated names, without duplicates."""
     names = list(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
         if name not in known:
-            raise ParameterError("--algorithm", name, f"names from {', '.join(known)}")
+            raise ParameterError(flag, name, f"names from {', '.join(known)}")
     return names

@@ -59,6 +59,8 @@ def print_summary(result: dict[str, Any]) -> None:
     lines.append(("time", f"{result['seconds']:.2f} s"))
     lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
     lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
+    if "predictions" in result:
+        lines.append(("answers", result["predictions"]))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:

@@ -89,6 +89,15 @@ def train(
     baseline: Annotated[
         bool, o.option("--baseline/--no-baseline", help="Comparison with the base learner alone.", panel=RUN)
     ] = True,
+    predictions: Annotated[
+        Path | None,
+        o.option(
+            "--predictions",
+            "-p",
+            help="File (.csv, .jsonl or .parquet) for the answer to each example, before it is learnt.",
+            panel=o.OUTPUT,
+        ),
+    ] = None,
     plot: o.Plot = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
@@ -114,7 +123,7 @@ def train(
     """
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
-    job = Job(output, resume, passes, checkpoint_every, quiet)
+    job = Job(output, resume, passes, checkpoint_every, quiet, predictions)
     job.check(plot, files, holdout or [])
     if address is not None and engine is o.EngineName.THREADS:
         raise ConflictError("--address is that of a Ray cluster: it needs --engine ray.")

@@ -15,6 +15,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.choice import TaskName, choose_regressor, find_task
 from onlineboost.cli.registered import (
+    AUTO,
     BOOSTING,
     NONE,
     booster_options,
@@ -77,8 +78,9 @@ def tune(
 ) -> None:
     """Try many configurations, each in one pass, and print the best by progressive error.
 
-    Every combination of the comma-separated lists is tried. The error of the best of many is slightly optimistic.
-    Of numbers, a fixed list of regressors is tried.
+    Every combination of the comma-separated lists is tried. Without a choice these are OnlineBoost (auto, the default
+    of train), SafeBoost over linear learners and over trees, and Online BBM. The error of the best of many is slightly
+    optimistic. Of numbers, a fixed list of regressors is tried.
 
     Examples:
 
@@ -98,13 +100,13 @@ def tune(
     chosen = chosen_options(context)
     schema["task"] = find_task(task, files, reading | schema, chosen)
     numbers = schema["task"] == "number"
-    entries = _regressors(chosen, seed) if numbers else list(_entries(given, chosen, seed))
+    raced = _regressors(chosen, seed) if numbers else list(entries(given, chosen, seed))
     began = time.perf_counter()
     data = _read(files, reading | schema, quiet, numbers)
     progress = RaceProgress(quiet)
     try:
         found = race.tune(
-            [entry.model for entry in entries],
+            [entry.model for entry in raced],
             data,
             halving=HALVING if halving else None,
             workers=workers,
@@ -118,7 +120,7 @@ def tune(
     seconds = time.perf_counter() - began
     best = found.best
     winner = next(k for k, row in enumerate(found.rows) if row is best)
-    command = _command(context, entries[winner].options) if not numbers else _lines_of_python(context, best)
+    command = _command(context, raced[winner].options) if not numbers else _lines_of_python(context, best)
     if json_output:
         rows = [row.as_json() for row in found.rows]
         print_json({"examples": data.rows, "rows": rows, "best": rows[winner], "command": command, "seconds": seconds})
@@ -133,25 +135,54 @@ class Entry(NamedTuple):
     options: dict[str, Any]
 
 
-def _entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry]:
+def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry]:
     """Every combination of the values that apply to the algorithm and the learner."""
-    algorithms = names_of(given["algorithm"], [*BOOSTERS.names(), NONE])
-    known = {name: BOOSTERS.find(name).options if name != NONE else () for name in algorithms}
+    from onlineboost import OnlineBoost
+
+    algorithms = _algorithms(given, named)
+    known = {name: BOOSTERS.find(name).options if name not in (AUTO, NONE) else () for name in algorithms}
     for parameter, option in booster_options().items():
         if given[parameter] is not None and not any(option in options for options in known.values()):
             raise ConflictError(f"{option.flags[0]} does not apply to --algorithm {given['algorithm']}.")
     for name, options in known.items():
-        learner = LEARNERS.find(learner_for(name, given, named))
-        mine = {option.parameter: option for option in (*options, *learner.options)}
-        lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
-        fixed = {key: given[key] for key in mine.keys() - lists.keys()}
-        # An option that does not apply to the learner is an error; one of another algorithm in the list is not.
-        fixed |= {key: given[key] for key in learner_options().keys() - mine.keys()}
-        for values in itertools.product(*lists.values()):
-            chosen = dict(zip(lists, values, strict=True))
-            settings = fixed | chosen
-            model = make_model(name, make_learner(learner.name, settings), settings, seed)
-            yield Entry(model, {"algorithm": name, **chosen})
+        if name == AUTO:
+            yield Entry(OnlineBoost(random_state=seed), {})
+            continue
+        by_default = name == "safe" and "algorithm" not in named  # which hardly depends on the number of learners
+        varied = [option for option in options if not by_default or option.parameter in named]
+        learners = _learners(name, given, named)
+        for learner in map(LEARNERS.find, learners):
+            others = {option for other in learners for option in LEARNERS.find(other).options} - {*learner.options}
+            mine = {option.parameter: option for option in (*varied, *learner.options)}
+            lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
+            fixed = {key: given[key] for key in mine.keys() - lists.keys()}
+            # An option that applies to no learner is an error; one of another algorithm or learner in the list is not.
+            known_to_none = {key for key, option in learner_options().items() if option not in others} - mine.keys()
+            fixed |= {key: given[key] for key in known_to_none}
+            for values in itertools.product(*lists.values()):
+                chosen = dict(zip(lists, values, strict=True))
+                settings = fixed | chosen
+                model = make_model(name, make_learner(learner.name, settings), settings, seed)
+                yield Entry(model, {"algorithm": name, "learner": learner.name, **chosen})
+
+
+def _algorithms(given: dict[str, Any], named: set[str]) -> list[str]:
+    """As named; else the default of ``train``, unless options tell of its learners, and others."""
+    names = names_of(given["algorithm"], [AUTO, *BOOSTERS.names(), NONE])
+    told = {"learner", *registered_options()} & named
+    return [name for name in names if name != AUTO or not told or "algorithm" in named]
+
+
+def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[str]:
+    """As named; else those that ``safe`` is raced over, or the one that the algorithm takes."""
+    names = names_of(given["learner"], LEARNERS.names(), "--learner")
+    if "learner" in named:
+        return names
+    told = [option for key, option in learner_options().items() if key in named]
+    fitting = [name for name in names if all(option in LEARNERS.find(name).options for option in told)] or names[:1]
+    if "algorithm" not in named:
+        return fitting if algorithm == "safe" else fitting[:1]
+    return [learner_for(algorithm, {"learner": names[0]}, named)]
 
 
 def _regressors(chosen: set[str], seed: int) -> list[Entry]:
@@ -200,19 +231,31 @@ def _read(files: list[str], options: dict[str, Any], quiet: bool, numbers: bool)
     return data
 
 
-_TUNE_ONLY = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet", "algorithm"}
+_TUNE_ONLY = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet"}
 
 
 def _command(context: typer.Context, options: dict[str, Any]) -> str:
     """The command that trains a model with these options and the others given here."""
     words = ["onlineboost", "train", *context.params["files"]]
     lists = {name for name, option in registered_options().items() if option.tried}
-    others = chosen_options(context) - _TUNE_ONLY - lists
+    others = chosen_options(context) - _TUNE_ONLY - {"algorithm", "learner"} - lists
+    if not options:  # OnlineBoost, which has its own learners
+        others -= registered_options().keys()
+    others -= _of_others(options)
     values = {name: context.params[name] for name in others} | options
     for parameter in context.command.params:
         if parameter.name in values:
             words += _as_typed(parameter, values[parameter.name])
     return shlex.join([*words, "-o", "best.model"])
+
+
+def _of_others(options: dict[str, Any]) -> set[str]:
+    """Options of other algorithms and learners."""
+    if not options:
+        return set()
+    boosting = BOOSTERS.find(options["algorithm"]).options if options["algorithm"] != NONE else ()
+    mine = {option.parameter for option in (*boosting, *LEARNERS.find(options["learner"]).options)}
+    return registered_options().keys() - mine
 
 
 def _as_typed(parameter: Any, value: Any) -> list[str]:

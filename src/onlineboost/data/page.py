@@ -21,6 +21,7 @@ class Page(NamedTuple):
     problems: tuple[str, ...] = ()  # error messages of the first of them
     source: int = 0  # number of the file it is from
     fields: tuple[str, ...] | None = None  # columns of a table that are features; None: rows name their own
+    kept: dict[str, list[Any]] | None = None  # cells of the columns that ``keep`` names, for each row
 
     @property
     def n_rows(self) -> int:

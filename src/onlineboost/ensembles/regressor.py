@@ -89,8 +89,11 @@ class OnlineBoostRegressor(OnlineRegressor):
         coverage : .5, .8, .9, .95 or .99, with equal shares of misses on both sides; or two quantiles, such as
             (.05, .975): from those that these coverages end at
         """
+        return self.bounds(self._answers(self._check_fitted(), X), coverage)
+
+    def bounds(self, scores: Floats, coverage: float | tuple[float, float] = 0.9) -> tuple[Floats, Floats]:
+        """``predict_interval`` of rows by their scores, those that ``learn`` returns."""
         low, high = _columns(coverage)
-        scores = self._answers(self._check_fitted(), X)
         return scores[:, low].copy(), scores[:, high].copy()
 
     def progressive_interval(

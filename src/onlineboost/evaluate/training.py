@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.boosters.base import Booster
+from onlineboost.data.batch import Floats
 from onlineboost.data.page import Page
 from onlineboost.data.target import Numbers
 from onlineboost.diagnostics.verdict import comparison, spare_learners
@@ -45,6 +46,7 @@ class Training:
     delay_column: str | None = None
 
     def __post_init__(self) -> None:
+        self.scores: Floats = np.empty(0)  # of the rows learnt last, before they were learnt
         self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
         if self.delay:
             self.repeated = None  # the last label is not known yet
@@ -55,7 +57,7 @@ class Training:
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch, numbers = page.batch, isinstance(page.target, Numbers)
-        scores = self.learners[0].learn(page)
+        self.scores = scores = self.learners[0].learn(page)
         wrong = page.target.losses(scores, batch.y)
         weight = batch.weight
         if numbers and not self.curve.examples and weight.size:  # nothing is known of the first number

@@ -6,6 +6,7 @@ import difflib
 import glob
 import io
 import os
+import select
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
@@ -81,6 +82,28 @@ class Source:
                 break
             filled += n
         return filled
+
+    def read_now(self, memory: memoryview) -> int:
+        """What a pipe has for now, at least a byte; 0 at its end."""
+        filled = self._read1(memory)
+        while 0 < filled < len(memory) and self._is_ready():
+            n = self._read1(memory[filled:])
+            if not n:
+                break
+            filled += n
+        return filled
+
+    def _read1(self, memory: memoryview) -> int:
+        part = cast(Any, self.stream).read1(len(memory))  # readinto1 waits for more if the memory is larger
+        memory[: len(part)] = part
+        return len(part)
+
+    def _is_ready(self) -> bool:
+        """Whether more can be read without waiting; False where that cannot be known."""
+        try:
+            return self.compression is None and bool(select.select([self.raw], [], [], 0)[0])
+        except (OSError, ValueError):
+            return False
 
     def _check_name(self) -> None:
         """Refuse a file that is named as compressed, but is neither compressed nor text: its beginning is damaged."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import hot, i64, njit, u32, u64
 from onlineboost.readers.scan import Bytes, byte, digits
 
+POINT = 46
 _MIN_POWER, _MAX_POWER = -342, 308  # of ten: beyond these, 19 digits are 0 or infinite
 _DIGITS = 800  # no float64, nor the midpoint of two, has more; of the rest only whether it is zero matters
 _LIMBS = 256  # of 32 bits each: enough for 800 digits times a power of ten
@@ -137,6 +138,12 @@ def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
 
     Grammar: an optional sign, digits with an optional point, an optional exponent.
     """
+    return parse_decimal(text, at, end, POINT)
+
+
+@hot
+def parse_decimal(text: Bytes, at: int, end: int, point: int) -> tuple[float, int]:
+    """``parse_number`` with another character for the decimal point."""
     i = at
     negative = False
     if i < end and (byte(text, i) == 45 or byte(text, i) == 43):
@@ -145,12 +152,12 @@ def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
     w, n = digits(text, i)
     i += n
     left = 0
-    if i < end and byte(text, i) == 46:
+    if i < end and byte(text, i) == point:
         fraction, left = digits(text, i + 1)
         i += 1 + left
         w = u64(u64(w * _TENS[u64(left)]) + fraction)
     if n + left == 0 or n == 8 or left == 8 or i > end or (i < end and byte(text, i) | 32 == 101):
-        return any_number(text, at, end)
+        return any_decimal(text, at, end, point)
     value = float(w) / _EXACT[u64(left)]
     return -value if negative else value, i
 
@@ -158,6 +165,12 @@ def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
 @njit
 def any_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
     """The general case of ``parse_number``: many digits, exponents, and no number at all."""
+    return any_decimal(text, at, end, POINT)
+
+
+@njit
+def any_decimal(text: Bytes, at: int, end: int, point: int) -> tuple[float, int]:
+    """``any_number`` with another character for the decimal point."""
     i = at
     negative = False
     if i < end and (text[i] == 45 or text[i] == 43):
@@ -170,13 +183,13 @@ def any_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
         i += 1
     n = i - first
     q = 0
-    if i < end and text[i] == 46:
+    if i < end and text[i] == point:
         i += 1
-        point = i
+        whole = i
         while i < end and u64(text[i] - 48) < u64(10):
             w = u64(w * u64(10) + u64(text[i] - 48))
             i += 1
-        q = point - i
+        q = whole - i
         n -= q
     if n == 0:
         return 0.0, at
@@ -210,7 +223,7 @@ def _long(text: Bytes, first: int, last: int, q: int) -> float:
     w = u64(0)
     kept = left = 0
     for i in range(first, last):
-        if text[i] == 46:
+        if text[i] < 48:  # the decimal point, or comma
             continue
         if kept < 19:
             w = u64(w * u64(10) + u64(text[i] - 48))
@@ -229,7 +242,7 @@ def _between(text: Bytes, first: int, last: int, q: int, low: float) -> float:
     a, b = np.zeros(_LIMBS, np.uint32), np.zeros(_LIMBS, np.uint32)
     kept = 0
     for i in range(first, last):  # a = the digits
-        if text[i] == 46:
+        if text[i] < 48:  # the decimal point, or comma
             continue
         digit = i64(text[i]) - 48
         if kept < _DIGITS:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean
 from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.floats import POINT, parse_number
 from onlineboost.readers.json_strings import copy_string
 from onlineboost.readers.rows import (
     CATEGORY,
@@ -70,7 +70,7 @@ def put_value(
             return n, i
         rows.cell[n] = 0
         if role == LABEL:
-            carry[0] = known_sign(rows, rows.cell, 0, n)
+            carry[0] = known_sign(rows, rows.cell, 0, n, POINT)
             state[LABEL_AT] = i
             return _labelled(rows, k, carry[0], 1), after
         if role == WEIGHT:
@@ -100,7 +100,7 @@ def put_value(
             return k, after
         if byte(text, i) > 57 and not _is(text, i, after, _TRUE) and not _is(text, i, after, _FALSE):
             return -NO_VALUE, i
-        carry[0] = known_sign(rows, text, i, after)
+        carry[0] = known_sign(rows, text, i, after, POINT)
         state[LABEL_AT] = i
         return _labelled(rows, k, carry[0], 0), after
     if number and not in_range(value):

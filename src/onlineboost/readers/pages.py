@@ -14,6 +14,7 @@ from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Numbers
 from onlineboost.errors import ReadError
+from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (
     CATEGORY,
     ENTRIES,
@@ -46,6 +47,8 @@ class ReadOptions(NamedTuple):
     batch_size: int
     with_names: bool  # pages tell the names of new features
     known: tuple[str, ...] | None = None  # columns that a model has learnt: differences are warned of
+    live: bool = False  # a pipe gives pages of the lines that are there, and does not wait for more
+    keep: tuple[str, ...] = ()  # columns whose cells come with the pages, as they are
 
 
 class PageBuilder:
@@ -63,7 +66,8 @@ class PageBuilder:
 
     def has_columns(self, names: list[str], roles: list[int], where: str) -> None:
         """Take in the columns of a table; warn of differences from those that the model knows, if that was wanted."""
-        known = self.options.known
+        known, keep = self.options.known, self.options.keep
+        check_kept(keep, names, where)
         found = tuple(name for name, role in zip(names, roles, strict=True) if role in (FEATURE, CATEGORY))
         if known is None:
             self.fields = found

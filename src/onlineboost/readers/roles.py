@@ -12,7 +12,8 @@ import numpy as np
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
-from onlineboost.readers.rows import CATEGORY, FEATURE, IGNORED, LABEL, WEIGHT, Table
+from onlineboost.readers.floats import POINT
+from onlineboost.readers.rows import CATEGORY, COMMA, FEATURE, IGNORED, LABEL, NO_POINT, WEIGHT, Table
 from onlineboost.readers.scan import SLACK
 
 
@@ -48,6 +49,13 @@ def find_roles(
     return roles
 
 
+def check_kept(keep: Iterable[str], names: list[str], where: str) -> None:
+    """Raise an error for a column to keep that does not exist."""
+    for name in keep:
+        if name not in names:
+            raise DataError(f"{where}: no column {name!r} for keep=...; the columns are {_listed(names)}")
+
+
 def with_names(schema: Schema, names: list[str], roles: list[int], header: bool = True) -> Schema:
     """The schema with names instead of positions, which may differ in other files."""
     changes: dict[str, Any] = {} if header else {"width": len(names)}
@@ -67,13 +75,22 @@ def column_numbers(schema: Schema, n: int, where: str, label_required: bool) -> 
     raise DataError(f"{where}: line 1: {n} columns, {expected}")
 
 
-def new_table(names: list[str], roles: list[int], label_required: bool, separator: int = 44) -> Table:
+def new_table(
+    names: list[str], roles: list[int], label_required: bool, separator: int = 44, decimal: int = POINT
+) -> Table:
     """Columns as the compiled parsers take them."""
     encoded = [name.encode() for name in names]
     name_at = np.cumsum([0, *(len(name) for name in encoded)])
     feature = np.array([feature_id(name) for name in names], np.int32)
     text = np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8).copy()
-    return Table(label_required, separator, np.array(roles, np.int64), name_at, text, feature)
+    table = Table(label_required, separator, np.array(roles, np.int64), name_at, text, feature, 0, 0)
+    return with_decimal(table, decimal)
+
+
+def with_decimal(table: Table, decimal: int) -> Table:
+    """The same columns with another decimal point."""
+    plain = POINT if decimal != COMMA else NO_POINT if table.separator == COMMA else COMMA
+    return table._replace(decimal=decimal, plain=plain)
 
 
 def named_table(schema: Schema, label_required: bool, label_ignored: bool = False) -> Table:

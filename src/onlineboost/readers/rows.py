@@ -13,7 +13,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.data.columns import MAX_NAMES
-from onlineboost.readers.floats import any_number
+from onlineboost.readers.floats import any_decimal
 from onlineboost.readers.scan import Bytes
 from onlineboost.readers.status import FULL, NEW_LABEL, OK
 
@@ -32,6 +32,7 @@ UNKNOWN = np.inf  # a label that has to be looked up
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
 MAX_SPELLINGS = 1024
+COMMA, UNDECIDED, NO_POINT = 44, 0, 256  # for ``Table.decimal``; 256 is no byte
 FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = range(5)  # roles of a column
 
 
@@ -65,6 +66,8 @@ class Table(NamedTuple):
     name_at: Ints  # [columns + 1]
     name_text: Bytes
     feature: Ints32  # id of the feature named as the column
+    decimal: int  # decimal point of numbers: POINT, COMMA, or UNDECIDED until the first cell that has a comma
+    plain: int  # the same for cells without quotes, which cannot have one that is the separator too
 
 
 @hot
@@ -122,10 +125,10 @@ def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
 
 
 @lean
-def known_sign(rows: Rows, text: Bytes, at: int, end: int) -> float:
+def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int) -> float:
     """The code of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
     if rows.state[NUMERIC]:
-        value, after = any_number(text, at, end)
+        value, after = any_decimal(text, at, end, point)
         if after == end and abs(value) <= LARGEST:
             return value
     for s in range(rows.state[SPELLINGS]):

@@ -31,10 +31,11 @@ class Stream(Pages):
     rows, skipped : records read and refused; ``problems`` tells the first hundred refusals
     position, size : bytes read and to be read (None if unknown), for a progress bar
     source : number of files read to their end
+    has_columns : whether there are columns to name; not in VW and LIBSVM text
     """
 
-    def __init__(self, pages: Iterator[Page], size: int | None, ahead: bool) -> None:
-        self.size = size
+    def __init__(self, pages: Iterator[Page], size: int | None, ahead: bool, has_columns: bool = True) -> None:
+        self.size, self.has_columns = size, has_columns
         self.rows = self.skipped = self.position = self.source = 0
         self.problems: list[str] = []
         self._ended = False
@@ -94,6 +95,8 @@ def open_stream(
     batch_size: int = 1 << 14,
     like: Any = None,
     columns: Literal["strict", "warn"] = "strict",
+    keep: Any = (),
+    live: bool = False,
     **format_options: Any,
 ) -> Stream:
     """Examples as pages, in bounded memory: batches with the names and labels that became known with them.
@@ -117,9 +120,11 @@ def open_stream(
     like : a model; columns and labels are read as in its training
     columns : "strict": a model refuses to answer a table that lacks columns of its training, or has others; or "warn"
         of them, with ``like``
-    format_options : options of the format; for CSV ``header`` (True or False) and ``separator``, by default guessed
-        from the first line; for text ``max_line_mb`` (16), for Parquet and Arrow ``max_batch_mb`` (1024), the limits
-        of memory
+    keep : columns of files whose cells come with each page as they are, in ``page.kept``, beside what they are else
+    live : with standard input or a pipe, a page is what is there: no line waits for those after it
+    format_options : options of the format; for CSV ``header`` (True or False), ``separator`` and ``decimal`` ("." or
+        ","), by default guessed from the first lines; for text ``encoding`` ("utf-8") and ``max_line_mb`` (16), for
+        Parquet and Arrow ``max_batch_mb`` (1024), the limits of memory
 
     Examples
     --------
@@ -148,7 +153,13 @@ def open_stream(
     given = {name: value for name, value in format_options.items() if value is not None}
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
     headings = tuple(like.fitted.columns.headings or ()) if columns == "warn" else None
-    options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), True, headings)
+    kept = _names("keep", keep)
+    if kept and skip:
+        raise ConflictError("keep=... does not go with on_error='skip': rows and cells would not line up")
+    if kept and like is not None and like.fitted.columns.headings is not None:  # they need not be features
+        new = tuple(name for name in kept if name not in like.fitted.columns.headings and not schema.ignores(name))
+        schema = schema._replace(drop=(*schema.drop, *new))
+    options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), True, headings, bool(live), kept)
     kind = memory.kind_of(source)
     if kind == "files":
         for name, value in (("y", y), ("sample_weight", sample_weight)):
@@ -157,6 +168,8 @@ def open_stream(
         return _open_files(files.expand(source), chosen, options, given, checked=like is None)
     for name in given:
         formats_with(name)
+    if kept:
+        raise ConflictError("keep=... is for files: what is in memory has its columns there")
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, options, given.get("max_batch_mb", MAX_BATCH_MB))
     elif kind == "arrays":
@@ -175,11 +188,13 @@ def _open_files(
         format = detect.same_format(names, [_format_of(name, opened) for name in names])
     if checked:
         format.check_schema(options.schema)
+    if options.keep and not format.has_columns:
+        raise ConflictError(f"keep=... does not apply to {format.title}, which has no columns")
     format.check_options(given)
     reader = format.reader(options, **given)
     size = files.total_size(names)
     sources = (opened.get(name) or files.Source(name) for name in names)
-    return Stream(_pages(reader, sources), size, ahead=True)
+    return Stream(_pages(reader, sources), size, ahead=True, has_columns=format.has_columns)
 
 
 def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
@@ -208,7 +223,7 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
             before += source.size or 0
         if last is not None:  # says that the file has ended
             batch = cut(last.batch, last.n_rows, last.n_rows)
-            last = last._replace(batch=batch, names=[], skipped=0, problems=(), source=number + 1)
+            last = last._replace(batch=batch, names=[], skipped=0, problems=(), source=number + 1, kept=None)
             yield last
 
 

@@ -104,7 +104,9 @@ class BatchReader:
                     for flat, n in self._pieces(whole.slice(start, step), path, row):
                         self._read(flat, n, path, row, roles)
                         row += n
-                        yield self.builder.page(position())
+                        page, keep = self.builder.page(position()), self.options.keep
+                        kept = {name: column.to_pylist() for name, column in flat if name in keep} if keep else None
+                        yield page._replace(kept=kept)
             except (pa.ArrowException, UnicodeDecodeError, OverflowError) as problem:
                 message = f"{path}: from row {row}: a column cannot be read: {_first_line(problem)}; see drop=..."
                 raise ReadError(message, path=path, line=row) from problem

@@ -11,6 +11,8 @@ import numpy as np
 
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
+from onlineboost.readers.encoding import Recoded, Utf8Check, check_encoding
+from onlineboost.readers.files import Source
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
@@ -35,6 +37,7 @@ from onlineboost.readers.rows import (
 from onlineboost.readers.scan import SLACK, Bytes
 from onlineboost.readers.status import (
     BAD_LABEL,
+    DECIMAL_COMMA,
     EXPECTED,
     FULL,
     LONG_RECORD,
@@ -57,6 +60,8 @@ class Syntax:
     label: Callable[[bytes], Any]  # value of a label by its spelling; None: not a label; NaN: missing
     word_end: bytes  # pattern of the characters that end a word, for error messages
     table: Callable[[TextReader, ByteSource], Table]  # columns of a source; reads its header
+    decide: Callable[[TextReader, ByteSource, Table], Table] = lambda reader, source, table: table  # at DECIMAL_COMMA
+    kept: Callable[[bytes, Table, tuple[str, ...], int], dict[str, list[Any]]] | None = None  # cells of whole records
 
 
 class ByteSource(Protocol):
@@ -74,9 +79,14 @@ class TextReader:
     """Reads sources of one text format, one after another."""
 
     def __init__(
-        self, syntax: Syntax, options: ReadOptions, chunk: int = CHUNK, max_line_mb: int = MAX_LINE_MB
+        self,
+        syntax: Syntax,
+        options: ReadOptions,
+        chunk: int = CHUNK,
+        max_line_mb: int = MAX_LINE_MB,
+        encoding: str | None = None,
     ) -> None:
-        self.syntax, self.options = syntax, options
+        self.syntax, self.options, self.encoding = syntax, options, check_encoding(encoding)
         self.max_line = bytes_of(MAX_LINE, max_line_mb)
         self.builder = PageBuilder(options, chunk)
         self.text = np.zeros(chunk + SLACK, np.uint8)
@@ -88,19 +98,28 @@ class TextReader:
         state = self.builder.rows.state
         state[[AT, END, EOF, LINE]] = 0, 0, 0, 1
         self.skipping = False  # the rest of a bad line
+        file = isinstance(source, Source)
+        self.live = self.options.live and file and source.size is None  # type: ignore[attr-defined]
+        self.check: Utf8Check | None = None
+        source = source if self.encoding is None else Recoded(source, self.encoding)
         self.fill(source)
         start = self.text[: min(8, state[END])].tobytes()
         other = next((what for mark, what in self.no_text if start.startswith(mark)), None)
         if other is not None:
-            raise ReadError(f"{source.name}: this is {other}: expected text in UTF-8", path=source.name, line=1)
+            hint = ", or set encoding=... to utf-16" if "UTF-16" in other else ""
+            raise ReadError(f"{source.name}: this is {other}: expected text in UTF-8{hint}", path=source.name, line=1)
         if start.startswith(_BOM):
             state[AT] = 3
+        if file and self.encoding is None:
+            self.check = Utf8Check(source.name)
+            self.check.see(self.text[: state[END]].tobytes(), lambda: 1)
         try:
             table = self.syntax.table(self, source)
         except ReadError:
             raise
         except DataError as problem:
             raise ReadError(str(problem), path=source.name, line=1) from problem
+        self.since = int(state[AT])  # where the rows of the next page begin in the text
         while True:
             if self.skipping:
                 self._skip_line()
@@ -109,20 +128,33 @@ class TextReader:
                 break
             if status == MORE:
                 if state[ROWS]:
-                    yield self.builder.page(before + source.position)
+                    yield self._page(before + source.position, table)
                 if not self.fill(source):
                     self._reject(LONG_RECORD, source.name)
             elif status == FULL:
                 if state[ROWS]:
-                    yield self.builder.page(before + source.position)
+                    yield self._page(before + source.position, table)
                 else:
                     self.builder.more_names()
+            elif status == DECIMAL_COMMA:
+                if state[ROWS]:
+                    yield self._page(before + source.position, table)
+                table = self.syntax.decide(self, source, table)
             elif status == NEW_LABEL:
                 self._new_label(source.name)
             else:
                 self._reject(status, source.name)
         if state[ROWS] or self.builder.skipped:
-            yield self.builder.page(before + source.position)
+            yield self._page(before + source.position, table)
+
+    def _page(self, position: int, table: Table) -> Page:
+        """The rows read since the last page, and the cells that are kept of them."""
+        at, n = int(self.builder.rows.state[AT]), int(self.builder.rows.state[ROWS])
+        page, keep = self.builder.page(position), self.options.keep
+        if keep and self.syntax.kept is not None:
+            page = page._replace(kept=self.syntax.kept(self.text[self.since : at].tobytes(), table, keep, n))
+        self.since = at
+        return page
 
     def fill(self, source: ByteSource) -> bool:
         """Move the rest of the text to the front and read more; False if a record is too long."""
@@ -130,15 +162,19 @@ class TextReader:
         left = int(state[END] - state[AT])
         self.text[:left] = self.text[state[AT] : state[END]]
         state[AT], state[END] = 0, left
+        self.since = 0
         if left == self.text.size - SLACK:
             if left >= self.max_line:
                 state[ERROR_AT] = 0
                 return False
             self._grow()
         room = self.text.size - SLACK - left
-        n = source.readinto(self.text.data[left : left + room])
+        memory = self.text.data[left : left + room]
+        n = source.read_now(memory) if self.live else source.readinto(memory)  # type: ignore[attr-defined]
         state[END] = left + n
-        state[EOF] = n < room
+        state[EOF] = n == 0 if self.live else n < room
+        if self.check is not None:
+            self.check.see(memory[:n].tobytes(), lambda: int(state[LINE] + np.count_nonzero(self.text[:left] == 10)))
         self.text[left + n : left + n + SLACK] = 10
         return True
 

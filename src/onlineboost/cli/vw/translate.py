@@ -127,15 +127,31 @@ def _train(given: dict[str, list[str]], model: Model, found: Translation) -> Non
         words += ["--passes", passes]
         if "holdout_off" not in given:
             found.notes.append("--passes: all examples are learnt; vw holds out every tenth, and may stop early.")
-    for name in ("predictions", "raw_predictions"):
-        if name in given:
-            instead = "answers before learning are progressive_fit in Python; onlineboost predict MODEL after it."
-            found.missing[flag(name)] = instead
+    outputs = dict.fromkeys(_one(given, name) for name in ("predictions", "raw_predictions") if name in given)
+    for answers in outputs:
+        words += _predictions(answers, passes, found)
     found.commands.append(shlex.join([*words, *_quiet(given)]))
     if start is None and not model.is_default:
         found.notes.append(
             f"with no choices, onlineboost train {shlex.quote(data)} -f vw is OnlineBoost (docs/rivals.md)."
         )
+
+
+def _predictions(output: str | None, passes: str, found: Translation) -> list[str]:
+    """The option that writes the answers before learning."""
+    if passes != "1":
+        found.missing["-p"] = "answers before learning are of one pass: leave out --passes, or answer after it (-t -i)."
+        return []
+    path = Path(output or "")
+    if path.suffix.lower() not in (".csv", ".jsonl", ".parquet"):
+        if output is None or str(path.parent) == "/dev":
+            found.missing["-p"] = "name a file that ends in .csv, .jsonl or .parquet."
+            return []
+        found.notes.append(f"-p: answers are CSV, in {output}.csv, with the columns label and score.")
+        output = f"{output}.csv"
+    else:
+        found.notes.append("-p: answers have the columns label and score (the prediction of vw).")
+    return ["--predictions", str(output)]
 
 
 def _show(given: dict[str, list[str]], found: Translation) -> None:

@@ -15,8 +15,11 @@ from onlineboost.errors import ParameterError
 from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell
 from onlineboost.readers.csv_cells import find_cell
 from onlineboost.readers.csv_header import read_header
-from onlineboost.readers.floats import any_number, parse_number
+from onlineboost.readers.decimal_comma import decide_decimal
+from onlineboost.readers.encoding import ENCODING
+from onlineboost.readers.floats import POINT, any_decimal, parse_decimal
 from onlineboost.readers.format import Format, first_line
+from onlineboost.readers.kept import csv_cells
 from onlineboost.readers.labels import plain_label
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB
 from onlineboost.readers.output import Output
@@ -24,6 +27,7 @@ from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.rows import (
     AT,
     CATEGORY,
+    COMMA,
     END,
     ENTRIES,
     EOF,
@@ -37,7 +41,9 @@ from onlineboost.readers.rows import (
     MAX_LABEL_BYTES,
     NAME_BYTES,
     NAMES,
+    NUMERIC,
     ROWS,
+    UNDECIDED,
     UNKNOWN,
     WEIGHT,
     Rows,
@@ -53,6 +59,7 @@ from onlineboost.readers.rows import (
 from onlineboost.readers.scan import Bytes, byte
 from onlineboost.readers.status import (
     BAD_WEIGHT,
+    DECIMAL_COMMA,
     FEW_CELLS,
     FULL,
     LARGE_NUMBER,
@@ -105,7 +112,7 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
     column = 0
     while True:
         if column < columns and table.role[column] == FEATURE:  # most cells are plain numbers
-            value, after = parse_number(text, i, end)
+            value, after = parse_decimal(text, i, end, table.plain)
             if i < after < end and in_range(value):
                 c = byte(text, after)
                 if c == table.separator or c == _NEWLINE:
@@ -153,17 +160,22 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
 def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], text: Bytes, a: int, b: int) -> int:
     """Write a cell that is not a plain number; the number of the next entry, or minus an error status."""
     role = table.role[column]
+    point = COMMA if table.decimal == COMMA else POINT
     if role == IGNORED:
         return k
     if role == LABEL:
         if a == b:
             return -NO_LABEL if table.label_required else k
-        carry[0] = known_sign(rows, text, a, b)
+        if rows.state[NUMERIC] and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
+            return -DECIMAL_COMMA
+        carry[0] = known_sign(rows, text, a, b, point)
         if carry[0] == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return -LONG_LABEL
         return k
     if role == WEIGHT:
-        value, after = any_number(text, a, b)
+        if table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
+            return -DECIMAL_COMMA
+        value, after = any_decimal(text, a, b, point)
         if after != b or a == b or not in_range(value) or value < 0:
             return -BAD_WEIGHT
         carry[1] = value
@@ -172,24 +184,40 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     size = table.name_at[column + 1] - first
     for i in range(size):
         rows.scratch[i] = table.name_text[first + i]
-    kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b)
+    kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b, point)
+    if kind == TEXT and role == FEATURE and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
+        return -DECIMAL_COMMA
     if kind == TOO_LARGE:
         return -LARGE_NUMBER
     return put_cell(rows, k, size, kind, value, days, text, a, b)
+
+
+@njit
+def has_decimal_comma(text: Bytes, a: int, b: int) -> bool:
+    """Whether the text is a number with a decimal comma."""
+    found = False
+    for i in range(a, b):
+        found |= text[i] == COMMA
+    return found and any_decimal(text, a, b, COMMA)[1] == b
 
 
 def reader(
     options: ReadOptions,
     header: bool | None = None,
     separator: str | None = None,
+    decimal: str | None = None,
     max_line_mb: int = MAX_LINE_MB,
+    encoding: str | None = None,
 ) -> TextReader:
-    """A reader of CSV. An option that is None is guessed from the first line."""
+    """A reader of CSV. An option that is None is guessed from the first lines."""
+    if decimal not in (None, ".", ","):
+        raise ParameterError("decimal", decimal, "a point or a comma")
     good = isinstance(separator, str) and re.fullmatch(r"[^\w\r\n\"'.+-]", separator, re.ASCII)
     if separator is not None and not good:
         raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
-    columns = partial(read_header, header=header, separator=separator)
-    return TextReader(Syntax(parse, label_of, rb"[,;\t\r\n]", columns), options, max_line_mb=max_line_mb)
+    columns = partial(read_header, header=header, separator=separator, decimal=decimal)
+    syntax = Syntax(parse, label_of, rb"[,;\t\r\n]", columns, decide_decimal, csv_cells)
+    return TextReader(syntax, options, max_line_mb=max_line_mb, encoding=encoding)
 
 
 def label_of(spelling: bytes) -> Any:
@@ -212,7 +240,9 @@ OPTIONS = (
         parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
         default="guessed from the first line",
     ),
+    Option("decimal", "Decimal point of numbers: . or ,", default="guessed from the first rows with a comma"),
     MAX_LINE,
+    ENCODING,
 )
 
 FORMATS.add(

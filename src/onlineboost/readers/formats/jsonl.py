@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch
+from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.json_strings import copy_string
 from onlineboost.readers.json_values import number_name, put_value
+from onlineboost.readers.kept import json_members
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
@@ -211,7 +213,7 @@ def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     return join_columns(['{"label": ', labels, *weight, comma, members, "}"])
 
 
-SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values)
+SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=json_members)
 
 FORMATS.add(
     Format(
@@ -220,7 +222,7 @@ FORMATS.add(
         suffixes=(".jsonl", ".ndjson", ".json"),
         reader=partial(TextReader, SYNTAX),
         writer=line_writer(lines),
-        options=(MAX_LINE,),
+        options=(MAX_LINE, ENCODING),
         looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
         priority=50,
     )

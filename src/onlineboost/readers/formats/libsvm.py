@@ -12,7 +12,8 @@ from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import Batch
 from onlineboost.data.hashing import MAX_ID
 from onlineboost.errors import DataError
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.encoding import ENCODING
+from onlineboost.readers.floats import POINT, parse_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
 from onlineboost.readers.limits import MAX_LINE
@@ -89,7 +90,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
             return NO_LABEL
         i = at
     else:
-        y = known_sign(rows, text, at, i)
+        y = known_sign(rows, text, at, i, POINT)
         state[LABEL_AT] = at
         if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
             return LONG_LABEL
@@ -157,7 +158,7 @@ FORMATS.add(
         suffixes=(".libsvm", ".svm", ".svmlight"),
         reader=partial(TextReader, SYNTAX),
         writer=line_writer(lines),
-        options=(MAX_LINE,),
+        options=(MAX_LINE, ENCODING),
         has_columns=False,
         looks_like=lambda start: _LINE.match(first_line(start)) is not None,
         priority=40,

@@ -43,7 +43,8 @@ class ParquetReader:
         for name, kind in wanted:
             if is_nested(kind):
                 raise unreadable(name, kind, source.name)
-        batches = self._batches(source, file, raw, [name for name, _ in wanted])
+        read = [name for name, _ in columns if roles[name] != IGNORED or name in self.reader.options.keep]
+        batches = self._batches(source, file, raw, read)
         yield from self.reader.pages(batches, source.name, lambda: before + source.position, roles)
 
     def _batches(self, source: Source, file: Any, raw: BoundedFile, wanted: list[str]) -> Iterator[Any]:

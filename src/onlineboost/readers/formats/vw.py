@@ -15,7 +15,8 @@ import numpy as np
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError
-from onlineboost.readers.floats import any_number
+from onlineboost.readers.encoding import ENCODING
+from onlineboost.readers.floats import POINT, any_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
 from onlineboost.readers.limits import MAX_LINE
@@ -114,7 +115,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
             break
         words += 1
         if words == 1:
-            y = known_sign(rows, text, word, i)
+            y = known_sign(rows, text, word, i, POINT)
             state[LABEL_AT] = word
             if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
                 state[ERROR_AT] = word
@@ -163,7 +164,7 @@ FORMATS.add(
         suffixes=(".vw",),
         reader=partial(TextReader, SYNTAX),
         writer=line_writer(lines),
-        options=(MAX_LINE,),
+        options=(MAX_LINE, ENCODING),
         has_columns=False,
         looks_like=looks_like,
         priority=30,

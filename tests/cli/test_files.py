@@ -1,0 +1,154 @@
+"""Files as people have them: kept columns, answers from a pipe, answers while learning, ids."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import ENVIRONMENT, command, run
+
+from onlineboost import Linear, OnlineBBM, OnlineBoostRegressor
+from onlineboost.readers import open_stream
+
+OPTIONS = ["-a", "bbm", "-n", 3, "-q"]
+
+
+def same_model():
+    return OnlineBBM(Linear(standardize=True), n_estimators=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same rows as CSV, JSON lines, Parquet and Arrow, with an id that no model has learnt, and a model."""
+    path = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(2)
+    size, colour = rng.normal(size=300).round(3), rng.choice(["red", "blue"], 300)
+    label = np.where(size + (colour == "red") > 0.3, "yes", "no")
+    frame = pd.DataFrame({"size": size, "colour": colour, "label": label})
+    frame.to_csv(path / "train.csv", index=False)
+    frame.insert(0, "id", [f'u "{k}", x' for k in range(300)])
+    frame.to_csv(path / "new.csv", index=False)
+    frame.to_json(path / "new.jsonl", orient="records", lines=True)
+    frame.to_parquet(path / "new.parquet")
+    frame.to_feather(path / "new.arrow")
+    same_model().fit(open_stream(path / "train.csv")).save(path / "model")
+    return path
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.jsonl", "new.parquet", "new.arrow"])
+def test_columns_of_the_input_row_numbers_and_probabilities(folder, tmp_path, capsys, name):
+    given = pd.read_csv(folder / "new.csv")
+    run(capsys, "predict", folder / "model", folder / "train.csv", "-o", tmp_path / "plain.csv")
+    plain = pd.read_csv(tmp_path / "plain.csv")
+    options = ["--keep", "id,label", "--row-numbers", "--probabilities"]
+    for suffix in ("csv", "parquet"):
+        run(capsys, "predict", folder / "model", folder / name, *options, "-o", tmp_path / f"a.{suffix}")
+    answers = pd.read_csv(tmp_path / "a.csv")
+    assert [*answers] == ["row", "id", "input.label", *plain, "probability.no", "probability.yes"]
+    assert answers["row"].tolist() == [*range(1, 301)]
+    assert answers["id"].tolist() == given["id"].tolist() and answers["input.label"].tolist() == given["label"].tolist()
+    assert answers[[*plain]].equals(plain) and answers["probability.yes"].tolist() == plain["probability"].tolist()
+    assert np.allclose(answers["probability.no"] + answers["probability.yes"], 1)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "a.parquet"), answers, check_dtype=False, rtol=1e-15)
+
+
+def test_what_cannot_be_kept_is_an_error(folder, tmp_path, capsys):
+    (tmp_path / "x.vw").write_text("| size:1\n")
+    for file, options, code, said in (
+        (
+            folder / "new.csv",
+            ["--keep", "ids"],
+            1,
+            "no column 'ids' for --keep; the columns are id, size, colour, label",
+        ),
+        (tmp_path / "x.vw", ["--keep", "id"], 2, "--keep does not apply to VW text, which has no columns"),
+        (folder / "new.csv", ["--keep", "id", "--engine", "ray"], 2, "--keep does not go with --engine ray"),
+    ):
+        assert said in run(capsys, "predict", folder / "model", file, *options, code=code)[1]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_each_line_of_a_pipe_is_answered_before_the_next_one_comes(folder, form):
+    lines = {"csv": ["id,size,colour", "a,2.5,red", "b,-2,blue"]}
+    lines["jsonl"] = ["", '{"id": "a", "size": 2.5, "colour": "red"}', '{"id": "b", "size": -2, "colour": "blue"}']
+    process = subprocess.Popen(
+        command("predict", folder / "model", "-", "-f", form, "--keep", "id"),
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        process.stdin.write("\n".join([*lines[form][:2], ""]).encode())
+        process.stdin.flush()
+        assert process.stdout.readline() == b"id,label,score,probability\n"
+        assert process.stdout.readline().startswith(b"a,yes,")
+        assert not select.select([process.stdout], [], [], 0.2)[0]
+        process.stdin.write(lines[form][2].encode())
+        process.stdin.close()
+        assert process.stdout.readline().startswith(b"b,no,")
+    assert process.returncode == 0
+
+
+def test_answers_while_learning_are_those_before_learning(folder, tmp_path, capsys):
+    file, answers, model = folder / "train.csv", tmp_path / "answers.csv", tmp_path / "m"
+    options = [*OPTIONS, "-o", model]
+    result = json.loads(run(capsys, "train", file, *options, "--predictions", answers, "--json")[0])
+    (page,) = open_stream(file)
+    scores = same_model().learn(page)
+    found = pd.read_csv(answers)
+    assert [*found] == ["label", "score"] and result["predictions"] == str(answers)
+    assert np.array_equal(found["score"], page.target.scores(scores))
+    assert np.mean(found["label"] != pd.read_csv(file)["label"]) == pytest.approx(result["error"])
+    for name in ("a.jsonl", "a.parquet"):
+        run(capsys, "train", file, *options, "--predictions", tmp_path / name, "--checkpoint-every", 70)
+    assert pd.read_json(tmp_path / "a.jsonl", lines=True).to_dict() == found.to_dict()
+    assert pd.read_parquet(tmp_path / "a.parquet").to_dict() == found.to_dict()
+    again = ["train", file, "--resume", model, "-q", "--predictions", answers]
+    assert "rows of these files were learnt before" in run(capsys, *again, code=2)[1]
+    run(capsys, *again, "--again")
+    assert len(pd.read_csv(answers)) == 300
+    for more, said in (
+        (["--passes", 2, "--predictions", answers], "leave out --passes"),
+        (["--predictions", tmp_path / "a.txt"], "a file that ends in .csv, .jsonl or .parquet"),
+        (["--predictions", file], "another file than the input"),
+    ):
+        assert said in run(capsys, "train", file, *more, code=2)[1]
+
+
+def test_numbers_while_learning(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=80).round(2)
+    pd.DataFrame({"x": x, "y": (3 * x + rng.normal(size=80)).round(3)}).to_csv(tmp_path / "n.csv", index=False)
+    run(capsys, "train", tmp_path / "n.csv", "--label", "y", "-q", "--predictions", tmp_path / "a.csv")
+    stream = open_stream(tmp_path / "n.csv", label="y", task="number")
+    expected = OnlineBoostRegressor(random_state=0).progressive_interval(stream)
+    found = pd.read_csv(tmp_path / "a.csv")
+    assert [*found] == ["prediction", "low", "high"]
+    assert all(np.array_equal(found[name], one) for name, one in zip(found, expected, strict=True))
+
+
+def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):
+    rows = [
+        {"user": f"u{k}", "row": k, "big": 10**9 + k, "size": k % 7, "colour": "rb"[k % 2], "label": k % 3 % 2}
+        for k in range(150)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
+    _, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS)
+    assert err.splitlines() == [
+        "onlineboost: 'user' has a value of its own in every row, as an id has; "
+        "if it is one, leave it out: --drop user",
+        "onlineboost: 'big', 'row' have numbers that count up, as an id has; "
+        "if it is one, leave it out: --drop big --drop row",
+    ]
+    drop = ["--drop", "user", "--drop", "row", "--drop", "big"]
+    assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop)[1] == ""
+
+
+def test_a_decimal_comma_is_said_with_the_option(tmp_path, capsys):
+    lines = [f"{k % 9},{k % 8}5;{k % 2}" for k in range(60)]
+    (tmp_path / "x.csv").write_text("a;label\n" + "\n".join(lines) + "\n")
+    _, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS)
+    assert "x.csv: from line 2 on: '0,05' is read as the number 0.05, with a decimal comma; set --decimal to '.'" in err
+    assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "--decimal", ",")[1] == ""
