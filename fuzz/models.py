@@ -91,7 +91,7 @@ def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
             for kind in KINDS if learner != "binned" else KINDS[:1]:
                 model = make(booster, learner)
                 if kind == "dicts":
-                    model.set_params(lag=2)
+                    model.set_params(class_weight="balanced", **({"lag": 2} if "lag" in model.get_params() else {}))
                 for n in (37, 400):  # in the middle of the warm-up, and later
                     learn(model, kind, n)
                     if kind == "dicts":  # and some tickets that wait

@@ -16,6 +16,7 @@ from onlineboost.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from onlineboost.data.batch import Batch
+    from onlineboost.evaluate.threshold import Cut
     from onlineboost.model import OnlineModel
 
 Columns = dict[str, list[Any]]
@@ -28,8 +29,8 @@ class Output(NamedTuple):
     write: Callable[[Any], object]  # writes that
 
 
-def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch) -> Any:
-    """The answers for a batch, in their form."""
+def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch, cut: Cut | None = None) -> Any:
+    """The answers for a batch, in their form; by a threshold, if there is one."""
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
@@ -38,6 +39,8 @@ def answers(model: OnlineModel, form: Callable[[Columns], Any], batch: Batch) ->
             found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
         return form(found)
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
+    if cut is not None:
+        labels = fitted.target.classes[cut.positive(fitted, scores).astype(int)].tolist()
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:

@@ -14,6 +14,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import answers, names_of, open_output
 from onlineboost.cli.terminal import Interrupted, tell
+from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
 from onlineboost.cli.train import RUN
 from onlineboost.errors import ConflictError
 from onlineboost.storage.atomic import check_target
@@ -35,6 +36,8 @@ def predict(
     ] = "-",
     label: o.Label = None,
     columns: o.Columns = o.OtherColumns.STRICT,
+    threshold: ThresholdOption = None,
+    cost: CostOption = None,
     engine: Annotated[
         EngineName | None,
         o.option("--engine", help="Engine: Ray, for parallel scoring. (default: this process)", panel=RUN),
@@ -83,7 +86,9 @@ def predict(
             raise ConflictError(f"{flag} has no effect without --engine ray.")
     if engine is not None:
         find_ray("--engine ray")
+    rule = rule_of(threshold, cost)
     loaded = load(model)
+    cut = cut_of(model, loaded, rule)
     options = o.stream_options(given) | {"label": label, "columns": columns.value}
     expand(files)
     compile_first([loaded.model], quiet)
@@ -95,7 +100,7 @@ def predict(
             Progress("predicting", stream.size, quiet or output == "-") as progress,
             ExitStack() as opened,
         ):
-            work = partial(answers, loaded.model, target.form)
+            work = partial(answers, loaded.model, target.form, cut=cut)
             pages = _checked(loaded.model, stream)
             found: Iterator[tuple[int, Any]]
             if engine is None:

@@ -46,6 +46,11 @@ class Target(ABC):
         """What each score costs, of which the progressive error is the mean: 1 for a mistake."""
 
     @property
+    def turned(self) -> bool:
+        """Whether the positive one of two labels has the code -1."""
+        return False
+
+    @property
     @abstractmethod
     def classes(self) -> NDArray[Any]:
         """The labels seen so far, in the order of probabilities."""
@@ -164,15 +169,15 @@ class Classes(Target):
         """Scores as users see them: the columns in the order of ``classes``. Of two labels, no score is 0."""
         if self.width == 1:
             found = np.where(scores == 0, _TINY, scores)
-            return -found if self._turned else found
+            return -found if self.turned else found
         return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
 
     def of_positive(self, chances: Floats) -> Floats:
         """The probabilities of the positive label, given those of the code +1."""
-        return 1 - chances if self._turned else chances
+        return 1 - chances if self.turned else chances
 
     @property
-    def _turned(self) -> bool:
+    def turned(self) -> bool:
         """Whether the positive label has the code -1."""
         return len(self.labels) == 2 and self._order == [1, 0]
 

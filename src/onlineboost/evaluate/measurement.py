@@ -21,7 +21,8 @@ class Measurement:
     >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4)
     >>> measurement.update(scores, y, weight, probabilities=1 / (1 + np.exp(-scores)))
     >>> {name: round(value, 3) for name, value in measurement.values().items() if value is not None}
-    {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'log-loss': 0.54, 'macro-f1': 0.5}
+    {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'f1': 0.5, 'log-loss': 0.54,
+    'macro-f1': 0.5, 'mcc': 0.0, 'pr-auc': 0.833, 'precision': 0.5, 'recall': 0.5}
     """
 
     def __init__(self, metrics: Iterable[Metric] = METRICS) -> None:
@@ -33,18 +34,36 @@ class Measurement:
         """The accumulator of a metric, which may know more than its value: a curve, for instance."""
         return self._accumulators[_key(self.metrics[name])]
 
-    def update(self, scores: Floats, y: Floats, weight: Floats, probabilities: Floats | None = None) -> None:
-        """Add rows; without probabilities, the metrics that need them are not computed."""
-        given = {"scores": scores, "probabilities": probabilities}
+    def update(
+        self,
+        scores: Floats,
+        y: Floats,
+        weight: Floats,
+        probabilities: Floats | None = None,
+        answers: Floats | None = None,
+    ) -> None:
+        """Add rows; without probabilities, the metrics that need them are not computed.
+
+        ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
+        """
+        given = {"scores": scores, "probabilities": probabilities, "answers": scores if answers is None else answers}
         for (_, needs), accumulator in self._accumulators.items():
             values = given[needs]
             if values is not None:
                 accumulator.update(values, y, weight)
 
-    def values(self) -> dict[str, float | None]:
-        """The metrics by name; None where there was nothing to compute one from."""
-        found = {name: metric.value(self[name]) for name, metric in self.metrics.items()}
+    def values(self, turned: bool = False) -> dict[str, float | None]:
+        """The metrics by name; None where there was nothing to compute one from.
+
+        ``turned``: the positive label has the code -1 (``Classes.turned``).
+        """
+        found = {name: value_of(metric, self[name], turned) for name, metric in self.metrics.items()}
         return {name: None if math.isnan(value) else value for name, value in found.items()}
+
+
+def value_of(metric: Metric, accumulator: Any, turned: bool) -> float:
+    """The value of a metric; ``turned``: the positive label has the code -1."""
+    return metric.value(accumulator.turned() if turned and metric.of_positive else accumulator)
 
 
 def _key(metric: Metric) -> _Key:

@@ -66,7 +66,13 @@ class Data:
     def transformed(self, model: OnlineClassifier) -> Transformed | None:
         """The rows after the model's transforms; None if they cannot be shared with other models."""
         learner = model.base_learner()
-        if not isinstance(learner, Learner) or not model.one_committee or self.many_classes or model.lag:
+        if (
+            not isinstance(learner, Learner)
+            or not model.one_committee
+            or self.many_classes
+            or model.lag
+            or model.class_weight
+        ):
             return None
         if learner.needs_names() or any(state.apart for state in learner.transforms(0)):
             return None  # needs too much memory

@@ -25,5 +25,6 @@ class Metric:
     title: str  # in tables and summaries
     accumulator: Callable[[], Accumulator]  # a class; metrics with the same one share an instance
     value: Callable[[Any], float] = attrgetter("value")  # from the accumulator; NaN if it cannot be computed
-    needs: Literal["scores", "probabilities"] = "scores"
+    needs: Literal["scores", "answers", "probabilities"] = "scores"  # answers: by their signs, after a threshold
     lower_is_better: bool = True
+    of_positive: bool = False  # by codes; the accumulator's ``turned()`` is that of the label -1
