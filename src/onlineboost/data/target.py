@@ -47,7 +47,7 @@ class Target(ABC):
 
     @property
     def turned(self) -> bool:
-        """Whether the positive one of two labels has the code -1."""
+        """Whether users see scores with the other sign: the positive label has the code -1."""
         return False
 
     @property
@@ -178,7 +178,6 @@ class Classes(Target):
 
     @property
     def turned(self) -> bool:
-        """Whether the positive label has the code -1."""
         return len(self.labels) == 2 and self._order == [1, 0]
 
     def _in_order(self, columns: Floats, unknown: float) -> Floats:

@@ -10,7 +10,7 @@ from onlineboost.data.batch import Floats
 from onlineboost.evaluate.metrics.metric import Accumulator, Metric
 from onlineboost.registry import METRICS
 
-_Key: TypeAlias = tuple[Callable[[], Accumulator], str]
+_Key: TypeAlias = tuple[Callable[[], Accumulator], str, bool]
 
 
 class Measurement:
@@ -28,7 +28,7 @@ class Measurement:
     def __init__(self, metrics: Iterable[Metric] = METRICS) -> None:
         self.metrics = {metric.name: metric for metric in metrics}
         shared = {_key(metric) for metric in self.metrics.values()}
-        self._accumulators: dict[_Key, Accumulator] = {(make, needs): make() for make, needs in shared}
+        self._accumulators: dict[_Key, Accumulator] = {key: key[0]() for key in shared}
 
     def __getitem__(self, name: str) -> Any:
         """The accumulator of a metric, which may know more than its value: a curve, for instance."""
@@ -46,9 +46,9 @@ class Measurement:
 
         ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
         """
-        given = {"scores": scores, "probabilities": probabilities, "answers": scores if answers is None else answers}
-        for (_, needs), accumulator in self._accumulators.items():
-            values = given[needs]
+        given = {"scores": scores, "probabilities": probabilities}
+        for (_, needs, of_answers), accumulator in self._accumulators.items():
+            values = answers if of_answers and answers is not None else given[needs]
             if values is not None:
                 accumulator.update(values, y, weight)
 
@@ -67,4 +67,4 @@ def value_of(metric: Metric, accumulator: Any, turned: bool) -> float:
 
 
 def _key(metric: Metric) -> _Key:
-    return metric.accumulator, metric.needs
+    return metric.accumulator, metric.needs, metric.of_answers

@@ -57,8 +57,8 @@ def progressive_score(
     0.961
     """
     found = METRICS.find(metric)
-    if found.needs == "probabilities":
-        able = " or ".join(repr(known.name) for known in METRICS if known.needs != "probabilities")
+    if found.needs != "scores":
+        able = " or ".join(repr(known.name) for known in METRICS if known.needs == "scores")
         advice = "For probabilities, test on rows that were held out: predict_proba, or `onlineboost evaluate`"
         raise ParameterError("metric", metric, f"a metric of scores: {able}. {advice}")
     accumulator = found.accumulator()

@@ -115,7 +115,7 @@ class Training:
             return self.model.verdict()
         sentences = []
         if self.paired is not None and self.paired.weight:
-            sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base))
+            sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base, self.base_curve.error))
         if isinstance(self.model, Booster) and self.model.fitted is not None:
             sentences.append(spare_learners(self.model.fitted.machine.learners, self.model))
         sentences.append(_changes(self.model))

@@ -99,6 +99,7 @@ class Run:
                 rows = X.iloc[part] if hasattr(X, "iloc") else X[part]
                 classes = None if data.many_classes else labels.classes
                 scores = model.progressive_fit(rows, y[part], weight[part], classes=classes)
+                scores = labels.scores(scores) if labels.width == 1 else scores  # by the codes of the batch
             self._count(batch, [scores])
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:

@@ -67,4 +67,4 @@ def _shares(parts: Floats, wholes: Floats) -> Floats:
     return found
 
 
-METRICS.add(Metric("macro-f1", "macro F1", Confusion, attrgetter("macro_f1"), "answers", lower_is_better=False))
+METRICS.add(Metric("macro-f1", "macro F1", Confusion, attrgetter("macro_f1"), lower_is_better=False, of_answers=True))

@@ -25,6 +25,7 @@ class Metric:
     title: str  # in tables and summaries
     accumulator: Callable[[], Accumulator]  # a class; metrics with the same one share an instance
     value: Callable[[Any], float] = attrgetter("value")  # from the accumulator; NaN if it cannot be computed
-    needs: Literal["scores", "answers", "probabilities"] = "scores"  # answers: by their signs, after a threshold
+    needs: Literal["scores", "probabilities"] = "scores"
     lower_is_better: bool = True
+    of_answers: bool = False  # by the signs of scores only, so that a threshold makes a difference
     of_positive: bool = False  # by codes; the accumulator's ``turned()`` is that of the label -1

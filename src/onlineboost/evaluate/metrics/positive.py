@@ -17,7 +17,7 @@ def precision(confusion: Confusion) -> float:
     >>> import numpy as np
     >>> confusion = Confusion(np.array([[90.0, 4.0], [2.0, 4.0]]))
     >>> precision(confusion), round(recall(confusion), 3), round(f1(confusion), 3), round(mcc(confusion), 3)
-    (0.5, 0.667, 0.571, 0.545)
+    (0.5, 0.667, 0.571, 0.546)
     >>> cost(confusion, fn=10, fp=1)
     0.24
     """
@@ -67,4 +67,4 @@ for name, title, value in (
     ("precision", "precision", precision),
     ("recall", "recall", recall),
 ):
-    METRICS.add(Metric(name, title, Confusion, value, "answers", lower_is_better=False, of_positive=True))
+    METRICS.add(Metric(name, title, Confusion, value, lower_is_better=False, of_answers=True, of_positive=True))
