@@ -84,14 +84,15 @@ def choose(
     adaptive: bool,
     seed: int,
     lag: int,
-    class_weight: list[str] | None = None,
+    class_weight: list[str] | None,
+    positive: str | None,
 ) -> tuple[OnlineModel, OnlineModel | None]:
     """The model and its base learner; ``chosen`` are the parameters on the command line.
 
     There is no base learner beside a learner alone, nor with last labels or class weights: only models can have them.
     """
     model, base = _chosen(given, chosen, effort, adaptive, seed)
-    more = {"lag": lag, "class_weight": class_weights(class_weight)}
+    more = {"lag": lag, "class_weight": class_weights(class_weight, positive)}
     for name, value in more.items():
         if value and name not in model.get_params(deep=False):
             raise ConflictError(
@@ -101,8 +102,11 @@ def choose(
     return (model.set_params(**wanted), None) if wanted else (model, base)
 
 
-def class_weights(given: list[str] | None) -> str | dict[Any, float] | None:
-    """The parameter ``class_weight`` by the words of the command line; labels are as files have them."""
+def class_weights(given: list[str] | None, positive: str | None = None) -> str | dict[Any, float] | None:
+    """The parameter ``class_weight`` by the words of the command line.
+
+    Labels are as files give them: numbers where they look like it, but words where the positive label is named.
+    """
     from onlineboost.readers.labels import plain_label
 
     if not given or given == ["balanced"]:
@@ -111,7 +115,7 @@ def class_weights(given: list[str] | None) -> str | dict[Any, float] | None:
     for pair in ",".join(given).split(","):
         label, _, weight = pair.rpartition("=")
         try:
-            found[plain_label(label)] = float(weight)
+            found[plain_label(label) if positive is None else label] = float(weight)
         except ValueError:
             label = ""
         if not label:

@@ -159,7 +159,7 @@ def train(
             if schema["task"] == "number":
                 model, base = choose_regressor(chosen, seed, lag)
             else:
-                model, base = choose(given, chosen, effort, adaptive, seed, lag, class_weight)
+                model, base = choose(given, chosen, effort, adaptive, seed, lag, class_weight, positive)
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
     if rule is not None and training.threshold is not None:

@@ -49,6 +49,8 @@ def gain(totals: Floats, other: str, error: float | None = None) -> str:
     'gained 4.0 points over Linear() (95 %: +2.3 to +5.7 points)'
     >>> gain(np.array([1000.0, 0, 25, 20, 45]), "Linear()")
     'made no difference to Linear() (95 %: -0.8 to +1.8 points)'
+    >>> gain(np.array([100000.0, 0, 90, 40, 130]), "Linear()")
+    'gained 0.050 points over Linear() (95 %: +0.028 to +0.072 points)'
     >>> gain(np.array([100000.0, 0, 90, 40, 130]), "Linear()", error=0.00122)
     'made 41 % fewer mistakes than Linear() (95 %: 23 % to 59 % fewer)'
     """
@@ -56,10 +58,12 @@ def gain(totals: Floats, other: str, error: float | None = None) -> str:
     low, high = found.interval
     if error is not None and 0 < error < _RARE:
         return _relative(other, *(one / (100 * error) for one in (low, found.points, high)))
-    interval = f"(95 %: {low:+.1f} to {high:+.1f} points)"
+    most = max(-low, high)
+    digits = 1 if most >= 0.5 or not most else 1 - math.floor(math.log10(most))  # two digits that are not 0
+    interval = f"(95 %: {low:+.{digits}f} to {high:+.{digits}f} points)"
     if low > 0:
-        return f"gained {found.points:.1f} points over {other} {interval}"
-    lost = f"lost {-found.points:.1f} points against" if high < 0 else "made no difference to"
+        return f"gained {found.points:.{digits}f} points over {other} {interval}"
+    lost = f"lost {-found.points:.{digits}f} points against" if high < 0 else "made no difference to"
     return f"{lost} {other} {interval}"
 
 
