@@ -9,7 +9,7 @@ from typing import Any
 
 from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
-from onlineboost.errors import ModelFileError, ParameterError
+from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
@@ -63,9 +63,18 @@ class Notes:
                 _optional(_errors, facts.get("errors")) or NumberErrors(),
                 _optional(Threshold.from_json, facts["threshold"]) if "threshold" in facts else Threshold(),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as problem:
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
             raise ModelFileError(path, "notes", expected) from problem
+
+
+def threshold_of(path: Path, facts: Any) -> Threshold | None:
+    """What a training has counted for thresholds; None if the notes are not those of one, or have none of it."""
+    given = facts.get("threshold") if isinstance(facts, dict) else None
+    try:
+        return _optional(Threshold.from_json, given)  # type: ignore[no-any-return]
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise ModelFileError(path, "notes", "a threshold that onlineboost train did not write") from problem
 
 
 def _whole(value: Any, least: int = 0, most: int = _MANY) -> int:

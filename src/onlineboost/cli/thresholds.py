@@ -65,7 +65,7 @@ def costs_of(cost: str | None) -> tuple[float, float]:
 
 def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
     """The threshold that was asked for, or else in training; None: the model's own answers."""
-    from onlineboost.cli.notes import Notes
+    from onlineboost.cli.notes import threshold_of
     from onlineboost.evaluate.threshold import Cut
 
     target = loaded.fitted.target
@@ -74,11 +74,8 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
     if asked is not None and asked.by is None:
         assert asked.at is not None
         return Cut(asked.at, True)
-    counted = Notes.from_json(path, loaded.notes).threshold if loaded.notes is not None else None
-    if target.width > 1 or counted is None:
-        found = None
-    else:
-        found = counted.cut(asked or counted.rule, target.turned)
+    counted = threshold_of(path, loaded.notes) if target.width == 1 else None
+    found = None if counted is None else counted.cut(asked or counted.rule, target.turned)
     if found is None and asked is not None:
         raise ConflictError(
             f"--threshold {asked} needs what onlineboost train counts of both labels, and {path} has none of it: "
