@@ -10,10 +10,8 @@ from onlineboost import Binner
 from onlineboost.interop.sklearn import EXPECTED_FAILURES
 
 # Class weights of 1000 against 0.0001 on 50 rows: as with the same sample_weight, bit for bit (test_class_weights.py).
-HEAVY = dict.fromkeys(
-    ["AdaBoostOL", "AdaBoostOLPlus", "OnlineBBM over an object"],
-    {"check_class_weight_classifiers": "errs with rows of weight 1000 among few, also as sample_weight"},
-)
+_REASON = {"check_class_weight_classifiers": "errs with rows of weight 1000 among few, also as sample_weight"}
+HEAVY = {name: _REASON for name in ("AdaBoostOL", "AdaBoostOLPlus", "OnlineBBM over an object")}
 
 
 def test_every_estimator_is_checked():
