@@ -126,8 +126,9 @@ def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
             regressor = booster == "numbers"
             for kind in KINDS[:1] if learner == "binned" else KINDS[:3] if regressor else KINDS:
                 model = NUMBERS[learner]() if regressor else make(booster, learner)
-                if kind == "dicts" and hasattr(type(model), "lag") and "lag" in model.get_params():
-                    model.set_params(lag=2)
+                if kind == "dicts":
+                    more = {"lag": 2, "class_weight": "balanced"}
+                    model.set_params(**{name: more[name] for name in more.keys() & model.get_params().keys()})
                 for n in (37, 400):  # in the middle of the warm-up, and later
                     learn(model, kind, n)
                     if kind == "dicts":  # and some tickets that wait

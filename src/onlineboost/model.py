@@ -56,6 +56,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     lag: int = 0
     """Number of last labels that are features of each row."""
 
+    class_weight: Any = None
+    """Weights of rows by their labels: a dict, "balanced", or None."""
+
     away: Any = None
     """Where learners are within ``running_on("ray")``."""
 
@@ -101,7 +104,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
-        _check_inner_lag(self)
+        _check_inner(self)
         fitted = Fitted(self.clone(), Columns(owner=type(self).__name__), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
@@ -717,16 +720,17 @@ def _kind(name: str) -> type[OnlineModel]:
     return OnlineModel.kinds[name]
 
 
-def _check_inner_lag(model: Any) -> None:
-    """Raise an error for models within a model that ask for the last labels: only the whole can have them."""
+def _check_inner(model: Any) -> None:
+    """Raise an error for models within a model that ask for what only the whole can have."""
     for value in model.get_params(deep=False).values():
         for inner in value if isinstance(value, list | tuple) else [value]:
             if isinstance(inner, Parameters):
-                lag = getattr(inner, "lag", 0)
-                if lag:
-                    expected = f"0 within a {type(model).__name__}: give lag to the {type(model).__name__} itself"
-                    raise ParameterError("lag", lag, expected)
-                _check_inner_lag(inner)
+                for name, none in (("lag", 0), ("class_weight", None)):
+                    given = getattr(inner, name, none)
+                    if given != none:
+                        whole = type(model).__name__
+                        raise ParameterError(name, given, f"{none} within a {whole}: give {name} to the {whole} itself")
+                _check_inner(inner)
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

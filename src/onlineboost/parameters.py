@@ -113,6 +113,8 @@ def _described(value: Any, depth: int = 0) -> Any:
         return {"class": type(value).__name__, "params": params}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
+    if isinstance(value, dict):  # whose keys may be numbers
+        return {"pairs": [[_described(key), _described(one)] for key, one in value.items()]}
     if isinstance(value, list | tuple):
         return [_described(one, depth) for one in value]
     return value.item() if isinstance(value, np.generic) else value
@@ -128,6 +130,8 @@ def build(described: Any, find: Callable[[str], type[Parameters]], depth: int = 
         raise ValueError(f"models within models: expected at most {_MAX_DEPTH} levels")
     if "array" in described:
         return np.array(described["array"], float)
+    if "pairs" in described:
+        return dict(described["pairs"])
     kind, given = find(described["class"]), described["params"]
     if not isinstance(given, dict):
         raise TypeError(f"the parameters of {described['class']} are not a dict")

@@ -191,7 +191,13 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     assert [part["name"] for part in facts["parts"]] == report.names == list(map(brief, loaded.parts()))
     for key in ("error alone", "weight", "earns"):
         assert [part[key.replace(" ", "_")] for part in facts["parts"]] == report.columns[key][0].tolist()
-    assert facts["settings"].items() >= {"effort": "normal", "random_state": 0, "on_drift": None}.items()
+    assert facts["settings"] == {
+        "effort": "normal",
+        "random_state": 0,
+        "lag": 0,
+        "class_weight": None,
+        "on_drift": None,
+    }
     assert sum(feature["strength"] for feature in facts["strongest"]) == pytest.approx(1)
     assert facts["strength"] == Ensemble.strength
     out, _ = run(capsys, "inspect", model)
@@ -212,7 +218,8 @@ def test_inspection_of_models_in_a_list(tmp_path, capsys):
     models = [Linear(standardize=True), onlineboost.OnlineBBM(Linear(standardize=True), 21, head="stack")]
     onlineboost.StackedEnsemble(models, random_state=0).fit(X[:500], y[:500]).save(tmp_path / "m")
     out, _ = run(capsys, "inspect", tmp_path / "m")
-    assert f"settings:            models={models!r}, n_always=None, random_state=0, " in out
+    shared = "random_state=0, lag=0, class_weight=None, on_drift=None"
+    assert f"settings:            models={models!r}, n_always=None, {shared}\n" in out
 
 
 def test_the_plot_of_an_ensemble_names_its_bars(model):

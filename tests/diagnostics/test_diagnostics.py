@@ -339,6 +339,20 @@ def test_a_comparison_has_one_voice(better, worse, share, said):
 
 
 @pytest.mark.parametrize(
+    ("better", "worse", "said"),
+    [
+        (90, 40, "made 41 % fewer mistakes than Linear alone (95 %: 23 % to 59 % fewer)."),
+        (40, 90, "made 41 % more mistakes than Linear alone (95 %: 23 % to 59 % more): try "),
+        (40, 45, "made no difference to Linear alone (95 %: 11 % fewer to 19 % more mistakes): try "),
+    ],
+)
+def test_rare_mistakes_are_compared_with_each_other(better, worse, said):
+    totals = np.array([100_000.0, 0, better, worse, better + worse])
+    sentence = comparison(totals, (better - worse) / 122, OnlineBBM(), Linear(), error=122 / 100_000)
+    assert f"OnlineBBM {said}" in sentence
+
+
+@pytest.mark.parametrize(
     ("model", "learner", "advice"),
     [
         (OnlineBBM(), Linear(), "trees, or bins and crosses"),

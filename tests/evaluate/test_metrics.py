@@ -103,8 +103,13 @@ def test_every_metric_is_registered():
         "brier": ("Brier score", "probabilities", True),
         "calibration-error": ("calibration error", "probabilities", True),
         "error": ("error", "scores", True),
+        "f1": ("F1", "scores", False),
         "log-loss": ("log loss", "probabilities", True),
         "macro-f1": ("macro F1", "scores", False),
+        "mcc": ("MCC", "scores", False),
+        "pr-auc": ("PR-AUC", "scores", False),
+        "precision": ("precision", "scores", False),
+        "recall": ("recall", "scores", False),
         "top-3": ("top-3 accuracy", "scores", False),
     }
 
@@ -151,8 +156,9 @@ def test_metrics_fit_the_task():
 def test_a_measurement_without_probabilities_leaves_their_metrics_out():
     measurement = Measurement()
     measurement.update(np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.ones(2))
-    nothing = dict.fromkeys(["auc", "brier", "calibration-error", "log-loss", "top-3"])
-    assert measurement.values() == {"error": 0.5, "macro-f1": 1 / 3, **nothing}
+    nothing = dict.fromkeys(["auc", "brier", "calibration-error", "log-loss", "mcc", "top-3"])
+    positive = {"f1": 2 / 3, "pr-auc": 1.0, "precision": 1.0, "recall": 0.5}
+    assert measurement.values() == {"error": 0.5, "macro-f1": 1 / 3, **positive, **nothing}
 
 
 def test_a_metric_of_ones_own_is_one_class(stream, monkeypatch):
@@ -211,7 +217,7 @@ def test_progressive_score_does_not_change_the_model(stream):
     np.testing.assert_array_equal(fitted.decision_function(X), before)
 
 
-@pytest.mark.parametrize(("negative", "positive"), [(0, 1), (1, 2), ("ham", "spam"), (False, True), (-0.5, 7.0)])
+@pytest.mark.parametrize(("negative", "positive"), [(0, 1), (2, 3), ("ham", "spam"), (False, True), (-0.5, 7.0)])
 def test_progressive_score_takes_any_two_labels(stream, negative, positive):
     X, y = stream
     labels = [positive if label > 0 else negative for label in y]
@@ -256,12 +262,12 @@ def test_progressive_score_says_what_it_cannot_do(stream):
     X, y = stream
     with pytest.raises(
         ParameterError,
-        match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error' or 'macro-f1' or 'top-3'. For",
+        match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error' or 'f1' or 'macro-f1' or",
     ):
         progressive_score(Linear(), X, y, metric="log-loss")
     with pytest.raises(ParameterError, match="metric='eror': expected one of auc, .*; did you mean 'error'"):
         progressive_score(Linear(), X, y, metric="eror")
-    with pytest.raises(DataError, match="y is missing"):
+    with pytest.raises(DataError, match="the target y is None"):
         progressive_score(Linear(), X)
     with pytest.raises(DataError, match="has its own labels"):
         progressive_score(Linear(), open_stream(X, y=y), y)

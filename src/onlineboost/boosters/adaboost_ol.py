@@ -177,7 +177,7 @@ class AdaBoostOL(
     votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit)
     head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
     random_state : random seed (None: a fresh one), for sampling and the random expert
-    n_jobs, lag : as for ``OnlineBBM``
+    n_jobs, lag, class_weight : as for ``OnlineBBM``
 
     Examples
     --------
@@ -199,6 +199,7 @@ class AdaBoostOL(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     @property
     def alphas_(self) -> Floats:

@@ -115,7 +115,7 @@ class AdaBoostOLPlus(
 
     Parameters
     ----------
-    estimator, n_estimators, votes, head, random_state, n_jobs, lag : as for ``OnlineBBM``
+    estimator, n_estimators, votes, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
     delivery : "sample" (better in our measurements), "weight" or "auto"
 
     Examples
@@ -137,6 +137,7 @@ class AdaBoostOLPlus(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLPlusState:
         return AdaBoostOLPlusState(*(filled(0, n_learners) for _ in AdaBoostOLPlusState._fields))

@@ -102,7 +102,7 @@ class DefensiveBoost(
     ----------
     estimator : weak learner (None: ``Linear()``); its votes should be real numbers in [-1, 1]
     n_estimators : number of weak learners, whose votes are averaged
-    delivery, head, random_state, n_jobs, lag : as for ``OnlineBBM``
+    delivery, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
 
     Examples
     --------
@@ -124,6 +124,7 @@ class DefensiveBoost(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> DefensiveState:
         return DefensiveState(np.zeros(2), np.full(2, 4.0))

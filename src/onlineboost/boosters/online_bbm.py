@@ -129,6 +129,7 @@ class OnlineBBM(
     random_state : random seed (None: a fresh one), for sampling
     n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
+    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
 
     Examples
     --------
@@ -154,6 +155,7 @@ class OnlineBBM(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
         check_one_of("normalizer", self.normalizer, NORMALIZERS)

@@ -78,7 +78,7 @@ class OSBoost(
     Parameters
     ----------
     gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
-    estimator, n_estimators, delivery, votes, head, random_state, n_jobs, lag : as for ``OnlineBBM``
+    estimator, n_estimators, delivery, votes, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
 
     Examples
     --------
@@ -102,6 +102,7 @@ class OSBoost(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostState:
         return OSBoostState(*smooth_constants(self.gamma))

@@ -104,7 +104,7 @@ class OSBoostOCP(
     ----------
     gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
     as_authors : True computes what the authors' code for Vowpal Wabbit does, its bug included
-    estimator, n_estimators, delivery, votes, head, random_state, n_jobs, lag : as for ``OnlineBBM``
+    estimator, n_estimators, delivery, votes, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
 
     Examples
     --------
@@ -129,6 +129,7 @@ class OSBoostOCP(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OSBoostOCPState:
         alpha = filled(1 / n_learners, n_learners)

@@ -61,7 +61,7 @@ class PotentialBoost(
     terminal : the loss Phi_N of the final margin (terminal potential): "zero-one" (Online BBM itself), "fair-ties" (a
         tie costs half), "logistic", "hinge", "exponential", a function of an array of margins, or its N + 1 values at
         -N, -N + 2, ..., N
-    estimator, n_estimators, gamma, delivery, coin, head, random_state, n_jobs, lag : as for ``OnlineBBM``
+    estimator, n_estimators, gamma, delivery, coin, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
 
     Examples
     --------
@@ -87,6 +87,7 @@ class PotentialBoost(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> OnlineBBMState:
         b = bias(self.coin, self.gamma, sampled)

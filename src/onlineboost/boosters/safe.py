@@ -224,7 +224,7 @@ class SafeBoost(
     estimator : weak learner (None: ``Linear()``)
     n_estimators : number of weak learners in total
     gammas : assumed edges; the learners are divided among them
-    delivery, random_state, n_jobs, lag : as for ``OnlineBBM``
+    delivery, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
 
     Examples
     --------
@@ -247,6 +247,7 @@ class SafeBoost(
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> SafeState:
         bounds = self._bounds(n_learners)

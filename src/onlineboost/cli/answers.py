@@ -16,6 +16,7 @@ from onlineboost.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from onlineboost.data.batch import Batch
+    from onlineboost.evaluate.threshold import Cut
     from onlineboost.model import OnlineModel
 
 Columns = dict[str, list[Any]]
@@ -26,6 +27,7 @@ class Extras(NamedTuple):
 
     probabilities: bool = False  # of each label
     explain: int = 0  # number of the strongest reasons
+    cut: Cut | None = None  # a threshold
 
 
 class Output(NamedTuple):
@@ -52,10 +54,10 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
 def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     """The answers for a batch, with what was asked for beside them."""
     reasons = {"because": because(model, batch, extras.explain)} if extras.explain else {}
-    return _answers(model, batch, extras.probabilities) | reasons
+    return _answers(model, batch, extras) | reasons
 
 
-def _answers(model: OnlineModel, batch: Batch, probabilities: bool) -> Columns:
+def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
@@ -64,13 +66,15 @@ def _answers(model: OnlineModel, batch: Batch, probabilities: bool) -> Columns:
             found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
         return found
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
-    each = fitted.target.probabilities(chances).T.tolist() if probabilities else ()
+    each = fitted.target.probabilities(chances).T.tolist() if extras.probabilities else ()
+    if extras.cut is not None:
+        labels = fitted.target.classes[extras.cut.positive(fitted, scores).astype(int)].tolist()
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
     found = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
-    return found | dict(zip(_of_labels(model), each, strict=True) if probabilities else ())
+    return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ())
 
 
 def _of_labels(model: OnlineModel) -> list[str]:

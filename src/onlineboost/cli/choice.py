@@ -15,7 +15,7 @@ from onlineboost.cli.registered import (
     make_model,
     registered_options,
 )
-from onlineboost.errors import ConflictError
+from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.registry import BOOSTERS
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ class TaskName(StrEnum):
     NUMBER = "number"
 
 
+_OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold")
 _FIRST = 2000  # rows by which the task is found
 _MANY = 30  # different whole numbers among them that are no classes
 
 
 def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen: set[str]) -> str:
     """Whether labels are two, classes or numbers: as asked, or by the first rows."""
-    classes = {"positive", "algorithm", "learner", "effort", "adaptive", *registered_options()} & chosen
+    classes = {"positive", *_OF_CLASSES, *registered_options()} & chosen
     if task is not TaskName.AUTO or classes:
         return "classes" if task is TaskName.AUTO else task.value
     import numpy as np
@@ -70,27 +71,63 @@ def choose_regressor(chosen: set[str], seed: int, lag: int) -> tuple[OnlineModel
     """The model for numbers."""
     from onlineboost import OnlineBoostRegressor
 
-    for name in ("positive", "algorithm", "learner", "effort", "adaptive", *registered_options()):
+    for name in ("positive", *_OF_CLASSES, *registered_options()):
         if name in chosen:
             raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
     return OnlineBoostRegressor(random_state=seed, lag=lag), None
 
 
 def choose(
-    given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int, lag: int
+    given: dict[str, Any],
+    chosen: set[str],
+    effort: EffortName,
+    adaptive: bool,
+    seed: int,
+    lag: int,
+    class_weight: list[str] | None,
+    positive: str | None,
 ) -> tuple[OnlineModel, OnlineModel | None]:
     """The model and its base learner; ``chosen`` are the parameters on the command line.
 
-    There is no base learner beside a learner alone, nor with last labels: only models can have them.
+    There is no base learner beside a learner alone, nor with last labels or class weights: only models can have them.
     """
     model, base = _chosen(given, chosen, effort, adaptive, seed)
-    if not lag:
-        return model, base
-    if "lag" not in model.get_params(deep=False):
-        raise ConflictError(
-            f"--lag does not apply to {type(model).__name__} alone: name an algorithm, such as -a safe."
-        )
-    return model.set_params(lag=lag), None
+    more = {"lag": lag, "class_weight": class_weights(class_weight, positive)}
+    for name, value in more.items():
+        if value and name not in model.get_params(deep=False):
+            raise ConflictError(
+                f"{flag_of(name)} does not apply to {type(model).__name__} alone: name an algorithm, such as -a safe."
+            )
+    wanted = {name: value for name, value in more.items() if value}
+    return (model.set_params(**wanted), None) if wanted else (model, base)
+
+
+def class_weights(given: list[str] | None, positive: str | None = None) -> str | dict[Any, float] | None:
+    """The parameter ``class_weight`` by the words of the command line.
+
+    Labels are as files give them: numbers where they look like it, but words where the positive label is named.
+    """
+    from onlineboost.readers.labels import plain_label
+
+    if not given or given == ["balanced"]:
+        return given[0] if given else None
+    found: dict[Any, float] = {}
+    for pair in ",".join(given).split(","):
+        label, _, weight = pair.rpartition("=")
+        try:
+            found[plain_label(label) if positive is None else label] = float(weight)
+        except ValueError:
+            label = ""
+        if not label:
+            raise ParameterError("--class-weight", ",".join(given), "balanced, or labels and weights, such as yes=10")
+    return found
+
+
+def unknown_labels(model: OnlineModel) -> list[Any]:
+    """Labels with a weight of their own that no example had."""
+    assert model.fitted is not None
+    given = model.class_weight
+    return [label for label in given if label not in model.fitted.target.known] if isinstance(given, dict) else []
 
 
 def _chosen(

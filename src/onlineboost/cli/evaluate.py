@@ -9,11 +9,13 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import printable, say, tell
+from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
 from onlineboost.data.target import Numbers
 
 _MANY_CLASSES = 30  # of which no more are printed
 
 if TYPE_CHECKING:
+    from onlineboost.evaluate.threshold import Cut
     from onlineboost.model import OnlineModel
 
 
@@ -24,6 +26,8 @@ def evaluate(
     weight: o.Weight = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     columns: o.Columns = o.OtherColumns.STRICT,
+    threshold: ThresholdOption = None,
+    cost: CostOption = None,
     plot: o.Plot = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
@@ -45,11 +49,15 @@ def evaluate(
 
     if plot is not None:
         check_plot(plot)
+    rule = rule_of(threshold, cost)
     loaded = load(model)
+    cut = cut_of(model, loaded, rule)
     options = o.stream_options(given, on_error) | {"label": label, "weight": weight, "columns": columns.value}
     expand(files)
     compile_first([loaded.model, loaded.base], quiet or json_output)
-    result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output)
+    result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output, cut)
+    if cost is not None:
+        result["cost"] = _cost(result, loaded.fitted.target, *costs_of(cost))
     if plot is not None:
         title = f"{type(loaded.model).__name__} on {', '.join(Path(f).name for f in files[:3])}"
         made = picture(printable(title), loaded.model, curves, result["reliability"])
@@ -60,7 +68,12 @@ def evaluate(
 
 
 def measure(
-    model: OnlineModel, base: OnlineModel | None, files: list[str], options: dict[str, Any], quiet: bool
+    model: OnlineModel,
+    base: OnlineModel | None,
+    files: list[str],
+    options: dict[str, Any],
+    quiet: bool,
+    cut: Cut | None = None,
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
     from onlineboost.cli.load import check_known
@@ -83,7 +96,8 @@ def measure(
             if not curve.examples:
                 check_known(model, batch)
             scores = model.scores(page)
-            measured.update(scores, batch.y, batch.weight, fitted.machine.probabilities(scores))
+            answers = cut.signs(fitted, scores) if cut is not None else None
+            measured.update(scores, batch.y, batch.weight, fitted.machine.probabilities(scores), answers)
             labels = page.target.known
             if base is not None:
                 alone.update(base.scores(page), batch.y, batch.weight)
@@ -97,13 +111,15 @@ def measure(
         tell(f"onlineboost: the model has not learnt the label {some}: such examples count as mistakes")
     figures = {
         "examples": curve.examples,
-        **{name.replace("-", "_"): value for name, value in measured.values().items()},
+        **{name.replace("-", "_"): value for name, value in measured.values(fitted.target.turned).items()},
         "base_error": base_curve.error if base is not None else None,
         "reliability": measured["calibration-error"].line(),
         "labels": labels,
         "confusion": confusion.table.tolist(),
-        "recall": confusion.recall.tolist(),
-        "precision": confusion.precision.tolist(),
+        "recall_of_labels": confusion.recall.tolist(),
+        "precision_of_labels": confusion.precision.tolist(),
+        "positive": fitted.target.classes.tolist()[-1] if fitted.target.width == 1 else None,
+        "threshold": cut.probability(fitted) if cut is not None else None,
         "skipped": stream.skipped,
     }
     return figures, (curve.line(), base_curve.line())
@@ -157,9 +173,16 @@ def _print(result: dict[str, Any]) -> None:
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     for metric in metrics_of("classes"):
-        defined = metric.name != "top-3" or result["top_3"] is not None  # of more than three classes
-        if metric.name != "error" and defined:
-            lines.append((metric.title, _format(result[metric.name.replace("-", "_")])))
+        figure = result[metric.name.replace("-", "_")]
+        defined = metric.name != "top-3" or figure is not None  # of more than three classes
+        shown = len(result["confusion"]) == 2 if metric.of_positive else metric.name != "error" and defined
+        if shown:
+            of = f" (of {printable(result['positive'])})" if metric.of_positive else ""
+            lines.append((metric.title, _format(figure) + of))
+    if result["threshold"] is not None:
+        lines.insert(1, ("threshold", f"{result['threshold']:.4f} of the probability of {result['positive']}"))
+    if "cost" in result:
+        lines.append(("cost per example", _format(result["cost"])))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     for name, value in lines:
@@ -173,6 +196,19 @@ def _print(result: dict[str, Any]) -> None:
     say(f"{'label / predicted':<20}" + "".join(f"{label:>{width}}" for label in labels))
     for label, row in zip(labels, result["confusion"], strict=True):
         say(f"{label:<20}" + "".join(f"{count:>{width},.10g}" for count in row))
+
+
+def _cost(result: dict[str, Any], target: Any, fn: float, fp: float) -> float:
+    import numpy as np
+
+    from onlineboost.errors import ConflictError
+    from onlineboost.evaluate.metrics import Confusion
+    from onlineboost.evaluate.metrics.positive import cost
+
+    if len(result.get("confusion", ())) != 2:
+        raise ConflictError("--cost is for two labels: leave it out for this model.")
+    confusion = Confusion(np.array(result["confusion"]))
+    return cost(confusion.turned() if target.turned else confusion, fn, fp)
 
 
 def _labels(result: dict[str, Any]) -> list[str]:
@@ -202,7 +238,9 @@ def _print_classes(labels: list[str], result: dict[str, Any]) -> None:
         wrong = {j: count for j, count in enumerate(table[k]) if j != k and count > 0}
         worst = max(wrong, key=wrong.__getitem__) if wrong else None
         taken = "-" if worst is None else f"{labels[worst]} ({wrong[worst]:,.10g})"
-        figures = f"{sum(table[k]):>10,.10g}{result['recall'][k]:>9.4f}{result['precision'][k]:>11.4f}"
+        figures = (
+            f"{sum(table[k]):>10,.10g}{result['recall_of_labels'][k]:>9.4f}{result['precision_of_labels'][k]:>11.4f}"
+        )
         say(f"{labels[k]:<{width}}{figures}  {taken}")
     if len(order) > _MANY_CLASSES:
         say(f"... and {len(order) - _MANY_CLASSES:,} more (--json has all)")

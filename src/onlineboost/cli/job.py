@@ -288,12 +288,13 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        counted = training.paired, training.repeated, training.errors
+        counted = training.paired, training.repeated, training.errors, training.threshold
         notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
     def summary(self, training: Training) -> dict[str, Any]:
         from onlineboost.cli.show import peak_memory
+        from onlineboost.cli.thresholds import positive_figures
 
         curve, base = training.curve, training.base_curve
         result: dict[str, Any] = {
@@ -326,6 +327,7 @@ class Job:
                 result["number"]["no_change_r2"] = errors.r2_of(training.repeated.squared)
         if self.predictions is not None:
             result["predictions"] = str(self.predictions)
+        result |= positive_figures(training)
         if self.passes > 1 and self.first_error is not None:
             result["first_pass_error"] = self.first_error
         return result

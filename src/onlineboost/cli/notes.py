@@ -14,6 +14,7 @@ from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
 from onlineboost.evaluate.repeated import Repeated
+from onlineboost.evaluate.threshold import Threshold
 
 _MANY = 1 << 62
 
@@ -30,6 +31,7 @@ class Notes:
     paired: Paired | None = field(default_factory=Paired)  # None: of an older file, which did not count it
     repeated: Repeated | None = field(default_factory=Repeated)  # as this
     errors: NumberErrors = field(default_factory=NumberErrors)  # of numbers
+    threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -41,6 +43,7 @@ class Notes:
             "paired": self.paired and asdict(self.paired),
             "repeated": self.repeated and asdict(self.repeated),
             "errors": asdict(self.errors) if self.errors.weight else None,
+            "threshold": self.threshold and self.threshold.as_json(),
         }
 
     @classmethod
@@ -58,10 +61,20 @@ class Notes:
                 _optional(_paired, facts.get("paired")),
                 _optional(_repeated, facts.get("repeated")),
                 _optional(_errors, facts.get("errors")) or NumberErrors(),
+                _optional(Threshold.from_json, facts["threshold"]) if "threshold" in facts else Threshold(),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
             raise ModelFileError(path, "notes", expected) from problem
+
+
+def threshold_of(path: Path, facts: Any) -> Threshold | None:
+    """What a training has counted for thresholds; None if the notes are not those of one, or have none of it."""
+    given = facts.get("threshold") if isinstance(facts, dict) else None
+    try:
+        return _optional(Threshold.from_json, given)  # type: ignore[no-any-return]
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise ModelFileError(path, "notes", "a threshold that onlineboost train did not write") from problem
 
 
 def _whole(value: Any, least: int = 0, most: int = _MANY) -> int:

@@ -34,7 +34,11 @@ Categorical = Annotated[
 ]
 Positive = Annotated[
     str | None,
-    option("--positive", help="Positive label; all others are negative. (default: 1, else the second label found)"),
+    option(
+        "--positive",
+        help="Positive label; all others are negative. (default: the larger of two labels; 1, true, yes against 0, "
+        "false, no)",
+    ),
 ]
 OnErrorOption = Annotated[
     OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")

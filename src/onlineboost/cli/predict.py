@@ -14,6 +14,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
 from onlineboost.cli.terminal import Interrupted, tell
+from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
 from onlineboost.cli.train import RUN
 from onlineboost.data.target import Numbers
 from onlineboost.errors import ConflictError
@@ -36,6 +37,8 @@ def predict(
     ] = "-",
     label: o.Label = None,
     columns: o.Columns = o.OtherColumns.STRICT,
+    threshold: ThresholdOption = None,
+    cost: CostOption = None,
     engine: Annotated[
         EngineName | None,
         o.option("--engine", help="Engine: Ray, for parallel scoring. (default: this process)", panel=RUN),
@@ -103,14 +106,16 @@ def predict(
             raise ConflictError(f"{flag} has no effect without --engine ray.")
     if engine is not None:
         find_ray("--engine ray")
+    rule = rule_of(threshold, cost)
     kept = [name for names in keep or [] for name in names.split(",")]
     if engine is not None and (kept or row_numbers):
         raise ConflictError(f"{'--keep' if kept else '--row-numbers'} does not go with --engine ray: leave out one.")
     loaded = load(model)
+    cut = cut_of(model, loaded, rule)
     if probabilities and isinstance(loaded.fitted.target, Numbers):
         raise ConflictError("--probabilities is for classes: a number has none; low and high are bounds of it.")
     options = o.stream_options(given) | {"label": label, "columns": columns.value, "keep": kept, "live": True}
-    extras = Extras(probabilities, explain)
+    extras = Extras(probabilities, explain, cut)
     names = names_of(loaded.model, extras)
     beside = Beside(kept, row_numbers, names)
     expand(files)

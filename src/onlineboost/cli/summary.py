@@ -6,6 +6,7 @@ from typing import Any
 
 from onlineboost.cli.show import format_labels
 from onlineboost.cli.terminal import say, say_lines
+from onlineboost.cli.thresholds import positive_lines
 
 _CLOSE = 1.25  # an error up to so many times that of the model
 
@@ -40,6 +41,7 @@ def print_summary(result: dict[str, Any]) -> None:
     else:
         lines.append(("labels", format_labels(result["labels"])))
         lines.append(("progressive error", f"{result['error']:.4f}"))
+        lines += positive_lines(result)
     if result["base_error"] is not None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     if _is_close(result, number):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.choice import EffortName, TaskName, choose, choose_regressor, find_task
+from onlineboost.cli.choice import EffortName, TaskName, choose, choose_regressor, find_task, unknown_labels
 from onlineboost.cli.job import Job
 from onlineboost.cli.registered import BOOSTING, registered_options
 from onlineboost.cli.show import print_json
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import printable, tell
+from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
 from onlineboost.errors import ConflictError
@@ -62,6 +63,17 @@ def train(
             max=MAX_LAG,
         ),
     ] = 0,
+    class_weight: Annotated[
+        list[str] | None,
+        o.option(
+            "--class-weight",
+            help="Factor of the weights of examples by their label: 'balanced', by how rare labels are, or yes=10 (can "
+            "be repeated).",
+            panel=BOOSTING,
+        ),
+    ] = None,
+    threshold: ThresholdOption = None,
+    cost: CostOption = None,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     passes: Annotated[int, o.option("--passes", help="Number of times to read the files.", panel=RUN, min=1)] = 1,
     holdout: Annotated[
@@ -119,12 +131,17 @@ def train(
 
       onlineboost train huge.vw.gz --resume model
 
+      onlineboost train fraud.csv --label fraud --class-weight balanced --threshold recall=0.9 -o fraud.model
+
       onlineboost train rentals.csv --label count --task number --lag 3
     """
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
     job = Job(output, resume, passes, checkpoint_every, quiet, predictions)
     job.check(plot, files, holdout or [])
+    rule = rule_of(threshold, cost)
+    if cost is not None and threshold != "cost":
+        raise ConflictError("--cost needs --threshold cost: nothing else in training depends on costs.")
     if address is not None and engine is o.EngineName.THREADS:
         raise ConflictError("--address is that of a Ray cluster: it needs --engine ray.")
     if delay is not None and engine is not o.EngineName.THREADS:
@@ -151,9 +168,11 @@ def train(
             if schema["task"] == "number":
                 model, base = choose_regressor(chosen, seed, lag)
             else:
-                model, base = choose(given, chosen, effort, adaptive, seed, lag)
+                model, base = choose(given, chosen, effort, adaptive, seed, lag, class_weight, positive)
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
+    if rule is not None and training.threshold is not None:
+        training.threshold.rule = rule
     training.model.n_jobs = jobs if jobs is not None else -1
     with training.model.running_on(engine.value, jobs, address):
         job.run(training, files, reading, schema, notes, again)
@@ -162,12 +181,16 @@ def train(
         known = ", ".join(map(str, result["labels"]))
         wrong = f": no example has the label {positive!r} of --positive" if positive is not None else ""
         tell(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
+    if rule is not None and training.threshold is None:
+        tell("onlineboost: --threshold is for two labels: it has no effect on this model")
+    for label in unknown_labels(training.model):
+        tell(f"onlineboost: no example has the label {label!r} of --class-weight")
     for name in training.model.columns_not_met():
         tell(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
     if holdout and not job.interrupted:
         from onlineboost.cli.evaluate import measure
 
-        result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet)
+        result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet, training.cut)
     if plot is not None:
         from onlineboost.evaluate.plots import draw, picture
 
@@ -199,6 +222,7 @@ _SAVED_IN_MODEL = {
     "adaptive",
     "effort",
     "lag",
+    "class_weight",
     "seed",
     "baseline",
 }
@@ -228,4 +252,5 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
         notes.paired,
         notes.repeated,
         notes.errors,
+        notes.threshold,
     ), notes

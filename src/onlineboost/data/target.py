@@ -45,6 +45,10 @@ class Target(ABC):
     def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
         """What each score costs, of which the progressive error is the mean: 1 for a mistake."""
 
+    def scores(self, scores: Floats) -> Floats:
+        """Scores as users see them; of these, as machines give them."""
+        return scores
+
     @property
     def turned(self) -> bool:
         """Whether users see scores with the other sign: the positive label has the code -1."""

@@ -12,6 +12,7 @@ from onlineboost.engine.record import Record
 
 _MIN_EDGE = 0.02  # learners below add almost nothing
 _WIDTH = 1.96  # standard errors of a 95 % interval
+_RARE = 0.05  # error below which a difference is told by its share of the mistakes
 
 
 class Difference(NamedTuple):
@@ -39,35 +40,59 @@ def difference(totals: Floats) -> Difference:
     return Difference(100 * (better - worse) / total, error)
 
 
-def gain(totals: Floats, other: str) -> str:
+def gain(totals: Floats, other: str, error: float | None = None) -> str:
     """What the answers gained over those of another, by a paired test; ``totals`` as in ``Record``.
+
+    ``error`` is that of the other, if known. Where mistakes are rare, the difference is told as a share of them.
 
     >>> gain(np.array([1000.0, 0, 60, 20, 80]), "Linear()")
     'gained 4.0 points over Linear() (95 %: +2.3 to +5.7 points)'
     >>> gain(np.array([1000.0, 0, 25, 20, 45]), "Linear()")
     'made no difference to Linear() (95 %: -0.8 to +1.8 points)'
+    >>> gain(np.array([100000.0, 0, 90, 40, 130]), "Linear()")
+    'gained 0.050 points over Linear() (95 %: +0.028 to +0.072 points)'
+    >>> gain(np.array([100000.0, 0, 90, 40, 130]), "Linear()", error=0.00122)
+    'made 41 % fewer mistakes than Linear() (95 %: 23 % to 59 % fewer)'
     """
     found = difference(totals)
     low, high = found.interval
-    interval = f"(95 %: {low:+.1f} to {high:+.1f} points)"
+    if error is not None and 0 < error < _RARE:
+        return _relative(other, *(one / (100 * error) for one in (low, found.points, high)))
+    most = max(-low, high)
+    digits = 1 if most >= 0.5 or not most else 1 - math.floor(math.log10(most))  # two digits that are not 0
+    interval = f"(95 %: {low:+.{digits}f} to {high:+.{digits}f} points)"
     if low > 0:
-        return f"gained {found.points:.1f} points over {other} {interval}"
-    lost = f"lost {-found.points:.1f} points against" if high < 0 else "made no difference to"
+        return f"gained {found.points:.{digits}f} points over {other} {interval}"
+    lost = f"lost {-found.points:.{digits}f} points against" if high < 0 else "made no difference to"
     return f"{lost} {other} {interval}"
 
 
-def comparison(totals: Floats, share: float | None, model: Any, learner: Any) -> str:
+def _relative(other: str, low: float, share: float, high: float) -> str:
+    """``gain`` as a share of the mistakes of the other."""
+    if low > 0:
+        return f"made {_percent(share)} fewer mistakes than {other} (95 %: {_percent(low)} to {_percent(high)} fewer)"
+    if high < 0:
+        return f"made {_percent(-share)} more mistakes than {other} (95 %: {_percent(-high)} to {_percent(-low)} more)"
+    most = f"{_percent(high)} fewer to {_percent(-low)} more"
+    return f"made no difference to {other} (95 %: {most} mistakes)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def comparison(totals: Floats, share: float | None, model: Any, learner: Any, error: float | None = None) -> str:
     """What a model gained over its base learner alone, and advice if it did not; ``totals`` as in ``Record``.
 
-    ``share`` is the part of the learner's mistakes that the model avoids, if known.
+    ``share`` is the part of the learner's mistakes that the model avoids, and ``error`` that of the learner, if known.
 
     >>> from onlineboost import Linear, OnlineBBM
     >>> comparison(np.array([1000.0, 0, 60, 20, 80]), 0.2, OnlineBBM(), Linear())
     'OnlineBBM gained 4.0 points over Linear alone (95 %: +2.3 to +5.7 points), 20.0 % fewer mistakes.'
     """
-    sentence = f"{type(model).__name__} {gain(totals, f'{type(learner).__name__} alone')}"
+    sentence = f"{type(model).__name__} {gain(totals, f'{type(learner).__name__} alone', error)}"
     low, high = difference(totals).interval
-    if share is not None and (low > 0 or high < 0):
+    if share is not None and (low > 0 or high < 0) and "mistakes" not in sentence:
         sentence += f", {abs(100 * share):.1f} % {'fewer' if low > 0 else 'more'} mistakes"
     return f"{sentence}." if low > 0 else f"{sentence}: try {_advice(model, learner)}."
 

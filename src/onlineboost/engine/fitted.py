@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
+from onlineboost.engine.class_weights import ClassWeights
 from onlineboost.engine.dicts import named_row
 from onlineboost.engine.explaining import Explained, joined
 from onlineboost.engine.explanation import Explanation, by_column, explanation
@@ -36,6 +37,13 @@ from onlineboost.storage.validity import InvalidStateError
 _MANY_ROWS = 1024  # that are worth several threads
 _MANY_CLASSES = 100  # so soon that the label may be none
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
+
+
+class _Labels(NamedTuple):
+    """Codes and weights of rows that were learnt."""
+
+    y: Floats
+    weight: Floats
 
 
 @dataclass
@@ -55,6 +63,7 @@ class Fitted:
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
     lags: Lags | None = field(init=False)  # the last labels, if they are features
+    class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
 
     def __post_init__(self) -> None:
@@ -62,6 +71,8 @@ class Fitted:
         self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
         if self.lags is not None and not isinstance(self.machine, BatchMachine):
             raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
+        given = self.spec.class_weight
+        self.class_weights = None if given is None else ClassWeights(given)
         if self.columns.limit is None:  # names beyond the slots are of no use
             self.columns.limit = min(MAX_NAMES, self.spec.max_features())
 
@@ -70,7 +81,7 @@ class Fitted:
         with self.lock.reading:
             machine, columns = self.machine.snapshot(), copy.deepcopy(self.columns)
             copies = {"machine": machine, "columns": columns, "pending": self.pending.frozen()}
-            copies["lags"] = copy.copy(self.lags)
+            copies |= {"lags": copy.copy(self.lags), "class_weights": copy.copy(self.class_weights)}
             return vars(self) | copies | {"target": copy.copy(self.target)}
 
     # ---- learners on other machines
@@ -146,10 +157,17 @@ class Fitted:
 
     def _learn_part(self, part: Any) -> list[Floats]:
         """Learn examples; where the first of a class comes, the machine takes the class in before it."""
-        part = self._with_lags(part, True)
+        part = self._with_lags(self._weighted(part), True)
         scores = self._learn_rows(part)
-        self._learn_lags(part)
+        self._learn_labels(part)
         return scores
+
+    def _weighted(self, part: Any) -> Any:
+        """Examples with weights by their labels, if asked for."""
+        if self.class_weights is None or not part.y.size:
+            return part
+        weight = self.class_weights.rows(part.y, part.weight, self.target)
+        return part._replace(weight=weight) if isinstance(part, Batch) else part.with_weight(weight)
 
     def _with_lags(self, part: Any, learning: bool) -> Any:
         """Examples with the last labels, if they are features."""
@@ -164,10 +182,13 @@ class Fitted:
         if names:
             self.machine.name_features(self.columns.add(names))
 
-    def _learn_lags(self, part: Any) -> None:
+    def _learn_labels(self, part: Any) -> None:
+        """Take note of the labels of examples that were learnt."""
         if self.lags is not None:
             self._meet_lags(self.lags)
             self.lags.learn(part.y, part.weight)
+        if self.class_weights is not None and part.y.size:
+            self.class_weights.learn(part.y, part.weight)
 
     def _learn_rows(self, part: Any) -> list[Floats]:
         if self._of_numbers:
@@ -223,15 +244,15 @@ class Fitted:
             machine: Any = self.machine
             known = self._of_numbers or sign < self.machine.n_classes
             quick = self._quick_with_lags(quick)
-            done = known and quick is not None and machine.run_row(*quick, sign, weight, True) is not None
+            own = self.class_weights.row(sign, weight, target) if self.class_weights is not None else weight
+            done = known and quick is not None and own > 0 and machine.run_row(*quick, sign, own, True) is not None
             if not done:
                 row = machine.of_dict(x, self.columns, target, sign, weight, True)
                 self.target = target  # before the machine knows the class: whoever decodes its scores reads this after
                 self._learn_part(row)
             self.target = target
-            if done and self.lags is not None:
-                self._meet_lags(self.lags)
-                self.lags.learn(np.array([sign]), np.array([weight]))
+            if done and (self.lags is not None or self.class_weights is not None):
+                self._learn_labels(_Labels(np.array([sign]), np.array([own])))
         if not done or not self.machine.n_learnt % _LOOK_EVERY:
             self._warn()
 
@@ -317,20 +338,24 @@ class Fitted:
 
     def _tell(self, asked: list[Asked], signs: list[float], weight: float) -> None:
         """Learn rows whose labels have come; the machine takes in classes that are new."""
+        weights = np.full(len(asked), weight)
+        if self.class_weights is not None:
+            weights = self.class_weights.rows(np.array(signs), weights, self.target)
         while asked:
             machine = self._asking()
             told = [one._replace(said=machine.fitting(one.said)) for one in asked]
-            new = [weight > 0 and not self._of_numbers and sign >= self.machine.n_classes for sign in signs]
+            known = math.inf if self._of_numbers else self.machine.n_classes
+            new = [own > 0 and sign >= known for own, sign in zip(weights, signs, strict=True)]
             silent = [not one.said.votes.shape[1] for one in told]  # those with votes of then are told by themselves
             ends = (k for k in range(len(asked)) if new[k] or silent[k] != silent[0])
             n = next(ends, len(asked))
             if n:
-                rows, said = together(told[:n], signs[:n], weight)
+                rows, said = together(told[:n], signs[:n], weights[:n])
                 machine.tell(rows, said)
-                self._learn_lags(rows)
+                self._learn_labels(rows)
             else:
                 self._take_classes(int(signs[0]) + 1)
-            asked, signs = asked[n:], signs[n:]
+            asked, signs, weights = asked[n:], signs[n:], weights[n:]
 
     def ask_row(self, row: Batch) -> tuple[Batch, Said, Floats]:
         """The row as it is to be told later, what the machine says of it, and its score."""
@@ -341,11 +366,12 @@ class Fitted:
 
     def tell_row(self, row: Batch, said: Said) -> None:
         """Learn a row of which the machine has said this."""
+        row = self._weighted(row)
         if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self.machine.n_classes:
             self._take_classes(int(row.y[0]) + 1)
         machine = self._asking()
         machine.tell(row, machine.fitting(said))
-        self._learn_lags(row)
+        self._learn_labels(row)
 
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
@@ -504,6 +530,8 @@ class Fitted:
             facts["classes"] = self.machine.n_classes
         if self.lags is not None:
             facts["last_labels"] = self.lags.describe()
+        if self.class_weights is not None and self.class_weights.balanced:
+            facts["label_counts"] = self.class_weights.describe()
         if self.pending.next:  # the model was asked for tickets
             arrays |= self.pending.arrays()
             facts["pending"] = self.pending.describe()  # after them: the next number is beyond all
@@ -533,6 +561,8 @@ class Fitted:
         found = cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
         if found.lags is not None:
             found.lags.restore(part.facts["last_labels"], target)
+        if found.class_weights is not None and found.class_weights.balanced:
+            found.class_weights.restore(part.facts["label_counts"], target)
         if "pending" in part.facts and isinstance(made, BatchMachine):
             found.pending = Pending.restore(part.facts["pending"], part.arrays, made.n_said)
         return found

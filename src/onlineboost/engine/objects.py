@@ -42,6 +42,10 @@ class ObjectRows(NamedTuple):
     def weight(self) -> Floats:
         return np.array([weight for _, _, weight in self.rows])
 
+    def with_weight(self, weight: Floats) -> ObjectRows:
+        """The rows with other weights."""
+        return self._replace(rows=[(x, y, w) for (x, y, _), w in zip(self.rows, weight.tolist(), strict=True)])
+
     def cut(self, start: int, stop: int) -> ObjectRows:
         return self._replace(rows=self.rows[start:stop])
 

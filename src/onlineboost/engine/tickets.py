@@ -277,10 +277,10 @@ def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
     return Asked(number, time, run, data[-_SIGNATURE:], one_row(ids.tolist(), values.tolist()), said, names)
 
 
-def together(asked: list[Asked], y: Any, weight: float) -> tuple[Batch, Said]:
+def together(asked: list[Asked], y: Any, weight: Any) -> tuple[Batch, Said]:
     """The rows of tickets with their labels, and what was said of them; votes only if all have them."""
     if min(one.said.votes.shape[1] for one in asked) == 0:
         asked = [one._replace(said=one.said._replace(votes=one.said.votes[:, :0])) for one in asked]
     rows = joined([one.row for one in asked])
-    rows = rows._replace(y=np.asarray(y, float), weight=np.full(len(asked), weight))
+    rows = rows._replace(y=np.asarray(y, float), weight=weight)
     return rows, Said(*(np.concatenate(parts) for parts in zip(*(one.said for one in asked), strict=True)))

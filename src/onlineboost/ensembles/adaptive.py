@@ -33,6 +33,7 @@ class Adaptive(Around, Ensemble):
     delta : ADWIN's confidence parameter; lower values give fewer alarms
     n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
+    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Drift is detected by the number of mistakes; weights of examples do not count.
@@ -60,6 +61,7 @@ class Adaptive(Around, Ensemble):
     delta: float = 0.002
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def _inside(self) -> Any:

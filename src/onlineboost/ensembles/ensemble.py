@@ -161,6 +161,7 @@ class StackedEnsemble(Ensemble):
     random_state : seed of the models, instead of their own
     n_jobs : number of threads, among which models are divided (None: 1, -1: one for each core); the result is the same
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
+    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm of a model that starts over
         (``Restarting``); it must not raise
 
@@ -183,6 +184,7 @@ class StackedEnsemble(Ensemble):
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:

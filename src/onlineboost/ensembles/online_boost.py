@@ -35,6 +35,7 @@ class OnlineBoost(Ensemble):
     effort : "low", "normal" or "high": more and larger parts take more time and err less
     random_state : seed
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
+    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Examples
@@ -52,6 +53,7 @@ class OnlineBoost(Ensemble):
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:

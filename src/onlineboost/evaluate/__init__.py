@@ -2,5 +2,6 @@
 
 from onlineboost.evaluate.measurement import Measurement
 from onlineboost.evaluate.progressive import progressive_score
+from onlineboost.evaluate.threshold import Threshold
 
-__all__ = ["Measurement", "progressive_score"]
+__all__ = ["Measurement", "Threshold", "progressive_score"]

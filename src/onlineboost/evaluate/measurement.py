@@ -10,7 +10,7 @@ from onlineboost.data.batch import Floats
 from onlineboost.evaluate.metrics.metric import Accumulator, Metric
 from onlineboost.registry import METRICS
 
-_Key: TypeAlias = tuple[Callable[[], Accumulator], str]
+_Key: TypeAlias = tuple[Callable[[], Accumulator], str, bool]
 
 
 class Measurement:
@@ -21,14 +21,15 @@ class Measurement:
     >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4)
     >>> measurement.update(scores, y, weight, probabilities=1 / (1 + np.exp(-scores)))
     >>> {name: round(value, 3) for name, value in measurement.values().items() if value is not None}
-    {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'log-loss': 0.54, 'macro-f1': 0.5}
+    {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'f1': 0.5, 'log-loss': 0.54,
+    'macro-f1': 0.5, 'mcc': 0.0, 'pr-auc': 0.833, 'precision': 0.5, 'recall': 0.5}
     """
 
     def __init__(self, metrics: Iterable[Metric] | None = None) -> None:
         metrics = metrics_of("classes") if metrics is None else metrics
         self.metrics = {metric.name: metric for metric in metrics}
         shared = {_key(metric) for metric in self.metrics.values()}
-        self._accumulators: dict[_Key, Accumulator] = {(make, needs): make() for make, needs in shared}
+        self._accumulators: dict[_Key, Accumulator] = {key: key[0]() for key in shared}
 
     def __getitem__(self, name: str) -> Any:
         """The accumulator of a metric, which may know more than its value: a curve, for instance."""
@@ -41,17 +42,24 @@ class Measurement:
         weight: Floats,
         probabilities: Floats | None = None,
         intervals: Floats | None = None,
+        answers: Floats | None = None,
     ) -> None:
-        """Add rows; without probabilities or the bounds of intervals, the metrics of them are not computed."""
+        """Add rows; without probabilities or the bounds of intervals, the metrics of them are not computed.
+
+        ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
+        """
         given = {"scores": scores, "probabilities": probabilities, "intervals": intervals}
-        for (_, needs), accumulator in self._accumulators.items():
-            values = given[needs]
+        for (_, needs, of_answers), accumulator in self._accumulators.items():
+            values = answers if of_answers and answers is not None else given[needs]
             if values is not None:
                 accumulator.update(values, y, weight)
 
-    def values(self) -> dict[str, float | None]:
-        """The metrics by name; None where there was nothing to compute one from."""
-        found = {name: metric.value(self[name]) for name, metric in self.metrics.items()}
+    def values(self, turned: bool = False) -> dict[str, float | None]:
+        """The metrics by name; None where there was nothing to compute one from.
+
+        ``turned``: the positive label has the code -1 (``Classes.turned``).
+        """
+        found = {name: value_of(metric, self[name], turned) for name, metric in self.metrics.items()}
         return {name: None if math.isnan(value) else value for name, value in found.items()}
 
 
@@ -60,5 +68,10 @@ def metrics_of(task: str) -> list[Metric]:
     return [metric for metric in METRICS if metric.task == task]
 
 
+def value_of(metric: Metric, accumulator: Any, turned: bool) -> float:
+    """The value of a metric; ``turned``: the positive label has the code -1."""
+    return metric.value(accumulator.turned() if turned and metric.of_positive else accumulator)
+
+
 def _key(metric: Metric) -> _Key:
-    return metric.accumulator, metric.needs
+    return metric.accumulator, metric.needs, metric.of_answers

@@ -12,7 +12,7 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page, Pages
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.delayed import Delayed
-from onlineboost.evaluate.measurement import metrics_of
+from onlineboost.evaluate.measurement import metrics_of, value_of
 from onlineboost.model import OnlineModel
 from onlineboost.registry import METRICS
 from onlineboost.regressor import OnlineRegressor
@@ -66,9 +66,10 @@ def progressive_score(
         raise ParameterError("metric", metric, f"a metric of scores: {able}. {advice}")
     accumulator = found.accumulator()
     scored = _scored if delay is None else functools.partial(_scored_late, delay)
-    for part in scored(model.clone(), X, y, sample_weight):
+    learner = model.clone()
+    for part in scored(learner, X, y, sample_weight):
         accumulator.update(*part)
-    return found.value(accumulator)
+    return value_of(found, accumulator, learner.fitted is not None and learner.fitted.target.turned)
 
 
 def _scored_late(
@@ -98,4 +99,5 @@ def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Fl
         yield scores, batch.y, batch.weight
     else:
         weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        yield scores, model.fitted.target.encode(y), weight
+        target = model.fitted.target
+        yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by codes again

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.boosters.base import Booster
-from onlineboost.data.batch import Floats
+from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page
 from onlineboost.data.target import Numbers
 from onlineboost.diagnostics.verdict import comparison, spare_learners
@@ -17,6 +17,7 @@ from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
 from onlineboost.evaluate.repeated import Repeated
+from onlineboost.evaluate.threshold import Cut, Threshold
 from onlineboost.model import OnlineModel
 
 
@@ -42,6 +43,7 @@ class Training:
     paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
     repeated: Repeated | None = field(default_factory=Repeated)  # "no change"; None: not known from the start on
     errors: NumberErrors = field(default_factory=NumberErrors)  # of the model, if it predicts numbers
+    threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
     delay: float | None = None  # how late labels are, as for ``Delayed``; None: they are there at once
     delay_column: str | None = None
 
@@ -70,9 +72,27 @@ class Training:
                 self.paired.update(wrong, base_wrong, weight)
         if self.repeated is not None:
             self.repeated.update(batch.y, weight, numbers)
+        self._count(scores, batch, numbers)
         if numbers:
             self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
+
+    def _count(self, scores: Floats, batch: Batch, numbers: bool) -> None:
+        """Take note of scores by label, from which a threshold can be chosen."""
+        fitted = self.model.fitted
+        if self.threshold is None or fitted is None or fitted.target.width > 1 or numbers:
+            self.threshold = None
+            return
+        cut = self.threshold.cut(self.threshold.rule, fitted.target.turned)
+        answers = cut.signs(fitted, scores) > 0 if cut is not None and cut.of_probability else None
+        self.threshold.update(scores, batch.y, batch.weight, fitted.target.turned, answers)
+
+    @property
+    def cut(self) -> Cut | None:
+        """The threshold that was asked for, by all rows so far."""
+        if self.threshold is None or self.model.fitted is None:
+            return None
+        return self.threshold.cut(self.threshold.rule, self.model.fitted.target.turned)
 
     def finish(self) -> None:
         """Learn the rows whose labels were to come later."""
@@ -96,7 +116,7 @@ class Training:
             return self.model.verdict()
         sentences = []
         if self.paired is not None and self.paired.weight:
-            sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base))
+            sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base, self.base_curve.error))
         if isinstance(self.model, Booster) and self.model.fitted is not None:
             sentences.append(spare_learners(self.model.fitted.machine.learners, self.model))
         sentences.append(_changes(self.model))

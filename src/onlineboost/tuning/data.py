@@ -72,7 +72,7 @@ class Data:
     def transformed(self, model: OnlineModel) -> Transformed | None:
         """The rows after the model's transforms; None if they cannot be shared with other models."""
         learner = model.base_learner()
-        shared = isinstance(learner, Learner) and model.one_committee and not model.lag
+        shared = isinstance(learner, Learner) and model.one_committee and not model.lag and not model.class_weight
         if self.numbers or self.many_classes or not shared:
             return None
         if learner.needs_names() or any(state.apart for state in learner.transforms(0)):

@@ -66,7 +66,7 @@ dispatch.register(dispatch.settle, NestedBooster, settle)
 
 def can_nest(model: OnlineClassifier) -> bool:
     """Whether the model contains the boosters with fewer learners; a stack does not."""
-    if not isinstance(model, Booster) or not isinstance(model.new_head(1), VoteHead) or model.lag:
+    if not isinstance(model, Booster) or not isinstance(model.new_head(1), VoteHead) or model.lag or model.class_weight:
         return False
     learner, n = model.base_learner(), model.n_estimators
     # Classes from outside the package are compiled in each process, by the class of their state.

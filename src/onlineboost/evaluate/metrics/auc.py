@@ -50,16 +50,21 @@ class Ranking:
     def _know(self, n: int) -> None:
         """Have a ranking for each of n classes; of the rows so far, those of new classes have the lowest score."""
         if not self.classes and self.scores.size:
-            negative, positive = Ranking(), Ranking()
+            positive = Ranking()
             positive.scores, positive.masses = self.scores, self.masses
-            negative.scores, negative.masses = -self.scores[::-1], self.masses[::-1, ::-1]
-            self.classes = [negative, positive]
+            self.classes = [self.turned(), positive]
         so_far = float(self.classes[0].masses.sum()) if self.classes else 0.0
         while len(self.classes) < n:
             new = Ranking()
             if so_far:
                 new.scores, new.masses = np.array([-np.inf]), np.array([[so_far, 0.0]])
             self.classes.append(new)
+
+    def turned(self) -> Ranking:
+        """The ranking by how likely the negative label is."""
+        found = Ranking()
+        found.scores, found.masses, found.classes = -self.scores[::-1], self.masses[::-1, ::-1], self.classes
+        return found
 
     def _rounded(self, scores: Floats) -> Floats:
         if self.digits is None:

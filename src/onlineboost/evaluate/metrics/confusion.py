@@ -35,6 +35,10 @@ class Confusion:
         grown[: len(self.table), : len(self.table)] = self.table
         self.table = grown + np.bincount(n * labels + predicted, weight, n * n).reshape(n, n)
 
+    def turned(self) -> Confusion:
+        """The table with the labels the other way round."""
+        return Confusion(self.table[::-1, ::-1])
+
     @property
     def error(self) -> float:
         total = self.table.sum()
@@ -63,4 +67,4 @@ def _shares(parts: Floats, wholes: Floats) -> Floats:
     return found
 
 
-METRICS.add(Metric("macro-f1", "macro F1", Confusion, attrgetter("macro_f1"), lower_is_better=False))
+METRICS.add(Metric("macro-f1", "macro F1", Confusion, attrgetter("macro_f1"), lower_is_better=False, of_answers=True))

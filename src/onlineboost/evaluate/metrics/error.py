@@ -83,4 +83,4 @@ class Mistakes:
         return self.curve.error
 
 
-METRICS.add(Metric("error", "error", Mistakes))
+METRICS.add(Metric("error", "error", Mistakes, of_answers=True))

@@ -28,3 +28,5 @@ class Metric:
     needs: Literal["scores", "probabilities", "intervals"] = "scores"
     task: Literal["classes", "number"] = "classes"
     lower_is_better: bool = True
+    of_answers: bool = False  # by the signs of scores only, so that a threshold makes a difference
+    of_positive: bool = False  # by codes; the accumulator's ``turned()`` is that of the label -1

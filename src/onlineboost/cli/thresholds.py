@@ -1,0 +1,128 @@
+"""``--threshold`` and ``--cost``, and the figures of a positive label that is rare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from onlineboost.cli import options as o
+from onlineboost.errors import ConflictError, ParameterError
+
+if TYPE_CHECKING:
+    from onlineboost.cli.load import Loaded
+    from onlineboost.evaluate.metrics.confusion import Confusion
+    from onlineboost.evaluate.threshold import Cut, Rule
+    from onlineboost.evaluate.training import Training
+
+RARE = 0.1  # share of a label
+
+ThresholdOption = Annotated[
+    str | None,
+    o.option(
+        "--threshold",
+        help="Threshold of the positive one of two labels: a probability, or chosen by 'f1', by 'cost', or by a "
+        "wanted recall, 'recall=0.9', from the answers in training. (default: as in training, else 0.5)",
+    ),
+]
+CostOption = Annotated[
+    str | None,
+    o.option(
+        "--cost",
+        help="Costs of mistakes, such as fn=10,fp=1: of a positive example that is missed, and of a negative one that "
+        "is taken for positive.",
+    ),
+]
+
+
+def rule_of(threshold: str | None, cost: str | None) -> Rule | None:
+    """The rule that was asked for; None: none was."""
+    from onlineboost.evaluate.threshold import Rule
+
+    costs = costs_of(cost)
+    if threshold is None:
+        return None
+    if threshold == "cost" and cost is None:
+        raise ConflictError("--threshold cost needs --cost, such as --cost fn=10,fp=1.")
+    return Rule.parsed(threshold, *costs, name="--threshold")
+
+
+def costs_of(cost: str | None) -> tuple[float, float]:
+    """The costs of a positive example that is missed, and of a negative one that is taken for positive."""
+    found = {"fn": 1.0, "fp": 1.0}
+    for pair in cost.split(",") if cost is not None else ():
+        name, _, value = pair.strip().partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if name not in found or not 0 <= number <= 1e18:
+            raise ParameterError("--cost", cost, "costs of mistakes from 0 on, such as fn=10,fp=1")
+        found[name] = number
+    if not any(found.values()):
+        raise ParameterError("--cost", cost, "costs of mistakes that are not both 0")
+    return found["fn"], found["fp"]
+
+
+def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
+    """The threshold that was asked for, or else in training; None: the model's own answers."""
+    from onlineboost.cli.notes import threshold_of
+    from onlineboost.evaluate.threshold import Cut
+
+    target = loaded.fitted.target
+    if asked is not None and (target.width > 1 or not len(target.classes)):
+        raise ConflictError("--threshold is for two labels: leave it out for this model.")
+    if asked is not None and asked.by is None:
+        assert asked.at is not None
+        return Cut(asked.at, True)
+    counted = threshold_of(path, loaded.notes) if target.width == 1 else None
+    found = None if counted is None else counted.cut(asked or counted.rule, target.turned)
+    if found is None and asked is not None:
+        raise ConflictError(
+            f"--threshold {asked} needs what onlineboost train counts of both labels, and {path} has none of it: "
+            "give a number, such as --threshold 0.2, or train the model again."
+        )
+    return found
+
+
+def is_rare(confusion: Confusion) -> bool:
+    """Whether few examples have the positive label."""
+    return 0 < float(confusion.table[1].sum()) < RARE * float(confusion.table.sum())
+
+
+def positive_figures(training: Training) -> dict[str, Any]:
+    """How well the positive label is found, and the threshold; empty for more than two labels, and for numbers."""
+    from onlineboost.evaluate.metrics.positive import cost, f1, precision, recall
+
+    threshold, fitted = training.threshold, training.model.fitted
+    if threshold is None or fitted is None or len(fitted.target.classes) != 2:
+        return {}
+    confusion, cut, rule = threshold.confusion(fitted.target.turned), training.cut, threshold.rule
+    figures = {"f1": f1(confusion), "precision": precision(confusion), "recall": recall(confusion)}
+    figures |= {"share": threshold.share(fitted.target.turned), "rare": is_rare(confusion)}
+    if cut is None:
+        return {"positive": figures}
+    if rule is not None and rule.by == "cost":
+        figures["cost"] = cost(confusion, rule.fn, rule.fp)
+    found = {"rule": str(rule), "probability": cut.probability(fitted), "score": None if cut.of_probability else cut.at}
+    return {"positive": figures, "threshold": found}
+
+
+def positive_lines(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Lines of the summary: where the positive label is rare, or a threshold was asked for."""
+    found: list[tuple[str, str]] = []
+    figures, threshold = result.get("positive"), result.get("threshold")
+    if figures is None:
+        return found
+    if threshold is not None:
+        by = "" if threshold["score"] is None else f" (by {threshold['rule']})"
+        found.append(("threshold", f"{threshold['probability']:.4f}{by}"))
+    if figures["rare"] or threshold is not None:
+        label, share = result["labels"][1], f"{100 * figures['share']:.2g} % of the examples"
+        more = f"precision {figures['precision']:.4f}, recall {figures['recall']:.4f}; {share}"
+        found.append(("progressive F1", f"{figures['f1']:.4f} of {label}: {more}"))
+        if "cost" in figures:
+            found.append(("cost per example", f"{figures['cost']:.4f}"))
+    elif figures["share"] > 1 - RARE:
+        label, share = result["labels"][0], f"{100 * (1 - figures['share']):.2g} % of the examples"
+        found.append(("rare label", f"{label} ({share}): --positive {label} shows how well it is found"))
+    return found

@@ -1,0 +1,138 @@
+"""Rare labels on the command line: class weights, thresholds, costs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from commands import run
+
+import onlineboost
+from onlineboost import OnlineBBM
+
+MODEL = ["--label", "y", "-a", "bbm", "-n", 5, "--head", "stack"]
+
+
+def write(path, n: int = 4000, labels=("no", "yes"), seed: int = 0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).round(3)
+    rare = X[:, 0] + X[:, 1] + rng.normal(size=n) / 2 > 2.6
+    rows = [",".join(map(str, row)) + f",{labels[one]}" for row, one in zip(X.tolist(), rare.astype(int), strict=True)]
+    path.write_text("\n".join(["a,b,c,y", *rows]) + "\n")
+    return path
+
+
+def labels_of(text: str) -> list[str]:
+    return [row["label"] for row in csv.DictReader(io.StringIO(text))]
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write(tmp_path / "x.csv")
+
+
+@pytest.fixture
+def model(data, tmp_path, capsys):
+    run(capsys, "train", data, *MODEL, "-q", "-o", tmp_path / "m")
+    return tmp_path / "m"
+
+
+def test_class_weights(data, tmp_path, capsys):
+    for given, wanted in ((["balanced"], "balanced"), (["yes=10", "no=0.5"], {"yes": 10.0, "no": 0.5})):
+        flags = [word for one in given for word in ("--class-weight", one)]
+        run(capsys, "train", data, *MODEL, *flags, "-o", tmp_path / "m", "-q")
+        model = onlineboost.load(tmp_path / "m")
+        assert isinstance(model, OnlineBBM) and model.class_weight == wanted
+        run(capsys, "train", write(tmp_path / "more.csv", 100), "--resume", tmp_path / "m", "-q")
+        assert onlineboost.load(tmp_path / "m").class_weight == wanted
+    numbers = write(tmp_path / "n.csv", 300, "01")
+    _, err = run(capsys, "train", numbers, *MODEL, "--class-weight", "1=10,7=3", "-q")
+    assert "no example has the label 7 of --class-weight" in err
+    _, err = run(capsys, "train", numbers, *MODEL, "--positive", "1", "--class-weight", "1=10", "-q")
+    assert "--class-weight" not in err
+    _, err = run(capsys, "train", data, *MODEL, "--class-weight", "yes", code=2)
+    assert "--class-weight='yes': expected balanced, or labels and weights, such as yes=10" in err
+    _, err = run(capsys, "train", data, "--label", "y", "-a", "none", "--class-weight", "balanced", code=2)
+    assert "--class-weight does not apply to Linear alone" in err
+    _, err = run(capsys, "train", data, "--label", "y", "--task", "number", "--class-weight", "balanced", code=2)
+    assert "--class-weight is for classes" in err
+
+
+def test_rare_labels_have_f1_beside_the_error(data, tmp_path, capsys):
+    out, err = run(capsys, "train", data, *MODEL)
+    assert re.search(
+        r"examples +error +since last +F1 +base alone\n +1,024 +0\.\d{4} +0\.\d{4} +0\.\d{4} +0\.\d{4}", err
+    )
+    assert re.search(r"progressive F1: +0\.\d{4} of yes: precision 0\.\d{4}, recall 0\.\d{4}; \d\.\d % of the ex", out)
+    out, err = run(capsys, "train", write(tmp_path / "turned.csv", labels=("ok", "bad")), *MODEL)
+    assert "F1" not in out + err and "rare label:          bad (3." in out and "--positive bad shows how" in out
+    result = json.loads(run(capsys, "train", data, *MODEL, "--json")[0])
+    assert result["positive"]["rare"] and 0 < result["positive"]["f1"] < 1
+
+
+@pytest.mark.parametrize("learner", [[], ["--checkpoint-every", 300]])
+def test_a_threshold_is_learnt_saved_and_used(data, tmp_path, capsys, learner):
+    wanted = ["--threshold", "recall=0.95", "-o", tmp_path / "m"]
+    result = json.loads(run(capsys, "train", data, *MODEL, *wanted, *learner, "--json")[0])
+    assert result["threshold"]["rule"] == "recall=0.95" and result["positive"]["recall"] > 0.7
+    test = write(tmp_path / "test.csv", seed=5)
+    tested = json.loads(run(capsys, "evaluate", tmp_path / "m", test, "--json")[0])
+    plain = json.loads(run(capsys, "evaluate", tmp_path / "m", test, "--threshold", "0.5", "--json")[0])
+    assert tested["recall"] > 0.85 > plain["recall"] and tested["auc"] == plain["auc"]
+    answers = labels_of(run(capsys, "predict", tmp_path / "m", test, "-q")[0])
+    found = [line.rpartition(",")[2] for line in test.read_text().splitlines()[1:]]
+    hits = [answer for answer, label in zip(answers, found, strict=True) if label == "yes"]
+    assert hits.count("yes") / len(hits) == pytest.approx(tested["recall"])
+
+
+def test_checkpoints_and_resuming_do_not_change_what_was_counted(data, tmp_path, capsys):
+    run(capsys, "train", data, *MODEL, "--threshold", "f1", "-o", tmp_path / "whole", "-q")
+    run(capsys, "train", data, *MODEL, "--threshold", "f1", "-o", tmp_path / "m", "--checkpoint-every", 570, "-q")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_thresholds_of_a_model_that_was_trained_without_one(model, data, capsys):
+    shares = []
+    for rule in (["f1"], ["recall=1"], ["0.9"], ["cost", "--cost", "fn=20,fp=1"]):
+        answers = labels_of(run(capsys, "predict", model, data, "--threshold", *rule, "-q")[0])
+        shares.append(answers.count("yes") / len(answers))
+    plain = labels_of(run(capsys, "predict", model, data, "-q")[0])
+    share = plain.count("yes") / len(plain)
+    assert shares[2] < share < shares[3] < shares[1]
+    out, _ = run(capsys, "evaluate", model, data, "--cost", "fn=20,fp=1")
+    dear = float(re.search(r"cost per example: +(\S+)", out)[1])
+    out, _ = run(capsys, "evaluate", model, data, "--threshold", "cost", "--cost", "fn=20,fp=1")
+    assert float(re.search(r"cost per example: +(\S+)", out)[1]) < dear
+    assert re.search(r"threshold: +0\.\d{4} of the probability of yes", out) and re.search(
+        r"MCC: +0\.\d+ \(of yes\)", out
+    )
+
+
+def test_thresholds_that_make_no_sense(model, data, tmp_path, capsys):
+    for words, said, code in (
+        (["--threshold", "high"], "--threshold='high': expected a probability above 0 and below 1, 'f1'", 2),
+        (["--threshold", "cost"], "--threshold cost needs --cost", 2),
+        (["--cost", "fn=x"], "--cost='fn=x': expected costs of mistakes from 0 on, such as fn=10,fp=1", 2),
+        (["--cost", "fn=0,fp=0"], "not both 0", 2),
+    ):
+        assert said in run(capsys, "evaluate", model, data, *words, code=code)[1]
+    assert "--cost needs --threshold cost" in run(capsys, "train", data, *MODEL, "--cost", "fn=2", code=2)[1]
+    saved = onlineboost.load(model)
+    saved.save(tmp_path / "python")
+    _, err = run(capsys, "predict", tmp_path / "python", data, "--threshold", "f1", code=2)
+    assert "needs what onlineboost train counts of both labels" in err
+    assert labels_of(run(capsys, "predict", tmp_path / "python", data, "--threshold", "0.3", "-q")[0])
+
+
+def test_more_than_two_labels_and_numbers_have_no_threshold(tmp_path, capsys):
+    three = tmp_path / "three.csv"
+    three.write_text("a,y\n" + "".join(f"{k % 7},{'uvw'[k % 3]}\n" for k in range(90)))
+    _, err = run(capsys, "train", three, *MODEL, "--threshold", "f1", "-o", tmp_path / "m", "-q")
+    assert "--threshold is for two labels: it has no effect" in err
+    assert "is for two labels" in run(capsys, "predict", tmp_path / "m", three, "--threshold", "f1", code=2)[1]
+    assert "u" in labels_of(run(capsys, "predict", tmp_path / "m", three, "-q")[0])
+    assert "is for two labels" in run(capsys, "evaluate", tmp_path / "m", three, "--cost", "fn=2", code=2)[1]
