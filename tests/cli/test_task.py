@@ -103,7 +103,7 @@ def test_two_labels_are_asked_for(tmp_path, capsys):
     run(capsys, "train", tmp_path / "two.csv", *base, "-o", tmp_path / "m")
     write(tmp_path / "three.csv", lambda X: [*["yes", "no"] * 149, "maybe", "yes"])
     _, err = run(capsys, "train", tmp_path / "three.csv", *base, code=1)
-    assert "three.csv: line 300" in err and "the label 'maybe' is a third one, beside 'yes' and 'no'" in err
+    assert "three.csv: line 300" in err and "the label 'maybe' is a third one, beside 'no' and 'yes'" in err
     assert "'classes' takes more" in err and "--positive" in err
     _, err = run(capsys, "train", tmp_path / "three.csv", "--resume", tmp_path / "m", code=1)
     assert "'maybe' is a third one" in err  # the model knows it

@@ -137,9 +137,14 @@ def test_columns_that_a_file_lacks_are_named(tmp_path, capsys):
     (tmp_path / "b.csv").write_text("size\n1\n3\n")
     run(capsys, "train", tmp_path / "a.csv", "--learner", "linear", "-n", 3, "-o", tmp_path / "m", "-q")
     _, whole = run(capsys, "predict", tmp_path / "m", tmp_path / "a.csv")
-    _, lacking = run(capsys, "predict", tmp_path / "m", tmp_path / "b.csv")
+    _, lacking = run(capsys, "predict", tmp_path / "m", tmp_path / "b.csv", code=1)
     assert "no value of" not in whole
-    assert "no value of 'age' in the first 2 rows" in lacking
+    assert "no column 'age', which the model has learnt" in lacking and "--columns takes 'warn'" in lacking
+    out, warned = run(capsys, "predict", tmp_path / "m", tmp_path / "b.csv", "--columns", "warn")
+    assert "no column 'age'" in warned and out.count("\n") == 3
+    (tmp_path / "c.csv").write_text("size,ages,label\n1,2,0\n")
+    _, renamed = run(capsys, "evaluate", tmp_path / "m", tmp_path / "c.csv", code=1)
+    assert "renamed from 'age'?" in renamed
 
 
 def test_a_positive_label_that_no_example_has_is_named(tmp_path, capsys):

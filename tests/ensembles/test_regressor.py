@@ -309,7 +309,7 @@ def test_scikit_learn_knows_a_regressor():
         (["a", "b", "c"], "y has values that are no numbers"),
         ([1.0, 2.0], "y has shape"),
         ([[1.0], [2.0], [3.0]], "y.ravel"),
-        (None, "y is missing"),
+        (None, "requires y to be passed"),
     ],
 )
 def test_targets_that_are_none(y, message):

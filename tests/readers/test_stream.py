@@ -276,7 +276,7 @@ def test_pages_and_batches_can_be_learnt_and_scored(numbers):
         (lambda m, s: m.fit(s, [1]), "a stream has its own labels"),
         (lambda m, s: m.fit(s).partial_fit(open_stream([({"a": 1}, "x"), ({}, "y")])), "expected 0, 1, as in training"),
         (lambda m, s: m.fit(open_stream([])), "no rows"),
-        (lambda m, s: m.fit(np.ones((2, 2))), "y is missing"),
+        (lambda m, s: m.fit(np.ones((2, 2))), "requires y to be passed"),
         (
             lambda m, s: m.partial_fit(next(open_stream([{"a": 1}], labels="optional"))),
             "row 0 of the batch has no label",

@@ -126,7 +126,7 @@ class Columns:
     def check_fields(self, names: tuple[str, ...] | None) -> None:
         """Raise an error unless a table that is read has the columns of training, in any order."""
         if names is not None and self.headings is not None and set(names) != set(self.headings):
-            raise DataError(differences(self.headings, names))
+            raise DataError(f"{differences(self.headings, names)}; to go on, columns=... takes 'warn'")
 
     def learn_fields(self, names: tuple[str, ...] | None) -> None:
         """Remember the columns of a table that is read and learnt; later ones may have more."""
@@ -142,8 +142,8 @@ class Columns:
 
     @property
     def n_columns(self) -> int | None:
-        """Number of columns of tables; None if none was learnt."""
-        return self.width if self.headings is None else len(self.headings)
+        """Number of columns of arrays and data frames; None if none was learnt."""
+        return self.width if self.headings is None or self.schema is not None else len(self.headings)
 
     # ---- dicts
 
@@ -334,7 +334,7 @@ def differences(expected: Iterable[str], names: Iterable[str]) -> str:
         found.append(f"no column {_some(missing)}, which the model has learnt")
     if new:
         found.append(f"a column {_some(new)}, which it has not" + (f" (renamed from {near[0]}?)" if near else ""))
-    return f"the table has {' and '.join(found)}: expected the columns of training; columns='warn' goes on without"
+    return f"the table has {' and '.join(found)}: expected the columns of training"
 
 
 def _some(names: list[str]) -> str:

@@ -13,7 +13,7 @@ from onlineboost.data.columns import differences
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.data.target import Numbers
-from onlineboost.errors import ReadError
+from onlineboost.errors import ReadError, ReadWarning
 from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (
     CATEGORY,
@@ -72,7 +72,7 @@ class PageBuilder:
         if known is None:
             self.fields = found
         elif set(found) != set(known):
-            warnings.warn(f"{where}: {differences(known, found)}", UserWarning, stacklevel=2)
+            warnings.warn(f"{where}: {differences(known, found)}", ReadWarning, stacklevel=2)
 
     def page(self, position: int) -> Page:
         rows, state = self.rows, self.rows.state
