@@ -97,7 +97,8 @@ def measure(
                 check_known(model, batch)
             scores = model.scores(page)
             answers = cut.signs(fitted, scores) if cut is not None else None
-            measured.update(scores, batch.y, batch.weight, fitted.machine.probabilities(scores), answers)
+            chances = fitted.machine.probabilities(scores)
+            measured.update(scores, batch.y, batch.weight, chances, answers=answers)
             labels = page.target.known
             if base is not None:
                 alone.update(base.scores(page), batch.y, batch.weight)

@@ -1,0 +1,63 @@
+"""How many of scikit-learn's and River's own checks every estimator passes.
+
+    python experiments/conformance.py
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("scripts", "tests")]
+from estimators import ESTIMATORS
+from figures import FOLDER, keep, kept
+
+FIGURES = FOLDER / "conformance.json"
+
+
+def by_sklearn(model: Any) -> tuple[int, int]:
+    from sklearn.utils.estimator_checks import check_estimator
+
+    found = check_estimator(model, on_skip=None, on_fail=None)
+    done = [one for one in found if one["status"] != "skipped"]
+    return sum(one["status"] == "passed" for one in done), len(done)
+
+
+def by_river(model: Any) -> tuple[int, int]:
+    from river import checks
+
+    passed = number = 0
+    for check in checks.yield_checks(model):
+        number += 1
+        try:
+            check(model.clone())
+            passed += 1
+        except Exception as problem:
+            print(f"{model}: {check.__name__}: {problem}")
+    return passed, number
+
+
+def blocks() -> dict[str, str]:
+    found = kept(FIGURES)
+    sums = {name: [sum(one[name][k] for one in found.values()) for k in (0, 1)] for name in ("sklearn", "river")}
+    return {
+        "conformance": f"{sums['sklearn'][0]:,} of {sums['sklearn'][1]:,} checks of scikit-learn's `check_estimator` "
+        f"and {sums['river'][0]:,} of {sums['river'][1]:,} of River's, over {len(found)} estimators"
+    }
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    os.environ["ONLINEBOOST_QUIET"] = "1"
+    found = {}
+    for name, model in ESTIMATORS.items():
+        found[name] = {"sklearn": by_sklearn(model), "river": by_river(model)}
+        print(name, found[name], flush=True)
+    keep(FIGURES, found)
+
+
+if __name__ == "__main__":
+    main()
