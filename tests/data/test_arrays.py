@@ -85,7 +85,7 @@ def test_any_kind_of_number(dtype):
         ([[1.0, 2.0], [3.0]], "all rows equally long"),
         ([1.0, 2.0], r"X.reshape\(1, -1\)"),
         ({"a": 1.0}, "use learn_one"),
-        (np.ones((2, 2)) * 1j, "X is an array of complex128: expected numbers"),
+        (np.ones((2, 2)) * 1j, "Complex data not supported"),
         (np.zeros((2, 2), "M8[s]"), r"X is an array of datetime64\[s\]: expected numbers"),
         (np.zeros((0, 2)), "y has shape"),
     ],
@@ -112,7 +112,7 @@ def test_frames_keep_the_order_of_their_columns(tmp_path):
     for twin in (model, onlineboost.load(tmp_path / "m")):
         twin.predict(Frame(rows, ["age", "income"]))
         twin.predict(rows)
-        with pytest.raises(DataError, match="X has 'income' as column 0: expected 'age', as in training"):
+        with pytest.raises(DataError, match="must be in the same order"):
             twin.predict(Frame(rows, ["income", "age"]))
 
 
