@@ -237,7 +237,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             raise DataError(f"X has 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required.")
         target = copy.copy(fitted.target) if fitted is not None else self.new_target()
         if classes is not None:
-            target.declare(classes)
+            target.declare(classes, y)
         else:
             target.meet(y)
         signs = target.encode(y)
@@ -599,7 +599,7 @@ class OnlineClassifier(OnlineModel):
         """
         fitted = self._check_fitted()
         scores = self._answers(fitted, X)
-        found: Floats = fitted.target.scores(scores)
+        found: Floats = fitted.target.decisions(scores)
         return found
 
     def predict_proba(self, X: Any) -> Floats:

@@ -156,5 +156,5 @@ def test_rows_without_features(stream):
     """Only the constant is left to learn from."""
     model = OnlineBBM(n_estimators=3).fit(np.zeros((20, 2)), [1, 1, 1, -1] * 5)
     assert (model.predict(np.zeros((3, 2))) == 1).all()
-    model = Linear().fit(np.zeros((20, 0)), [1, 1, 1, -1] * 5)
-    assert (model.predict(np.zeros((3, 0))) == 1).all()
+    with pytest.raises(DataError, match="a minimum of 1 is required"):
+        Linear().fit(np.zeros((20, 0)), [1, 1, 1, -1] * 5)

@@ -17,6 +17,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.schema import Schema
 from onlineboost.engine.dicts import row_of
+from onlineboost.errors import ReadWarning
 from onlineboost.readers import open_stream
 
 
@@ -273,7 +274,9 @@ def test_files_arrays_and_dicts_predict_alike(tmp_path):
     model = Linear().fit(open_stream(path, **options))
     short = tmp_path / "short.csv"
     short.write_text("\n".join(["a,b,c", *(",".join(map(str, row)) for row in rows)]) + "\n")
-    scores = model.decision_function(open_stream(short, like=model, labels="ignored"))
+    stream = open_stream(short, like=model, labels="ignored", columns="warn")
+    with pytest.warns(ReadWarning, match="no column 'colour'"):
+        scores = model.decision_function(stream)
     for _ in range(2):
         assert [model.decision_one(dict(zip("abc", row.tolist(), strict=True))) for row in rows] == scores.tolist()
 

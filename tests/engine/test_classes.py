@@ -156,11 +156,12 @@ def test_one_committee_by_hand(learner, rows):
     assert model.fitted.machine.settings.n_learners == 4 and not hasattr(model.fitted.machine, "parts")
     odds, mistakes = model.decision_function(X), model.fitted.machine.record.totals[1]
     assert 0 < mistakes < 450
-    for k, label in enumerate("abcd"):
+    for column, label in enumerate("abcd"):
+        k = model.fitted.target.labels.index(label)
         sign = 1 if k else -1
         single = learner.clone().partial_fit(X, np.where(y == label, 1, -1) * sign, classes=[-1, 1])
         slope, offset = single.fitted.machine.head.platt
-        assert np.array_equal(odds[:, k], sign * (slope * single.decision_function(X) + offset))
+        assert np.array_equal(odds[:, column], sign * (slope * single.decision_function(X) + offset))
         assert model.fitted.machine.record.edges[k] == single.fitted.machine.record.edges[0]
 
 

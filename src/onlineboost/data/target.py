@@ -172,11 +172,15 @@ class Classes(Target):
         return self._in_order(chances if chances.ndim > 1 else _of_two(chances, True), 0.0)
 
     def scores(self, scores: Floats) -> Floats:
-        """Scores as users see them: the columns in the order of ``classes``. Of two labels, no score is 0."""
+        """Scores as users see them: the columns in the order of ``classes``."""
         if self.width == 1:
-            found = np.where(scores == 0, _TINY, scores)
-            return -found if self.turned else found
+            return -np.where(scores == 0, _TINY, scores) if self.turned else scores
         return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
+
+    def decisions(self, scores: Floats) -> Floats:
+        """``scores``; of two labels, none is 0: above it is the positive one, as scikit-learn counts."""
+        found = self.scores(scores)
+        return np.where(found == 0, _TINY, found) if self.width == 1 else found
 
     def of_positive(self, chances: Floats) -> Floats:
         """The probabilities of the positive label, given those of the code +1."""
@@ -269,8 +273,11 @@ class Classes(Target):
         larger.encode_one(label)
         return larger
 
-    def declare(self, classes: Any) -> None:
-        """Set all labels that there will be, two or more. They may be declared again, but not changed."""
+    def declare(self, classes: Any, y: Any = ()) -> None:
+        """Set all labels that there will be, two or more; those of the rows ``y`` in their order, then the others.
+
+        They may be declared again, but not changed.
+        """
         found = _different(classes)
         if len(found) < 2:
             count, hint = "one class" if found else "no class", "partial_fit(..., classes=...)"
@@ -281,7 +288,8 @@ class Classes(Target):
             raise DataError(
                 f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
             )
-        self._add(sorted(found) if not self.known else found)
+        met = [label for label in _different(y) if label in found] if len(y) else []
+        self._add([*met, *sorted(label for label in found if label not in met)])
 
     def meet(self, y: Any) -> None:
         """Take in the labels of rows, in the order in which they come."""
@@ -420,7 +428,7 @@ class Numbers(Target):
             else (f"a number from {self.least:g} to {self.most:g}")
         )
 
-    def declare(self, classes: Any) -> None:
+    def declare(self, classes: Any, y: Any = ()) -> None:
         raise DataError("numbers have no classes: leave out classes")
 
     def meet(self, y: Any) -> None:

@@ -66,6 +66,12 @@ def settle(state: EachState, e: Floats, y: float) -> None:
     pass
 
 
+@hot
+def credit(state: EachState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    slopes[0] = 1.0
+
+
+dispatch.register(dispatch.credit, EachState, credit)
 dispatch.register(dispatch.lead, EachState, lead)
 dispatch.register(dispatch.round, EachState, round)
 dispatch.register(dispatch.vote, EachState, vote)
