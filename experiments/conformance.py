@@ -1,6 +1,6 @@
 """How many of scikit-learn's and River's own checks every estimator passes.
 
-    python experiments/conformance.py
+python experiments/conformance.py
 """
 
 from __future__ import annotations

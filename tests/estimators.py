@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sklearn.linear_model import SGDClassifier
-
 import onlineboost
 from onlineboost import (
     AdaBoostOL,
     AdaBoostOLM,
     AdaBoostOLPlus,
     Adaptive,
+    AdaptiveRegressor,
     ClassTree,
+    Copies,
     DefensiveBoost,
     LeastSquares,
     Linear,
@@ -38,6 +38,7 @@ ESTIMATORS = {
     "AdaBoostOLM": AdaBoostOLM(n_estimators=3),
     "AdaBoostOLPlus": AdaBoostOLPlus(n_estimators=3),
     "Adaptive": Adaptive(OnlineBBM(n_estimators=3)),
+    "AdaptiveRegressor": AdaptiveRegressor(LeastSquares()),
     "ClassTree": ClassTree(3),
     "DefensiveBoost": DefensiveBoost(n_estimators=3),
     "LeastSquares": LeastSquares(),
@@ -48,7 +49,7 @@ ESTIMATORS = {
     "OSBoostOCP": OSBoostOCP(n_estimators=3),
     "OnlineBBM": OnlineBBM(n_estimators=3),
     "OnlineBBM over Tree": OnlineBBM(Tree(3), 3, random_state=0),
-    "OnlineBBM over an object": OnlineBBM(SGDClassifier(loss="log_loss", random_state=0), 3),
+    "OnlineBBM over an object": OnlineBBM(Copies(Perceptron()), 2),
     "OnlineBoost": OnlineBoost("low", random_state=0),
     "OnlineBoostRegressor": OnlineBoostRegressor(),
     "OnlineGradientBoost": OnlineGradientBoost(n_estimators=3),

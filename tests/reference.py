@@ -1408,7 +1408,7 @@ class Slots:
     def row(self, entries: list[tuple[int, float]], learns: bool, missing: bool) -> list[tuple[int, float]]:
         found = []
         full = len(self.slots) == self.bound  # before this row
-        for id, x in entries:
+        for id, x in sorted(entries, key=lambda entry: entry[0]):
             if x == 0 or (math.isnan(x) and not missing):
                 continue
             if learns and id not in self.slots and len(self.slots) < self.bound:

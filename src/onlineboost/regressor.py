@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,11 @@ class OnlineRegressor(OnlineModel):
 
     def new_target(self) -> Numbers:
         return Numbers()
+
+    def predict_one(self, x: Mapping[Any, Any]) -> float:
+        """The number for one dict of features; 0 before anything was learnt."""
+        found: float | None = super().predict_one(x)
+        return 0.0 if found is None else found
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning."""

@@ -84,7 +84,9 @@ def test_metadata_routing(stream):
     X, y = stream
     weight = np.where(y > 0, 2.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(StandardScaler(), Linear().set_fit_request(sample_weight=True))
+        pipe = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), Linear().set_fit_request(sample_weight=True)
+        )
         routed = pipe.fit(X, y, sample_weight=weight).decision_function(X)
         assert clone(pipe[-1]).get_metadata_routing().fit.requests == {"sample_weight": True}
     scaled = StandardScaler().fit_transform(X)

@@ -71,6 +71,7 @@ def test_a_changed_byte_of_a_compressed_file_is_an_error_or_changes_nothing(tmp_
 
 
 @pytest.mark.parametrize("kind", PACK)
+@pytest.mark.filterwarnings("ignore::onlineboost.errors.ReadWarning")  # of the first bytes, which are no text
 def test_a_compressed_file_that_is_cut_anywhere_is_an_error(tmp_path, kind):
     path = tmp_path / f"x.vw.{kind}"
     whole = PACK[kind](TEXT)
@@ -227,11 +228,12 @@ def test_columns_that_no_model_can_use_are_named(tmp_path):
 
 
 def test_labels_of_any_kind_can_be_told(tmp_path):
-    infinite = pa.table({"label": [float("inf"), 0.0], "a": [1, 2]})
     foreign = pa.array([b"caf\xe9", b"tea"]).view(pa.string())  # Latin-1
-    for table in (infinite, pa.table({"label": foreign, "a": [1, 2]})):
-        pq.write_table(table, tmp_path / "x.parquet")
-        assert values(tmp_path / "x.parquet") == [1, 2]
+    pq.write_table(pa.table({"label": foreign, "a": [1, 2]}), tmp_path / "x.parquet")
+    assert values(tmp_path / "x.parquet") == [1, 2]
+    pq.write_table(pa.table({"label": [float("inf"), 0.0], "a": [1, 2]}), tmp_path / "x.parquet")
+    with pytest.raises(ReadError, match="the label is inf"):
+        values(tmp_path / "x.parquet")
 
 
 def test_rows_that_parquet_promises_are_there(tmp_path):

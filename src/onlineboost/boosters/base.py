@@ -119,9 +119,9 @@ class Booster(OnlineClassifier):
     def __init_subclass__(
         cls,
         *,
-        state: type,
-        vote: Callable[..., Any],
-        round: Callable[..., None],
+        state: type | None = None,
+        vote: Callable[..., Any] | None = None,
+        round: Callable[..., None] | None = None,
         lead: Callable[..., None] = lead_by_votes,
         settle: Callable[..., None] = settle_nothing,
         credit: Callable[..., None] = credit_in_turn,
@@ -131,6 +131,10 @@ class Booster(OnlineClassifier):
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
+        if state is None and hasattr(cls, "kernels"):  # a subclass of a booster is that booster
+            return
+        if state is None or vote is None or round is None:
+            raise TypeError("a booster names its state, vote and round: class Mine(Booster, state=..., ...)")
         scan = {"first", "carry"} <= inspect.signature(getattr(round, "py_func", round)).parameters.keys()
         cls.traits = {"leading": lead is not lead_by_votes, "scan": scan}
         cls.kernels = Kernels(

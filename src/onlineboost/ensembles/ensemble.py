@@ -20,6 +20,7 @@ from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.errors import ParameterError
+from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import brief, check_whole
 
@@ -177,6 +178,8 @@ class StackedEnsemble(Ensemble):
     >>> round(progressive_score(StackedEnsemble([products, trees], random_state=0), X, y), 3)
     0.077
     """
+
+    example: ClassVar[dict[str, Any]] = {"models": (Linear(),)}
 
     models: Sequence[Any]
     _: KW_ONLY

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from onlineboost.engine.one_row import Steps
 from onlineboost.engine.schedule import later
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineClassifier, OnlineModel
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.storage.validity import COUNT, Limits
@@ -235,6 +236,8 @@ class Restarting(Around, Listening, OnlineClassifier):
     >>> Restarting(OnlineBBM(Tree(5), random_state=0)).fit(X, y).alarms_
     [Alarm(example=10048, learner=None)]
     """
+
+    example: ClassVar[dict[str, Any]] = {"estimator": Linear()}
 
     estimator: Any
     _: KW_ONLY

@@ -39,9 +39,12 @@ class RiverMethods(Parameters):
     def _unit_test_skips(self) -> set[str]:
         return set()
 
+    example: ClassVar[dict[str, Any]] = {}
+    """Arguments for those of the constructor that have no default."""
+
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
+        yield cls.example
 
     def _get_params(self) -> dict[str, Any]:
         params = self.get_params(deep=False)

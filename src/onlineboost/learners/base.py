@@ -127,7 +127,7 @@ class WeakLearner(OnlineModel):
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
-        if WeakLearner in cls.__bases__:  # classifiers, regressors
+        if WeakLearner in cls.__bases__ or (state is None and hasattr(cls, "workspace")):  # kinds; heirs of a learner
             return
         if state is None or _missing in (workspace, predict, learn):
             raise TypeError("a learner names its state, workspace, predict and learn: class Mine(Learner, state=...)")

@@ -139,7 +139,7 @@ class Binner(SklearnMethods, Parameters):
             wrong = next(j for j, name in enumerate(source.names) if name != self._names[j])
             raise DataError(f"X has {source.names[wrong]!r} as column {wrong}: expected {self._names[wrong]!r}")
         if source.missing.size:
-            raise DataError("X has missing values: fill them in first")
+            raise DataError("Input X contains NaN: fill missing values in first")
         one = np.ones(source.n_rows)
         return source.batches(one, one)
 
