@@ -174,7 +174,8 @@ class Classes:
         same = [sign for sign, other in self.known.items() if other == label]
         if not same and any(isinstance(label, str) != isinstance(other, str) for other in self.known.values()):
             raise Fault("BAD_LABEL", at)
-        free = [1.0 if self.known or label == 1 else -1.0, -1.0 if self.known or label != 1 else 1.0]
+        yes = label == 1 or str(label).lower() in ("1", "+1", "true", "yes", "y", "t")
+        free = [1.0, -1.0] if yes else [-1.0, 1.0]
         free = [sign for sign in (free if not self.known else [-1.0, 1.0]) if sign not in self.known]
         sign = same[0] if same else free[0] if free else float(len(self.known))
         self.known[sign] = self.known.get(sign, label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from itertools import islice
@@ -27,8 +28,17 @@ from river import (
 
 from onlineboost import LeastSquares, Linear, OnlineBBM
 
+FEW = (
+    "Linear",
+    "NaiveBayes",
+    "OnlineBBM over Tree",
+    "OnlineBBM over an object",
+    "OnlineBoostRegressor",
+    "StackedEnsemble",
+)
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+
+@pytest.mark.parametrize("name", ESTIMATORS if os.environ.get("ONLINEBOOST_TEST_RIVER") else FEW)  # make river: all
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator(name, monkeypatch):
     model = ESTIMATORS[name]
@@ -39,7 +49,8 @@ def test_check_estimator(name, monkeypatch):
     def short(model, scale=1):
         return (list(islice(dataset, 40 * scale)) for dataset in whole(model, scale))
 
-    monkeypatch.setattr(checks, "_yield_datasets", short)  # experiments/conformance.py takes all rows
+    if not os.environ.get("ONLINEBOOST_TEST_RIVER"):
+        monkeypatch.setattr(checks, "_yield_datasets", short)
     checks.check_estimator(model)
 
 
