@@ -460,6 +460,6 @@ def test_small_files_take_little_memory(saved, tmp_path, params, message):
 
 def test_labels_that_json_cannot_hold(tmp_path):
     model = Linear()
-    model.learn_one({"a": 1.0}, float("inf"))
+    model.learn_one({"a": 1.0}, b"yes")
     with pytest.raises(DataError, match="cannot be saved in a model file"):
         model.save(tmp_path / "m")

@@ -196,7 +196,7 @@ def test_a_binner_shows_what_linear_sees():
     assert np.array_equal(table.indices, seen.indices) and np.array_equal(table.data, seen.values)
     names = binner.get_feature_names_out()
     assert len(names) == table.shape[1] and any(name.startswith("1 in (") for name in names)
-    with pytest.raises(DataError, match="expected 7, as in fit"):
+    with pytest.raises(DataError, match="expecting 7 features as input"):
         binner.transform(X[:, :3])
     with pytest.raises(NotFittedError):
         Binner().transform(X)
@@ -375,4 +375,6 @@ def test_a_binner_is_a_parameterised_object():
     named = Binner(4).fit(frame)
     with pytest.raises(DataError, match="'b' as column 0: expected 'a'"):
         named.transform(frame[list("bacdefg")])
-    assert Binner(4).fit(X[:0]).partial_fit(X).transform(X).nnz == binner.transform(X).nnz
+    assert Binner(4).partial_fit(X).transform(X).nnz == binner.transform(X).nnz
+    with pytest.raises(DataError, match="in 1 row"):
+        Binner(4).fit(X[:0])

@@ -547,7 +547,7 @@ def test_a_bar_after_two_seconds_on_a_terminal(monkeypatch):
     assert progress.bar is None
     progress.began -= 3
     progress(2, 9, Row(Linear(), 0.25))
-    assert progress.bar.tasks[0].description == "2 of 9 configurations, best error 0.2500"
+    assert progress.bar.tasks[0].description == "2 of 9 configurations, best error 0.25"
     progress.close()
     hidden = show.RaceProgress(quiet=True)
     hidden.began -= 3
