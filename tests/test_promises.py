@@ -203,7 +203,7 @@ def spoil(X, y, weight, kind):
         ("label", "y has fractions", None, None),
         ("weight", "sample_weight has -1.0 at row 7", 7, None),
         ("nan weight", "sample_weight has nan at row 7", 7, None),
-        ("width", "X has 9 features: expected 10, as in training", None, None),
+        ("width", "X has 9 features, but OnlineBBM is expecting 10 features", None, None),
         ("short y", r"y has shape \(49,\): expected \(50,\)", None, None),
         ("short weight", r"sample_weight has shape \(49,\)", None, None),
         ("one dimension", r"expected two dimensions", None, None),

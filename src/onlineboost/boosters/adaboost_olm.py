@@ -139,8 +139,8 @@ class AdaBoostOLM(
     >>> from onlineboost.datasets import load_letter
     >>> X, y = load_letter(letters=True)
     >>> model = AdaBoostOLM(random_state=0).fit(X[:4000], y[:4000])
-    >>> round(model.score(X[4000:], y[4000:]), 3)
-    0.68
+    >>> f"{model.score(X[4000:], y[4000:]):.3f}"
+    '0.680'
     """
 
     estimator: Any = None

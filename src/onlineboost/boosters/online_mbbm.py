@@ -95,8 +95,8 @@ class OnlineMBBM(
     >>> from onlineboost.datasets import load_letter
     >>> X, y = load_letter(letters=True)
     >>> model = OnlineMBBM(random_state=0).fit(X[:4000], y[:4000])
-    >>> round(model.score(X[4000:], y[4000:]), 3)
-    0.784
+    >>> f"{model.score(X[4000:], y[4000:]):.3f}"
+    '0.784'
     """
 
     max_learners = MAX_THROWS - 1

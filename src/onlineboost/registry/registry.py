@@ -41,7 +41,7 @@ class Registry(Generic[T]):
 
     >>> from onlineboost.registry import LEARNERS
     >>> LEARNERS.names()[:2], LEARNERS.find("tree").title
-    (['linear', 'naive-bayes'], 'Tree')
+    (['class-tree', 'linear'], 'Tree')
     """
 
     def __init__(self, kind: str, room: str) -> None:
