@@ -23,7 +23,7 @@ from onlineboost.interop.sklearn import EXPECTED_FAILURES
 
 # Class weights of 1000 against 0.0001 on 50 rows: as with the same sample_weight, bit for bit (test_class_weights.py).
 _REASON = {"check_class_weight_classifiers": "errs with rows of weight 1000 among few, also as sample_weight"}
-HEAVY = dict.fromkeys(("AdaBoostOL", "AdaBoostOLPlus", "OnlineBBM over an object"), _REASON)
+HEAVY = dict.fromkeys(("AdaBoostOL", "AdaBoostOLM", "AdaBoostOLPlus", "OnlineBBM over an object"), _REASON)
 
 
 def test_every_estimator_is_checked():
