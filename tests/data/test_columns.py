@@ -274,9 +274,8 @@ def test_files_arrays_and_dicts_predict_alike(tmp_path):
     model = Linear().fit(open_stream(path, **options))
     short = tmp_path / "short.csv"
     short.write_text("\n".join(["a,b,c", *(",".join(map(str, row)) for row in rows)]) + "\n")
-    stream = open_stream(short, like=model, labels="ignored", columns="warn")
-    with pytest.warns(ReadWarning, match="no column 'colour'"):
-        scores = model.decision_function(stream)
+    with pytest.warns(ReadWarning, match="no column 'colour'"):  # by the thread that reads ahead
+        scores = model.decision_function(open_stream(short, like=model, labels="ignored", columns="warn"))
     for _ in range(2):
         assert [model.decision_one(dict(zip("abc", row.tolist(), strict=True))) for row in rows] == scores.tolist()
 
