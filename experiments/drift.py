@@ -30,7 +30,7 @@ from onlineboost import (
     datasets,
 )
 from onlineboost.data.batch import Batch, Floats, joined
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.readers import open_stream
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))

@@ -23,7 +23,7 @@ from scipy.stats import binom
 from worst_case import Scripted, smooth_weights, worst_learners
 
 from onlineboost import AdaBoostOL, OnlineBBM, OSBoost, OSBoostOCP, theory
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 from figures import FOLDER, ROOT, keep, kept

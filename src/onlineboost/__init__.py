@@ -20,6 +20,7 @@ from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
 from onlineboost.boosters.safe import SafeBoost
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.ensembles.adaptive import Adaptive
 from onlineboost.ensembles.adaptive_regressor import AdaptiveRegressor
@@ -49,7 +50,7 @@ from onlineboost.learners.perceptron import Perceptron
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.learners.stump import Stump
 from onlineboost.learners.tree import Tree
-from onlineboost.model import OnlineClassifier, load
+from onlineboost.model import load
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.transforms.binner import Binner
 

@@ -14,21 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.cores import n_cores
-from onlineboost.data.arrays import Source, as_labels, check_features, check_labels, check_weight, is_frame
+from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
+from onlineboost.data.classes import joined_scores
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes, joined_scores
-from onlineboost.engine.classes import with_classes
 from onlineboost.engine.explanation import Explanation
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import Machine
-from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
-from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
-from onlineboost.interop import river
 from onlineboost.interop.river import RiverMethods
 from onlineboost.interop.sklearn import SklearnMethods
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
@@ -224,7 +220,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 fitted.name_classes(named.width)
             stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             return self._learn_pages(stream, fresh, scored)
-        return self._learn_source(_source(X), y, classes, sample_weight, fresh)
+        return self._learn_source(rows_in_memory(X), y, classes, sample_weight, fresh)
 
     def _learn_source(self, source: Source, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
         """Learn a table; everything is checked before the model changes."""
@@ -283,7 +279,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted.machine.n_jobs = self._jobs()
         if not isinstance(X, Batch | Page | Pages):
             if not _is_read(fitted, X):
-                return self._answers_to(fitted, _source(X), probabilities)
+                return self._answers_to(fitted, rows_in_memory(X), probabilities)
             from onlineboost.readers import open_stream
 
             X = open_stream(X, like=self, labels="ignored")
@@ -328,7 +324,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
-        source, labels = _source(X, loose=True), check_labels(y, len(X))
+        source, labels = rows_in_memory(X, loose=True), check_labels(y, len(X))
         fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
         target = fitted.target
         for label in dict.fromkeys(labels.tolist()):
@@ -349,7 +345,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, [None] * len(X), None)
-        scores = self._answers_to(fitted, _source(X, loose=True))
+        scores = self._answers_to(fitted, rows_in_memory(X, loose=True))
         return like_frame(X, fitted.target.decode(scores), None)
 
     # ---- reasons
@@ -375,7 +371,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             pages = _pages(X if isinstance(X, Batch | Page | Pages) else open_stream(X, like=self, labels="ignored"))
             batches = (page if isinstance(page, Batch) else page.batch for page in pages)
             return fitted.explain_batches(batches, [str(name) for name in columns])
-        source = _source(X)
+        source = rows_in_memory(X)
         fitted.columns.locate(source)
         return fitted.explain_table(source)
 
@@ -432,7 +428,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             pages = open_stream(x, like=self, labels="ignored")
             found = fitted.ask_rows((page.batch for page in pages), time)
         else:
-            source = _source(x)
+            source = rows_in_memory(x)
             fitted.columns.locate(source)
             one = np.ones(source.n_rows)
             found = fitted.ask_rows(source.batches(one, one), time)
@@ -548,133 +544,6 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         model_file.write(Path(path).expanduser(), content)
 
 
-class OnlineClassifier(OnlineModel):
-    """A classifier that learns one example at a time; the result does not depend on batches.
-
-    Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
-    """
-
-    sklearn_type = "classifier"
-
-    def new_target(self) -> Classes:
-        return Classes()
-
-    def _target_of_batches(self) -> Classes:
-        return Classes(-1, 1)
-
-    def with_classes(self, machine: Any, n: int) -> Machine:
-        """The machine of this model, for more classes: new ones begin at this row."""
-        seed, known = machine.settings.seed, max(machine.n_classes, 2)
-        fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
-        if isinstance(machine, ObjectMachine | ObjectClassesMachine):
-            return objects_with_classes(machine, fresh)
-        for one in fresh:
-            one.go_to(machine.n_learnt)
-        return with_classes(machine, fresh)
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Continue learning. The first batch must contain two labels, or ``classes`` must name them.
-
-        Further classes may come at any time: each begins at the row where it is first met, or here if it is named.
-        """
-        self._learn(X, y, classes, sample_weight)
-        return self
-
-    def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
-        """``partial_fit`` that returns the score given to each row before its label was used.
-
-        Of two classes, as ``decision_function`` has it; of more, in the order in which they came. Of a stream, by the
-        codes of its labels, as ``learn`` returns them.
-        """
-        scores = self._learn(X, y, classes, sample_weight, scored=True)
-        target = self._check_fitted().target
-        plain = target.width > 1 or isinstance(X, Batch | Page | Pages)
-        found: Floats = scores if plain else target.scores(scores)
-        return found
-
-    def decision_function(self, X: Any) -> Floats:
-        """A score per row; its sign is the answer, and 0 counts as positive.
-
-        Of more than two classes, a score for each, in the order of ``classes_``; the largest is the answer.
-        """
-        fitted = self._check_fitted()
-        scores = self._answers(fitted, X)
-        found: Floats = fitted.target.decisions(scores)
-        return found
-
-    def predict_proba(self, X: Any) -> Floats:
-        """The probability of each label, in the order of ``classes_``, for each row."""
-        fitted = self._check_fitted()
-        chances = self._answers(fitted, X, probabilities=True)
-        found: Floats = fitted.target.probabilities(chances)
-        return found
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """The logarithms of ``predict_proba``."""
-        with np.errstate(divide="ignore"):  # of a class that came after this row
-            found: Floats = np.log(self.predict_proba(X))
-        return found
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
-        fitted = self._check_fitted()
-        if scores.ndim > 1:
-            return fitted.machine.probabilities(scores)
-        found: Floats = fitted.target.of_positive(fitted.machine.probabilities(fitted.target.scores(scores)))
-        return found
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
-        fitted = self._check_fitted()
-        scores, y = self._answers(fitted, X), as_labels(y)
-        if y.shape != scores.shape[:1] or not y.size:
-            shape = scores.shape[:1]
-            raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
-        try:
-            codes = fitted.target.encode(y)
-        except DataError as problem:
-            raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
-        hits = ~fitted.target.mistakes(scores, codes)
-        weight = check_weight(sample_weight, y.size)
-        if not weight.any():
-            raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
-        return float(np.average(hits, weights=weight))
-
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """The probability of each label seen so far, for one dict of features; empty before anything was learnt."""
-        fitted = self.fitted
-        if fitted is None:
-            return {}
-        chances = fitted.score_one(x, probabilities=True)
-        found: dict[Any, float] = fitted.target.by_label(chances)
-        return found
-
-    def predict_proba_many(self, X: Any) -> Any:
-        """``predict_proba_one`` for each row of a data frame, as a frame of the same library: a column per label."""
-        from onlineboost.readers.named import like_frame
-
-        fitted = self.fitted
-        if fitted is None:
-            return like_frame(X, np.empty((len(X), 0)), [])
-        chances = self._answers_to(fitted, _source(X, loose=True), probabilities=True)
-        return like_frame(X, *fitted.target.columns(chances))
-
-    def decision_one(self, x: Mapping[Any, Any]) -> Any:
-        """The score for one dict of features; of more than two classes, a score for each."""
-        fitted = self._check_fitted()
-        score = fitted.score_one(x)
-        return score if fitted.target.width == 1 else fitted.target.scores(np.array([score]))[0]
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels: two with the negative one first, more of them sorted."""
-        found: NDArray[Any] = self._check_fitted().target.classes
-        return found
-
-
-river.join(OnlineClassifier, "MiniBatchClassifier")
-
-
 # What a description that makes no sense may lead to, such as a list where a number should be.
 _NONSENSE = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
 
@@ -742,7 +611,7 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     return kind_of(X) != "arrays"
 
 
-def _source(X: Any, loose: bool = False) -> Source:
+def rows_in_memory(X: Any, loose: bool = False) -> Source:
     """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
     if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         return check_features(X)

@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 import onlineboost
 from conftest import ROOT
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.cli.app import build
-from onlineboost.model import OnlineClassifier, load_all
+from onlineboost.model import load_all
 from onlineboost.readers import open_stream
 
 

@@ -167,7 +167,7 @@ def test_a_stopped_input_that_changed_is_an_error_with_a_next_step(files, capsys
 _STOP_AFTER = """
 import os, sys
 from onlineboost.cli import app
-from onlineboost.model import OnlineClassifier
+from onlineboost.classifier import OnlineClassifier
 save = OnlineClassifier.save
 def watched(model, path, *, base, notes):
     save(model, path, base=base, notes=notes)

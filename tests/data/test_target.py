@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onlineboost import DataError, Linear, OnlineBBM
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.readers import open_stream
 
 X = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, -2.0], [-0.7, 1.0]] * 10)

@@ -25,7 +25,7 @@ from onlineboost import (
     StackedEnsemble,
     Tree,
 )
-from onlineboost.data.target import joined_scores
+from onlineboost.data.classes import joined_scores
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.readers import open_stream
 from onlineboost.tuning import tune

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from onlineboost import Linear, OnlineBBM, ParameterError
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.evaluate import Measurement, Threshold, progressive_score
 from onlineboost.evaluate.metrics.confusion import Confusion
 from onlineboost.evaluate.metrics.positive import cost

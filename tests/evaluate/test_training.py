@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onlineboost import Linear, OnlineBBM
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.record import new_record
 from onlineboost.evaluate.paired import Paired

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_readers import Options, Refusal, Result, Row, read
 
+from onlineboost.data.classes import Classes
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes
 from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import status
 from onlineboost.readers.csv_header import guess_separator

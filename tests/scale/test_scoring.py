@@ -16,9 +16,9 @@ from commands import command, run
 
 from onlineboost import Linear
 from onlineboost.data.batch import one_row
+from onlineboost.data.classes import Classes
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes
 from onlineboost.datasets import load_letter
 from onlineboost.errors import WorkerError
 from onlineboost.readers import open_stream

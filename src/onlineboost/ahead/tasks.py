@@ -16,12 +16,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import cache
 from onlineboost.data.batch import check_batch
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
 from onlineboost.learners.linear import Linear
-from onlineboost.model import OnlineClassifier, OnlineModel, load
+from onlineboost.model import OnlineModel, load
 from onlineboost.readers import open_stream
 from onlineboost.registry import FORMATS
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32, Ints
@@ -26,7 +27,6 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
-from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.regressor import OnlineRegressor

@@ -46,7 +46,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import f32, hot
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.data.target import Numbers
+from onlineboost.data.numbers import Numbers
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import logistic
 from onlineboost.engine.numbers import EXP, IDENTITY, LOGISTIC, NumbersMachine, numbers_machine

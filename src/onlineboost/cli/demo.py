@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.boosters.online_bbm import OnlineBBM
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.cli.chart import chart
 from onlineboost.cli.compiling import compile_first
 from onlineboost.cli.terminal import flush, say, say_lines
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import Difference, difference, gain
 from onlineboost.ensembles.online_boost import OnlineBoost
 from onlineboost.evaluate.paired import Paired
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.tree import Tree
-from onlineboost.model import OnlineClassifier
 
 LINEAR, TREES = "linear learners", "trees"
 

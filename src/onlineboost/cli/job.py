@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from onlineboost.cli.answers import PROGRESSIVE, check_kind, open_output, progressive_columns
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
-from onlineboost.data.target import Numbers
+from onlineboost.data.numbers import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import brief
 from onlineboost.storage.atomic import check_target

@@ -15,7 +15,7 @@ from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS, Entry, Option, Registry, merged
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineClassifier
+    from onlineboost.classifier import OnlineClassifier
 
 BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
 AUTO = "auto"  # OnlineBoost, or SafeBoost over a learner with options

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import LARGEST, Floats, Ints
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.errors import DataError, ParameterError
 
 BALANCED = "balanced"

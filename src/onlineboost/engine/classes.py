@@ -23,7 +23,7 @@ from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import Explained, Terms, as_shares
 from onlineboost.engine.heads import VoteHead, new_head, vote_correct

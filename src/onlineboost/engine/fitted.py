@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
+from onlineboost.data.classes import Classes, joined_scores
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
-from onlineboost.data.target import Classes, Numbers, joined_scores
 from onlineboost.engine import schedule
 from onlineboost.engine.class_weights import ClassWeights
 from onlineboost.engine.dicts import named_row

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, with_features
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import LAG_NAME, MAX_LAG
 from onlineboost.data.hashing import feature_id, indicator_id
-from onlineboost.data.target import Classes, Numbers
+from onlineboost.data.numbers import Numbers
 from onlineboost.parameters import check_whole
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Source, copied, writable
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, cut, typed
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.data.target import Classes
 from onlineboost.engine.dicts import row_of
 from onlineboost.engine.explaining import Explained
 from onlineboost.engine.one_row import OneRow, Steps

@@ -16,8 +16,8 @@ import numpy as np
 from onlineboost.compiled.block import Call
 from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.data.target import Classes
 from onlineboost.engine.classes import ClassesHead, class_rows, new_classes_head, softmax
 from onlineboost.engine.heads import VoteHead
 from onlineboost.engine.machine import Machine

@@ -14,8 +14,8 @@ from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.data.target import Classes
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.loop import CARRIED, compare
 from onlineboost.engine.machine import Machine

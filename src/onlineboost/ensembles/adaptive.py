@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.safe import SafeBoost
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles import restarting
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Around, Restarting, RestartingMachine
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
-from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_one_of
 
 Reset = Literal["all", "learners", "none"]

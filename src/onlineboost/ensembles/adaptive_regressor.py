@@ -19,7 +19,7 @@ from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Ints, cut
-from onlineboost.data.target import Numbers
+from onlineboost.data.numbers import Numbers
 from onlineboost.engine import adwin
 from onlineboost.engine.adwin import BLOCK, Windows, closed_block, new_windows, start_over
 from onlineboost.engine.explaining import Explained, Terms

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onlineboost.boosters.base import seed_of
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.machine import BatchMachine
@@ -21,7 +22,6 @@ from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.errors import ParameterError
 from onlineboost.learners.linear import Linear
-from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import brief, check_whole
 
 MAX_PARTS = 50

@@ -9,13 +9,13 @@ from typing import Any, Literal
 from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.safe import SafeBoost
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Restarting
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
 from onlineboost.learners.tree import Tree
-from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import check_one_of
 
 Effort = Literal["low", "normal", "high"]

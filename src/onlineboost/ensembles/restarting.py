@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints, cut
@@ -25,7 +26,7 @@ from onlineboost.engine.schedule import later
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
-from onlineboost.model import OnlineClassifier, OnlineModel
+from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.storage.validity import COUNT, Limits
 

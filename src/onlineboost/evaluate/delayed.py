@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Batch, Floats, cut
+from onlineboost.data.classes import joined_scores
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
-from onlineboost.data.target import joined_scores
 from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.tickets import Votes

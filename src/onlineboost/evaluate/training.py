@@ -9,8 +9,8 @@ import numpy as np
 
 from onlineboost.boosters.base import Booster
 from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
-from onlineboost.data.target import Numbers
 from onlineboost.diagnostics.verdict import comparison, spare_learners
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.metrics import Curve

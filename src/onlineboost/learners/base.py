@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.arrays import copied
@@ -19,7 +20,7 @@ from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import new_head
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.record import Settings, new_record
-from onlineboost.model import OnlineClassifier, OnlineModel
+from onlineboost.model import OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins
 from onlineboost.transforms.chain import Transform, Transforms

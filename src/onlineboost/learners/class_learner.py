@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, NamedTuple, cast
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.class_votes import ClassVotesMachine, new_sharpness
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.learners.base import WeakLearner
-from onlineboost.model import OnlineClassifier
 from onlineboost.transforms.slots import new_slots
 
 

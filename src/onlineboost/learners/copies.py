@@ -10,16 +10,16 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.data.allocation import planning
 from onlineboost.data.arrays import Dense, Sparse, as_matrix
 from onlineboost.data.batch import Batch, Floats, cut
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
-from onlineboost.data.target import Classes
 from onlineboost.engine.dicts import row_of
 from onlineboost.engine.machine import Machine
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.model import OnlineClassifier
 from onlineboost.parameters import Parameters
 
 _WIDTH = 1 << 18  # columns of the matrices that hold streams

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Numbers
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK

@@ -15,10 +15,10 @@ import numpy as np
 
 from onlineboost.data.arrays import as_labels, check_features, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats, cut
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
-from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.labels import sign_of

@@ -9,9 +9,9 @@ import numpy as np
 
 from onlineboost.data.arrays import Source, check_features, is_frame
 from onlineboost.data.batch import Batch, Floats, longest_row
+from onlineboost.data.classes import Classes
 from onlineboost.data.page import Page
 from onlineboost.data.schema import NO_LABEL, Schema
-from onlineboost.data.target import Classes
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.memory import DictSource, arrow_table

@@ -10,9 +10,9 @@ import numpy as np
 
 from onlineboost.data.batch import Batch
 from onlineboost.data.columns import differences
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Numbers
 from onlineboost.errors import ReadError, ReadWarning
 from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
 from onlineboost.data.batch import cut
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes, Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import detect, files, memory

@@ -13,9 +13,9 @@ from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.osboost import OSBoost
 from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.safe import SafeBoost
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.tree import Tree
-from onlineboost.model import OnlineClassifier
 from onlineboost.registry import BOOSTERS
 
 LARGE = 200_000  # examples; larger sets get fewer configurations

@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost import datasets
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled.cache import source_digest
 from onlineboost.data.batch import Batch, cut, shuffled
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics import Curve
-from onlineboost.model import OnlineClassifier
 from onlineboost.reproduction import vw
 from onlineboost.reproduction.protocol import FAMILIES, SETTINGS, Task, tasks
 from onlineboost.scale import cluster

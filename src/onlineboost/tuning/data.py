@@ -11,9 +11,10 @@ import numpy as np
 
 from onlineboost.data.arrays import Dense, Sparse, check_features
 from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
+from onlineboost.data.classes import Classes
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
-from onlineboost.data.target import Classes, Numbers
 from onlineboost.errors import DataError
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineModel

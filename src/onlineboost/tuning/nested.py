@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.boosters.base import Booster
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.heads import VoteHead
 from onlineboost.learners.base import Learner
-from onlineboost.model import OnlineClassifier
 
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _first = dispatch.first

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.classes import Classes
+from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
-from onlineboost.data.target import Classes, Numbers
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.model import OnlineClassifier, OnlineModel
+from onlineboost.model import OnlineModel
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import MAX_CLASSES
+from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.parameters import check_between, check_count, check_whole
 
 MAX_THROWS = 150  # beyond it, 1 / j! is too small for float64

@@ -46,9 +46,8 @@ _RAY = "onlineboost train --jobs N, or --engine ray --address ADDRESS (docs/scal
 INSTEAD = {
     "adax": _LINEAR_ONLY,
     "affix": _TEXT,
-    "audit": "onlineboost inspect MODEL shows the strongest features.",
+    "audit": "onlineboost predict MODEL FILE --explain 5 names the strongest features of each answer.",
     "bfgs": _LINEAR_ONLY,
-    "classweight": "write the weights into the file, as the second number of a line.",
     "coin": _LINEAR_ONLY,
     "conjugate_gradient": _LINEAR_ONLY,
     "constant": "there is always a constant, which begins at 0.",

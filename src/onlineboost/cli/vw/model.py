@@ -25,6 +25,7 @@ _EXACT_UP_TO = 62  # learners, in vw's BBM
 
 MODEL_OPTIONS = (
     *("boosting", "alg", "gamma", "loss_function", "link", "quadratic", "interactions", "oaa"),
+    "classweight",
     *("min_prediction", "max_prediction", *_NUMBERS, *_ADAPTIVE),
 )
 
@@ -49,6 +50,8 @@ def read_model(given: Given, source: Source) -> Model:
     for name, flag in _NUMBERS.items():
         if name in given:
             model.options += [flag, number(given, name)]
+    for pair in given.get("classweight", []):
+        model.options += ["--class-weight", _weight(pair)]
     _crosses(given, source, model)
     if not classes and not source.exists:
         model.notes.append("if the labels are numbers and not classes: onlineboost train FILE -f vw --task number")
@@ -152,6 +155,13 @@ def _crosses(given: Given, source: Source, model: Model) -> None:
         model.notes.append("--cross: of a namespace with itself, all pairs of different features; vw has squares, too.")
     if pairs and not source.namespaces:
         model.notes.append("--cross: names of namespaces, where vw has their first letters: write them out.")
+
+
+def _weight(pair: str) -> str:
+    label, _, weight = pair.rpartition(":")
+    if not label or not weight.replace(".", "", 1).isdigit():
+        raise ConflictError(f"vw --classweight {pair}: expected a label and its weight, such as 1:10.")
+    return f"{label}={weight}"
 
 
 def _last(given: Given, name: str) -> str | None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Classes, joined_scores
+from onlineboost.data.classes import Classes, joined_scores
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
 

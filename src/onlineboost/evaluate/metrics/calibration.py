@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 
 
 @dataclass

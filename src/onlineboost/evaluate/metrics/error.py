@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.target import Classes
+from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.registry import METRICS
 

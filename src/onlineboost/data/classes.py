@@ -1,0 +1,405 @@
+"""Classes as targets: two labels, or more."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.data.arrays import as_labels
+from onlineboost.data.batch import Floats
+from onlineboost.data.target import Target
+from onlineboost.errors import DataError
+from onlineboost.parameters import fits_json
+
+MAX_CLASSES = 1000
+_NONE = object()
+_TINY = 5e-324
+_INFINITE = (math.inf, -math.inf)
+_YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n", "f")
+
+
+class Classes(Target):
+    """Labels of any kind as codes: -1 and +1, then 2, 3, and so on.
+
+    Of two labels, the sign of a score is the answer, and 0 counts as +1. Of more, there is a score for each, and the
+    largest is the answer.
+
+    Codes are given in the order in which labels come: the first is -1, unless it is 1, true or yes, and the second gets
+    the other sign. What users see does not depend on that order: of two labels the larger is positive, or 1, true, yes
+    against 0, -1, false, no; or the one that was named.
+
+    >>> target = Classes()
+    >>> target.meet(["spam", "ham", "ham"])
+    >>> target.encode(["spam", "ham", "ham"])
+    array([-1.,  1.,  1.])
+    >>> target.classes.tolist(), target.scores(np.array([-2.0]))
+    (['ham', 'spam'], array([2.]))
+    >>> target.meet(["ham", "news", "spam"])
+    >>> target.encode(["spam", "ham", "news"])
+    array([-1.,  1.,  2.])
+    """
+
+    def __init__(self, *labels: Any, named: bool = False) -> None:
+        self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place: that of code -1 is 0
+        self.named = named  # whether that of code +1 was named as the positive label
+
+    @property
+    def width(self) -> int:
+        return 1 if len(self.labels) == 2 else len(self.labels)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the scores of one row."""
+        return () if self.width == 1 else (self.width,)
+
+    @staticmethod
+    def places(codes: Floats) -> NDArray[np.int64]:
+        """The place of each code: which of the scores is its own."""
+        return np.where(codes > 0, codes, 0).astype(np.int64)
+
+    @staticmethod
+    def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Which answers are wrong: by the sign of each score, or the largest of each row."""
+        if scores.ndim == 1:
+            wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
+            return wrong if not (y > 1).any() else wrong | (y > 1)
+        found: NDArray[np.bool_] = scores.argmax(axis=1) != Classes.places(y)
+        return found
+
+    def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
+        return self.mistakes(scores, y)
+
+    @property
+    def negative(self) -> Any:
+        return self.labels[0]
+
+    @negative.setter
+    def negative(self, label: Any) -> None:
+        self.labels[0] = label
+
+    @property
+    def positive(self) -> Any:
+        return self.labels[1]
+
+    @positive.setter
+    def positive(self, label: Any) -> None:
+        self.labels[1] = label
+
+    @property
+    def known(self) -> list[Any]:
+        return [label for label in self.labels if label is not _NONE]
+
+    def knows(self, place: int) -> bool:
+        """Whether there is a label at this place."""
+        return 0 <= place < len(self.labels) and self.labels[place] is not _NONE
+
+    @property
+    def has_negative(self) -> bool:
+        return self.negative is not _NONE
+
+    def by_label(self, chances: Any) -> dict[Any, float]:
+        """The probability of each label seen so far, given that of the positive one, or those of all."""
+        rows, labels = self.columns(np.array([chances]))
+        return dict(zip(labels, rows[0].tolist(), strict=True))
+
+    def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
+        """Probabilities of the labels seen so far, which sum to 1, and these labels."""
+        if len(self.known) == 1 and isinstance(self.known[0], bool):  # the other label is known, too
+            return _of_two(chances, True), [False, True]
+        if len(self.known) < 2:
+            return np.ones((len(chances), len(self.known))), self.known
+        return self.probabilities(chances), self.classes.tolist()
+
+    def probabilities(self, chances: Floats) -> Floats:
+        """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
+        return self._in_order(chances if chances.ndim > 1 else _of_two(chances, True), 0.0)
+
+    def scores(self, scores: Floats) -> Floats:
+        """Scores as users see them: the columns in the order of ``classes``."""
+        if self.width == 1:
+            return -np.where(scores == 0, _TINY, scores) if self.turned else scores
+        return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
+
+    def decisions(self, scores: Floats) -> Floats:
+        """``scores``; of two labels, none is 0: above it is the positive one, as scikit-learn counts."""
+        found = self.scores(scores)
+        return np.where(found == 0, _TINY, found) if self.width == 1 else found
+
+    def of_positive(self, chances: Floats) -> Floats:
+        """The probabilities of the positive label, given those of the code +1."""
+        return 1 - chances if self.turned else chances
+
+    @property
+    def turned(self) -> bool:
+        return len(self.labels) == 2 and self._order == [1, 0]
+
+    def _in_order(self, columns: Floats, unknown: float) -> Floats:
+        """Columns in the order of ``classes``; of labels whose rows all had weight 0, this number."""
+        missing = len(self.labels) - columns.shape[1]
+        return np.pad(columns, ((0, 0), (0, missing)), constant_values=unknown)[:, self._order]
+
+    @property
+    def _order(self) -> list[int]:
+        """The places of the labels, in the order of ``classes``: sorted; of two labels the positive one is the last."""
+        places = [*range(len(self.labels))]
+        if self.named or len(self.known) < 2:
+            return places
+        if len(places) == 2:
+            truths = [_truth(label) for label in self.labels]
+            if set(truths) == {True, False}:
+                return [truths.index(False), truths.index(True)]
+        try:
+            return sorted(places, key=lambda place: self.labels[place])
+        except TypeError:  # labels of several types
+            return places
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels, sorted; of two, the positive one is the last."""
+        labels = [self.labels[place] for place in self._order if self.labels[place] is not _NONE]
+        return _array(labels)
+
+    def describe(self) -> Any:
+        for label in self.known:
+            if not fits_json(label):
+                raise DataError(f"the label {label!r} cannot be saved in a model file: expected a string or a number")
+        return self.__getstate__()
+
+    @classmethod
+    def restore(cls, described: Any) -> Self:
+        target = cls()
+        target.__setstate__(described)
+        labels = target.known
+        places = described["labels"] if target.named else described
+        known = all(map(fits_json, labels)) and len(labels) == sum(map(len, places))
+        enough = 2 <= len(places) <= MAX_CLASSES and (len(places) == 2 or len(labels) == len(places))
+        if not enough or not known or len(set(labels)) < len(labels):
+            raise ValueError("the labels are not different strings or numbers")
+        return target
+
+    def restored(self, described: Any) -> Self:
+        """The target that a model file describes."""
+        return self.restore(described)
+
+    def __copy__(self) -> Classes:
+        return Classes(*self.labels, named=self.named)
+
+    def __getstate__(self) -> Any:
+        return {"labels": self._places, "positive": "named"} if self.named else self._places
+
+    def __setstate__(self, state: Any) -> None:
+        self.named = isinstance(state, dict)
+        places = state["labels"] if self.named else state
+        self.labels = [place[0] if place else _NONE for place in places]
+
+    @property
+    def _places(self) -> Any:
+        return [[label] if label is not _NONE else [] for label in self.labels]
+
+    def merged(self, other: Classes) -> Classes:
+        """The labels of both; an error if a label would have two codes."""
+        mine, theirs = self._places, other._places
+        size = max(len(mine), len(theirs))
+        pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
+        both = Classes(named=self.named or other.named)
+        both.labels = [place[0] if place else _NONE for place in (a or b for a, b in pairs)]
+        agree = all(a == b or not a or not b for a, b in pairs)
+        if not agree or len(set(map(repr, both.known))) < len(both.known):
+            raise DataError(f"the labels are {_some(other.known)}: expected {_some(self.known)}, as in training")
+        return both
+
+    def with_label(self, label: Any) -> Classes:
+        """This target if it knows the label, else a copy with the label added."""
+        if isinstance(label, str | int | float) and label in self.labels:
+            return self
+        larger = copy.copy(self)
+        larger.encode_one(label)
+        return larger
+
+    def declare(self, classes: Any, y: Any = ()) -> None:
+        """Set all labels that there will be, two or more; those of the rows ``y`` in their order, then the others.
+
+        They may be declared again, but not changed.
+        """
+        found = _different(classes)
+        if len(found) < 2:
+            count, hint = "one class" if found else "no class", "partial_fit(..., classes=...)"
+            raise DataError(
+                f"y has {count} ({_some(found)}): expected two or more; if others come later, name all of them: {hint}"
+            )
+        if not set(self.known) <= set(found):
+            raise DataError(
+                f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
+            )
+        met = [label for label in _different(y) if label in found] if len(y) else []
+        self._add([*met, *sorted(label for label in found if label not in met)])
+
+    def meet(self, y: Any) -> None:
+        """Take in the labels of rows, in the order in which they come."""
+        found = _different(y)
+        if not self.known and len(found) < 2:
+            self.declare(found)  # which raises an error
+        self._add(found)
+
+    def _add(self, labels: list[Any]) -> None:
+        known = self.known
+        new = [label for label in labels if label not in known]
+        words = {isinstance(label, str) for label in (*known, *new)}
+        if len(words) > 1:  # a word is no number
+            raise DataError(f"the labels are {_some(new)}: expected one of {_some(known or labels)}, or of that type")
+        if len(self.known) + len(new) > MAX_CLASSES:
+            raise DataError(
+                f"more than {MAX_CLASSES:,} different labels ({_some(labels)}): expected classes; is it an id? A "
+                "number to predict is for a regressor (train --task number)"
+            )
+        if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
+            found = _some([*known, *new])
+            advice = "numbers are for a regressor (train --task number)"
+            raise DataError(f"Unknown label type: y has fractions ({found}): expected classes; {advice}")
+        for label in new:
+            free = [place for place in (0, 1) if self.labels[place] is _NONE]
+            if free:
+                self.labels[free[-1] if _truth(label) else free[0]] = label
+            else:
+                self.labels.append(label)
+
+    def encode(self, y: Any) -> Floats:
+        """The labels as codes."""
+        y = np.asarray(y)
+        if y.ndim != 1:
+            raise DataError(f"y has shape {y.shape}: expected one label per row, in one dimension")
+        codes = np.zeros(y.size)
+        for place, label in enumerate(self.labels):
+            codes[_equal(y, label)] = place if place else -1
+        unknown = codes == 0
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {_some(self.known)}"
+            raise DataError(message, row=row)
+        return codes
+
+    def check_codes(self, codes: Floats) -> None:
+        """Raise an error for a code of no label."""
+        unknown = np.flatnonzero(~(codes < len(self.labels)))
+        if unknown.size:
+            row = int(unknown[0])
+            raise DataError(
+                f"row {row} of the batch has the code {codes[row]:g}: expected that of a label, {_some(self.known)}",
+                row=row,
+            )
+
+    def encode_one(self, label: Any) -> float:
+        """The code of one label; a new label gets the sign that is free, or the next code."""
+        label = _plain(label)
+        if isinstance(label, list | dict | set | np.ndarray):
+            raise DataError(f"the label is a {type(label).__name__}: expected one value")
+        if label is None or label != label or label in _INFINITE:
+            raise DataError(f"the label is {label!r}: expected a value")
+        if label not in self.labels:
+            self._add([label])
+        place = self.labels.index(label)
+        return float(place) if place else -1.0
+
+    def decode(self, scores: Floats) -> NDArray[Any]:
+        if scores.ndim == 1:
+            labels, places = [self.decode_one(-1.0), self.decode_one(1.0)], (scores >= 0).astype(np.int64)
+        else:
+            labels, places = self.labels, self._largest(scores)
+        found: NDArray[Any] = _array(labels)[places]
+        return found
+
+    def _largest(self, scores: Floats) -> NDArray[np.int64]:
+        """The place of the largest score of each row; of several, the first in the order of ``classes``."""
+        order = np.array([place for place in self._order if place < scores.shape[-1]])
+        found: NDArray[np.int64] = order[scores[..., order].argmax(axis=-1)]
+        return found
+
+    def decode_one(self, score: Any) -> Any:
+        """The label for one score, or for those of all labels; the other one of two if it is unknown so far."""
+        if isinstance(score, np.ndarray):
+            return self.labels[int(self._largest(score))]
+        wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
+        return wanted if wanted is not _NONE else other if other is not _NONE else None
+
+
+def joined_scores(parts: list[Floats], probabilities: bool = False) -> Floats:
+    """Scores of rows one after the other; classes that were not known yet have the lowest there is."""
+    if not parts:
+        return np.empty(0)
+    if len({part.shape[1:] for part in parts}) == 1:
+        return np.concatenate(parts)
+    wide = [part if part.ndim > 1 else _of_two(part, probabilities) for part in parts]
+    width, unknown = max(part.shape[1] for part in wide), 0.0 if probabilities else -np.inf
+    return np.concatenate(
+        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=unknown) for part in wide]
+    )
+
+
+def _of_two(scores: Floats, probabilities: bool = False) -> Floats:
+    """A column for each of two classes; a score of 0 counts as positive."""
+    if probabilities:
+        return np.column_stack([1 - scores, scores])
+    return np.column_stack([np.where(scores == 0, -_TINY, -scores), scores])
+
+
+def _array(labels: list[Any]) -> NDArray[Any]:
+    mixed = len({type(label) for label in labels}) > 1
+    return np.array(labels, object if mixed else None)
+
+
+def _different(labels: Any) -> list[Any]:
+    """The different labels, in the order in which they come."""
+    labels = as_labels(labels)
+    try:
+        found, first = np.unique(labels, return_index=True)
+    except TypeError:
+        missing = [row for row, label in enumerate(labels) if _is_missing(label)]
+        if missing:
+            raise DataError(f"Input y contains NaN or None at row {missing[0]}: expected a label in each row") from None
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise DataError(f"y has labels of different types ({kinds}): expected values of one type") from None
+    different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
+    for label in different:
+        if _is_missing(label):
+            row = next(row for row, one in enumerate(labels) if _is_missing(one))
+            raise DataError(
+                f"Input y contains NaN or None at row {row}: expected a label in each row; leave out rows without one"
+            )
+        if label in _INFINITE:
+            raise DataError(f"y has the label {label}: expected finite numbers, or words")
+    return different
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or bool(label != label)
+
+
+def _truth(label: Any) -> bool | None:
+    """Whether a label says yes, or no; None: neither."""
+    if isinstance(label, str):
+        word = label.lower()
+        return True if word in _YES else False if word in _NO else None
+    return True if label == 1 else False if label in (0, -1) else None
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _equal(y: NDArray[Any], label: Any) -> NDArray[np.bool_]:
+    if label is _NONE:
+        return np.zeros(y.shape, bool)
+    # An array of strings is never equal to a number, nor the reverse; object arrays are compared one by one.
+    if y.dtype.kind in "US" and not isinstance(label, str | bytes):
+        return np.zeros(y.shape, bool)
+    if y.dtype.kind in "biuf" and isinstance(label, str | bytes):
+        return np.zeros(y.shape, bool)
+    return np.asarray(y == label, bool)
+
+
+def _some(labels: list[Any]) -> str:
+    return ", ".join(repr(label) for label in labels[:5]) + (", ..." if len(labels) > 5 else "")
