@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import as_labels, check_weight
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
-from onlineboost.data.page import Page, Pages
 from onlineboost.engine.classes import with_classes
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
 from onlineboost.engine.objects import ObjectMachine
 from onlineboost.errors import DataError
 from onlineboost.interop import river
-from onlineboost.model import OnlineModel, rows_in_memory
+from onlineboost.model import OnlineModel
 
 
 class OnlineClassifier(OnlineModel):
@@ -56,13 +55,11 @@ class OnlineClassifier(OnlineModel):
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
         """``partial_fit`` that returns the score given to each row before its label was used.
 
-        Of two classes, as ``decision_function`` has it; of more, in the order in which they came. Of a stream, by the
-        codes of its labels, as ``learn`` returns them.
+        Of two classes, as ``decision_function`` has it; of more, in the order in which they came.
         """
         scores = self._learn(X, y, classes, sample_weight, scored=True)
         target = self._check_fitted().target
-        plain = target.width > 1 or isinstance(X, Batch | Page | Pages)
-        found: Floats = scores if plain else target.scores(scores)
+        found: Floats = scores if target.width > 1 else target.scores(scores)
         return found
 
     def decision_function(self, X: Any) -> Floats:
@@ -92,8 +89,8 @@ class OnlineClassifier(OnlineModel):
         """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
         fitted = self._check_fitted()
         if scores.ndim > 1:
-            return fitted.machine.probabilities(scores)
-        found: Floats = fitted.target.of_positive(fitted.machine.probabilities(fitted.target.scores(scores)))
+            return fitted.probabilities(scores)
+        found: Floats = fitted.target.of_positive(fitted.probabilities(fitted.target.scores(scores)))
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -107,7 +104,7 @@ class OnlineClassifier(OnlineModel):
             codes = fitted.target.encode(y)
         except DataError as problem:
             raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
-        hits = ~fitted.target.mistakes(scores, codes)
+        hits = fitted.target.encode(fitted.target.decode(scores)) == codes
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
@@ -129,14 +126,14 @@ class OnlineClassifier(OnlineModel):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, np.empty((len(X), 0)), [])
-        chances = self._answers_to(fitted, rows_in_memory(X, loose=True), probabilities=True)
+        chances = self._answers(fitted, X, probabilities=True, loose=True)
         return like_frame(X, *fitted.target.columns(chances))
 
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
         """The score for one dict of features; of more than two classes, a score for each."""
         fitted = self._check_fitted()
-        score = fitted.score_one(x)
-        return score if fitted.target.width == 1 else fitted.target.scores(np.array([score]))[0]
+        (found,) = fitted.target.decisions(np.array([fitted.score_one(x)]))
+        return found if fitted.target.width > 1 else float(found)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.engine.explanation import Explanation
-from onlineboost.engine.fitted import Fitted
+from onlineboost.engine.fitted import Fitted, Rows
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
@@ -213,14 +213,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if fitted is not None and _is_read(fitted, X):
             from onlineboost.readers import open_stream
 
+            pages: Iterable[Page] = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             if classes is not None:
-                named = copy.copy(fitted.target)
-                named.declare(classes)
-                fitted.target = named
-                fitted.name_classes(named.width)
-            stream = open_stream(X, y=y, sample_weight=sample_weight, like=self)
-            return self._learn_pages(stream, fresh, scored)
-        return self._learn_source(rows_in_memory(X), y, classes, sample_weight, fresh)
+                pages = [*pages]  # all are read before the model changes
+                fitted.declare(classes, y)
+            return self._learn_pages(pages, fresh, scored)
+        return self._learn_source(_in_memory(X), y, classes, sample_weight, fresh)
 
     def _learn_source(self, source: Source, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
         """Learn a table; everything is checked before the model changes."""
@@ -265,7 +263,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- answers
 
     def scores(self, X: Any) -> Floats:
-        """A score per row, as ``progressive_fit`` returns them; of many classes, in the order in which they came."""
+        """A score per row, by the codes of labels, as ``learn`` returns them; see ``decision_function``."""
         return self._answers(self._check_fitted(), X)
 
     def _jobs(self) -> int:
@@ -274,26 +272,23 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             return 1
         return n_cores() if self.n_jobs == -1 else check_whole("n_jobs", self.n_jobs, 1, MAX_JOBS)
 
-    def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
+    def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
         """A score per row, or the probability of the positive label."""
         fitted.machine.n_jobs = self._jobs()
-        if not isinstance(X, Batch | Page | Pages):
-            if not _is_read(fitted, X):
-                return self._answers_to(fitted, rows_in_memory(X), probabilities)
-            from onlineboost.readers import open_stream
+        return fitted.scores(self._rows(fitted, X, loose), probabilities)
 
-            X = open_stream(X, like=self, labels="ignored")
-        parts = []
-        for page in _pages(X):
-            if isinstance(page, Page):
-                fitted.columns.check_fields(page.fields)
-            batch = page if isinstance(page, Batch) else page.batch
-            parts.append(fitted.score_batch(batch, probabilities))
-        return joined_scores(parts, probabilities) if parts else np.empty((0, *fitted.target.shape))
+    def _rows(self, fitted: Fitted, X: Any, loose: bool = False) -> Rows:
+        """X as a table, or as pages that are read as those learnt were; with ``loose``, columns may be others."""
+        if isinstance(X, Batch | Page | Pages):
+            return _pages(X)
+        if not _is_read(fitted, X):
+            source = _in_memory(X, loose)
+            fitted.columns.locate(source)
+            return source
+        from onlineboost.readers import open_stream
 
-    def _answers_to(self, fitted: Fitted, source: Source, probabilities: bool = False) -> Floats:
-        fitted.columns.locate(source)
-        return fitted.score_table(source, probabilities)
+        pages = open_stream(X, like=self, labels="ignored")
+        return (page._replace(fields=None) for page in pages) if loose else pages
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label, or the number, of each row."""
@@ -324,8 +319,14 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
-        source, labels = rows_in_memory(X, loose=True), check_labels(y, len(X))
+        if self.fitted is not None and _is_read(self.fitted, X):
+            from onlineboost.readers import open_stream
+
+            self._learn_pages(open_stream(X, y=y, sample_weight=w, like=self), False, False)
+            return
+        source, labels = _in_memory(X, loose=True), check_labels(y, len(X))
         fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+        fitted.columns.locate(source)
         target = fitted.target
         for label in dict.fromkeys(labels.tolist()):
             target = target.with_label(label)
@@ -345,7 +346,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, [None] * len(X), None)
-        scores = self._answers_to(fitted, rows_in_memory(X, loose=True))
+        scores = self._answers(fitted, X, loose=True)
         return like_frame(X, fitted.target.decode(scores), None)
 
     # ---- reasons
@@ -364,16 +365,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         ((500, 3), True)
         """
         fitted = self._check_fitted()
-        if isinstance(X, Batch | Page | Pages) or _is_read(fitted, X):
-            from onlineboost.readers import open_stream
-
-            columns = () if isinstance(X, Batch | Page | Pages) else getattr(X, "columns", ())
-            pages = _pages(X if isinstance(X, Batch | Page | Pages) else open_stream(X, like=self, labels="ignored"))
-            batches = (page if isinstance(page, Batch) else page.batch for page in pages)
-            return fitted.explain_batches(batches, [str(name) for name in columns])
-        source = rows_in_memory(X)
-        fitted.columns.locate(source)
-        return fitted.explain_table(source)
+        return fitted.explain(self._rows(fitted, X), _headings(X))
 
     def explain_one(self, x: Mapping[Any, Any]) -> Any:
         """The contribution of each feature of a dict to its score, the strongest first.
@@ -419,19 +411,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """
         fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
         fitted.check_asking(time)
-        self.fitted = fitted
         if isinstance(x, Mapping):
             found: Any = fitted.ask(x, time)
-        elif _is_read(fitted, x):
-            from onlineboost.readers import open_stream
-
-            pages = open_stream(x, like=self, labels="ignored")
-            found = fitted.ask_rows((page.batch for page in pages), time)
         else:
-            source = rows_in_memory(x)
-            fitted.columns.locate(source)
-            one = np.ones(source.n_rows)
-            found = fitted.ask_rows(source.batches(one, one), time)
+            found = fitted.ask_rows(self._rows(fitted, x), time)
+        self.fitted = fitted
         fitted.expire(time)
         return found
 
@@ -611,13 +595,22 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     return kind_of(X) != "arrays"
 
 
-def rows_in_memory(X: Any, loose: bool = False) -> Source:
+def _in_memory(X: Any, loose: bool = False) -> Source:
     """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
     if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         return check_features(X)
     from onlineboost.readers.named import table_of
 
     return table_of(X, loose)
+
+
+def _headings(X: Any) -> list[str] | None:
+    """The names of the columns of a data frame."""
+    if not is_frame(X):
+        return None
+    import narwhals as nw
+
+    return [str(name) for name in nw.from_native(X).lazy().collect_schema().names()]
 
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:

@@ -17,13 +17,17 @@ from river.naive_bayes import GaussianNB
 import onlineboost
 from onlineboost import (
     Adaptive,
+    AdaptiveRegressor,
+    ClassTree,
     DataError,
+    LeastSquares,
     Linear,
     ModelFileError,
     OnlineBBM,
     OnlineBoost,
     OnlineBoostRegressor,
     OnlineGradientBoost,
+    OnlineMBBM,
     ParameterError,
     StackedEnsemble,
     Tree,
@@ -40,7 +44,9 @@ MODELS = {
     "stacked": lambda lag=LAG: StackedEnsemble(
         [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4)], random_state=0, lag=lag
     ),
+    "votes": lambda lag=LAG: OnlineMBBM(ClassTree(3, replay=64), 5, random_state=0, lag=lag),
     "numbers": lambda lag=LAG: OnlineBoostRegressor(random_state=0, lag=lag),
+    "numbers-adaptive": lambda lag=LAG: AdaptiveRegressor(LeastSquares(), lag=lag),
 }
 every_model = pytest.mark.parametrize("kind", MODELS)
 
@@ -49,7 +55,7 @@ def stream(kind: str, n: int = 500) -> tuple[np.ndarray, list]:
     """Rows, and labels that depend on the last ones; one class comes late, and some numbers are 0."""
     rng = np.random.default_rng(4)
     X = rng.normal(size=(n, 4)).round(2).astype(np.float32)
-    if kind == "numbers":
+    if kind.startswith("numbers"):
         y = np.cumsum(rng.normal(size=n)).round(1) + X[:, 0]
         y[::17] = 0.0
         return X, y.tolist()
@@ -61,7 +67,7 @@ def stream(kind: str, n: int = 500) -> tuple[np.ndarray, list]:
 
 def pages(kind: str, rows: list[dict], y: list, **options):
     """The rows as a stream."""
-    return open_stream(zip(rows, y, strict=True), **options, **({"task": "number"} if kind == "numbers" else {}))
+    return open_stream(zip(rows, y, strict=True), **options, **({"task": "number"} if kind.startswith("numbers") else {}))
 
 
 def bits(model, folder) -> bytes:

@@ -131,7 +131,7 @@ class AdaBoostOLM(
     expert : how the experts (expert i is the vote of the first i learners) become one answer: their Hedge-weighted
         "vote", one drawn at "random" by those weights (the paper), or the "last", which is the whole committee
     random_state : random seed (None: a fresh one), for sampling and the random expert
-    n_jobs, class_weight : as for ``OnlineMBBM``
+    n_jobs, lag, class_weight : as for ``OnlineMBBM``
 
     Examples
     --------
@@ -150,6 +150,7 @@ class AdaBoostOLM(
     expert: Expert = "vote"
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
     class_weight: Any = None
 
     @property

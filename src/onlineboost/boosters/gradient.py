@@ -53,6 +53,7 @@ from onlineboost.engine.numbers import EXP, IDENTITY, LOGISTIC, NumbersMachine, 
 from onlineboost.engine.record import Settings
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
+from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.numbers import compiled_numbers
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
@@ -247,6 +248,8 @@ class OnlineGradientBoost(OnlineRegressor):
             return RegressionTree()
         if not isinstance(self.estimator, WeakLearner):
             raise ParameterError("estimator", self.estimator, "a compiled learner such as RegressionTree or Linear")
+        if isinstance(self.estimator, ClassLearner):
+            raise ParameterError("estimator", self.estimator, "a learner of numbers, such as RegressionTree")
         return self.estimator
 
     def initial_state(self) -> GradientState:

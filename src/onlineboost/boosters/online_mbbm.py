@@ -87,6 +87,7 @@ class OnlineMBBM(
     delivery : "weight" (importance weights), "sample" (sampling probabilities), or "auto" (what the learner prefers)
     random_state : random seed (None: a fresh one), for sampling
     n_jobs : number of threads that predict (None: 1, -1: one for each core); one learns
+    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
 
     Examples
@@ -108,6 +109,7 @@ class OnlineMBBM(
     delivery: Delivery = "auto"
     random_state: Any = None
     n_jobs: int | None = None
+    lag: int = 0
     class_weight: Any = None
 
     def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> OnlineMBBMState:

@@ -90,6 +90,11 @@ class Classes(Target):
         self.labels[1] = label
 
     @property
+    def not_positive(self) -> str:
+        """What all labels but the positive one are called, if there are several."""
+        return f"not {self.positive}"
+
+    @property
     def known(self) -> list[Any]:
         return [label for label in self.labels if label is not _NONE]
 
@@ -116,13 +121,20 @@ class Classes(Target):
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
-        return self._in_order(chances if chances.ndim > 1 else _of_two(chances, True), 0.0)
+        return (chances if chances.ndim > 1 else _of_two(chances, True))[:, self._order]
 
     def scores(self, scores: Floats) -> Floats:
         """Scores as users see them: the columns in the order of ``classes``."""
         if self.width == 1:
             return -np.where(scores == 0, _TINY, scores) if self.turned else scores
-        return self._in_order(scores if scores.ndim > 1 else _of_two(scores), -np.inf)
+        return self.widened(scores)[:, self._order]
+
+    def widened(self, scores: Floats, probabilities: bool = False) -> Floats:
+        """Scores, or probabilities, with a column for each of more than two labels; the lowest for one not learnt."""
+        if self.width == 1 or scores.shape[1:] == (self.width,):
+            return scores
+        wide, unknown = scores if scores.ndim > 1 else _of_two(scores, probabilities), 0.0 if probabilities else -np.inf
+        return np.pad(wide, ((0, 0), (0, self.width - wide.shape[1])), constant_values=unknown)
 
     def decisions(self, scores: Floats) -> Floats:
         """``scores``; of two labels, none is 0: above it is the positive one, as scikit-learn counts."""
@@ -136,11 +148,6 @@ class Classes(Target):
     @property
     def turned(self) -> bool:
         return len(self.labels) == 2 and self._order == [1, 0]
-
-    def _in_order(self, columns: Floats, unknown: float) -> Floats:
-        """Columns in the order of ``classes``; of labels whose rows all had weight 0, this number."""
-        missing = len(self.labels) - columns.shape[1]
-        return np.pad(columns, ((0, 0), (0, missing)), constant_values=unknown)[:, self._order]
 
     @property
     def _order(self) -> list[int]:
@@ -207,6 +214,10 @@ class Classes(Target):
         pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
         both = Classes(named=self.named or other.named)
         both.labels = [place[0] if place else _NONE for place in (a or b for a, b in pairs)]
+        if both.named and all(pairs[0]) and both.positive is not _NONE:
+            if mine[0] != theirs[0]:
+                both.negative = both.not_positive
+            del pairs[0]
         agree = all(a == b or not a or not b for a, b in pairs)
         if not agree or len(set(map(repr, both.known))) < len(both.known):
             raise DataError(f"the labels are {_some(other.known)}: expected {_some(self.known)}, as in training")

@@ -265,6 +265,10 @@ class ClassVotesMachine(CompiledMachine):
     def leaves(self) -> tuple[CompiledMachine, ...]:
         return ()  # it is not one of several machines for classes
 
+    def check(self) -> None:
+        super().check()
+        require(bool((self.kept.y < self.n_known).all()), "kept.y", "codes of known classes")
+
     def explain(self, examples: Any) -> Any:
         expected = "one that adds up votes for two classes, such as OnlineBBM: votes for classes are not explained"
         raise ParameterError("estimator", self.learner, expected)

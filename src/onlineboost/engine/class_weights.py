@@ -48,6 +48,11 @@ class ClassWeights:
             found[learnt] = self._balanced(places[learnt])
         return np.minimum(weight * found, LARGEST)
 
+    def check(self, target: Classes) -> None:
+        """Raise an error for labels that are none of those with weights."""
+        if not self.balanced:
+            self._of_places(target)
+
     def row(self, code: float, weight: float, target: Classes) -> float:
         """``rows`` for one row."""
         place = int(code) if code > 0 else 0

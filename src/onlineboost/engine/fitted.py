@@ -35,6 +35,7 @@ from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
 
+Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
 _MANY_CLASSES = 100  # so soon that the label may be none
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
@@ -134,9 +135,11 @@ class Fitted:
         return target
 
     def check_target(self, target: Any) -> None:
-        """Raise an error for more classes than the model can take."""
+        """Raise an error for classes that the model cannot take."""
         if target.width > 1:
             self.machine.check_classes(target.width)
+        if self.class_weights is not None:
+            self.class_weights.check(target)
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
@@ -154,7 +157,8 @@ class Fitted:
             with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
                 scores += self._learn_part(part)
         self._warn()
-        return _joined(scores)
+        found = _joined(scores)
+        return found if self._of_numbers else self.target.widened(found)
 
     def _learn_part(self, part: Any) -> list[Floats]:
         """Learn examples; where the first of a class comes, the machine takes the class in before it."""
@@ -210,6 +214,15 @@ class Fitted:
     @property
     def _of_numbers(self) -> bool:
         return isinstance(self.target, Numbers)
+
+    def declare(self, classes: Any, y: Any) -> None:
+        """Name all classes that there will be; those of the rows ``y`` come first."""
+        target = copy.copy(self.target)
+        target.declare(classes, y)
+        self.check_target(target)
+        with self.lock.turn(), self.lock.writing:
+            self.target = target
+        self.name_classes(target.width)
 
     def name_classes(self, n: int) -> None:
         """Begin with this number of classes."""
@@ -278,10 +291,10 @@ class Fitted:
             (answer,) = self._answers(machine, said)
         return Ticket(number, *answer, data)
 
-    def ask_rows(self, parts: Any, time: float | None) -> list[Ticket]:
-        """``ask`` for all rows of batches."""
+    def ask_rows(self, rows: Rows, time: float | None) -> list[Ticket]:
+        """``ask`` for all rows of a table or a stream."""
         machine, tickets = self._asking(), []
-        for part in parts:
+        for part in self.parts(rows):
             self.check_rows(lambda part=part: longest_row(part))  # type: ignore[misc]
             with self.lock.reading:
                 part = self._with_lags(part, False)
@@ -313,6 +326,7 @@ class Fitted:
         signs = [target.encode_one(label) for label in labels]
         if not asked:
             return
+        self.check_target(target)
         with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
             for one in asked:  # once more: another thread may have told it
                 self.pending.check(one)
@@ -329,6 +343,7 @@ class Fitted:
         if due and self.pending.expired != "drop":
             machine, label = self._asking(), self.pending.expired[1]
             asked = [parsed(data, machine.n_said) for data in due]
+            self.check_target(self.target.with_label(label))
             with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
                 target = self.target.with_label(label)
                 signs = [target.encode_one(label)] * len(asked)
@@ -399,22 +414,27 @@ class Fitted:
 
     # ---- answers
 
-    def score_table(self, source: Source, probabilities: bool = False) -> Floats:
-        """The scores of a table's rows, or the probabilities of the positive label."""
-        one = np.ones(source.n_rows)
-        return self._score(self.machine.of_table(source, one, one, self.target), probabilities)
+    def parts(self, rows: Rows) -> Iterator[Any]:
+        """Rows as examples of the machine; an error if the columns of pages are not those that were learnt."""
+        if isinstance(rows, Source):
+            one = np.ones(rows.n_rows)
+            yield from self.machine.of_table(rows, one, one, self.target)
+            return
+        for page in rows:
+            if isinstance(page, Page):
+                self.columns.check_fields(page.fields)
+            batch = page.batch if isinstance(page, Page) else page
+            check_batch(batch, learning=False, numbers=self._of_numbers)
+            yield from self.machine.of_batch(batch, self.target)
 
-    def score_batch(self, batch: Batch, probabilities: bool = False) -> Floats:
-        """The scores of a batch's rows, or the probabilities of the positive label."""
-        check_batch(batch, learning=False, numbers=self._of_numbers)
-        return self._score(self.machine.of_batch(batch, self.target), probabilities)
-
-    def _score(self, parts: Any, probabilities: bool) -> Floats:
-        scores = []
-        for part in parts:
+    def scores(self, rows: Rows, probabilities: bool = False) -> Floats:
+        """The scores of rows, or the probabilities of the positive label; of many classes, of each."""
+        scores: list[Floats] = []
+        for part in self.parts(rows):
             with self.lock.reading:
                 scores += self._side_by_side(self._with_lags(part, False), probabilities)
-        return _joined(scores, probabilities)
+        found = _joined(scores, probabilities) if scores else np.empty(0)
+        return found if self._of_numbers else self.target.widened(found, probabilities)
 
     def _side_by_side(self, examples: Any, probabilities: bool) -> list[Floats]:
         """Scores by several threads, each with rows of its own, where there are many."""
@@ -437,6 +457,13 @@ class Fitted:
         scores = self.machine.run(examples, False)
         return self.machine.probabilities(scores) if probabilities else scores
 
+    def probabilities(self, scores: Floats) -> Floats:
+        """The probabilities of the positive label, or of all classes, given scores by codes."""
+        if scores.ndim > 1 and self.machine.n_classes == 2:  # the others were met with weight 0 only
+            found: Floats = self.target.widened(self.machine.probabilities(scores[:, 1]), True)
+            return found
+        return self.machine.probabilities(scores)
+
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
         """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
         quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
@@ -449,10 +476,19 @@ class Fitted:
             else:
                 examples = machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
                 found = self._run(self._with_lags(examples, False), probabilities)[0]
+        if not self._of_numbers and self.target.width > 1:
+            (found,) = self.target.widened(np.array([found]), probabilities)
         return found if isinstance(found, np.ndarray) else float(found)
 
-    def explain(self, parts: Any, columns: Sequence[str], table: bool) -> Explanation:
-        """The scores of examples, as sums over features; see ``explanation``."""
+    def explain(self, rows: Rows, headings: Sequence[str] | None) -> Explanation:
+        """The scores of rows, as sums over features: of a table, over its columns, which have these headings."""
+        if isinstance(rows, Source):
+            headings = rows.names or (self.columns.headings if not rows.by_name else None)
+            if headings is None and isinstance(rows, Dense):
+                headings = [str(column) for column in range(rows.n_features)]
+        return self._explain(self.parts(rows), headings or [], headings is not None)
+
+    def _explain(self, parts: Any, columns: Sequence[str], table: bool) -> Explanation:
         found = []
         for part in parts:
             with self.lock.reading:
@@ -462,29 +498,11 @@ class Fitted:
             joined(found) if found else Explained(np.empty((0, 1)), []), names, columns, self.target, table
         )
 
-    def explain_table(self, source: Source) -> Explanation:
-        """``explain`` for the rows of a table, by its columns."""
-        one, headings = np.ones(source.n_rows), source.names or (self.columns.headings if not source.by_name else None)
-        table = headings is not None or isinstance(source, Dense)
-        columns = headings or [str(column) for column in range(source.n_features)] if table else []
-        parts = self.machine.of_table(source, one, one, self.target)
-        return self.explain(parts, columns, table)
-
-    def explain_batches(self, batches: Iterable[Batch], columns: Sequence[str] = ()) -> Explanation:
-        """``explain`` for the rows of batches; by these columns, if there are any."""
-
-        def parts() -> Iterator[Any]:
-            for batch in batches:
-                check_batch(batch, learning=False, numbers=self._of_numbers)
-                yield from self.machine.of_batch(batch, self.target)
-
-        return self.explain(parts(), columns, bool(columns))
-
     def explain_one(self, x: Mapping[Any, Any]) -> Any:
         """The contributions of one dict of features, by its keys."""
         with self.lock.reading:
             row = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
-        return self.explain([row], [str(name) for name in x], False)[0]
+        return self._explain([row], [str(name) for name in x], False)[0]
 
     def importances(self) -> dict[str, float]:
         """The share of each column in the influence on the answers; of sources without columns, of each feature."""

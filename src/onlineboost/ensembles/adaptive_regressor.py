@@ -94,12 +94,14 @@ class RestartingNumbers(PartsMachine):
     usual: Usual = field(default_factory=new_usual)
     spec: Any = None  # the ``AdaptiveRegressor`` that this was made by
     notify: Callable[[Alarm], None] = print
+    names: dict[int, str] = field(default_factory=dict)  # of features by id
 
     @property
     def width(self) -> int:
         return self.parts[0].width
 
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
+        self.parts[0].n_jobs = self.n_jobs
         if not learning:
             return self._ask_part(examples, said)
         answers, start = [np.empty((0, self.width))], 0
@@ -136,7 +138,12 @@ class RestartingNumbers(PartsMachine):
 
     def _start_over(self) -> None:
         self.parts, self.token = (self.spec.model().new_machine(0, self.settings.seed),), object()
+        self.parts[0].name_features(self.names)
         later(partial(self.notify, self.alarms(self.n_alarms - 1)[0]))
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        self.names.update(names)
+        super().name_features(names)
 
     def combine(
         self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
@@ -212,6 +219,7 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
     estimator : regressor of onlineboost (None: ``OnlineGradientBoost()``)
     delta : ADWIN's confidence parameter; lower values give fewer alarms
     n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
+    lag : number of last targets that are features of each row, ``label[-1]`` and so on; 0: none
     on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
 
     Weights of examples do not count for the alarms. ``OnlineBoostRegressor`` follows changes by itself: its parts
@@ -236,6 +244,7 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
     _: KW_ONLY
     delta: float = 0.002
     n_jobs: int | None = None
+    lag: int = 0
     on_drift: Callable[[Alarm], object] | None = None
 
     def model(self) -> Any:

@@ -14,6 +14,7 @@ from onlineboost.boosters.base import seed_of
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import gain
+from onlineboost.engine.class_votes import ClassVotesMachine
 from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.ensembles.machine import EnsembleMachine
@@ -67,6 +68,10 @@ class Ensemble(Listening, OnlineClassifier):
             machine = part.new_machine(n_features, _seed(seed, k, part))
             if not isinstance(machine, BatchMachine):
                 raise ParameterError("models", part, "models of compiled learners, such as Linear or Tree")
+            if isinstance(machine, ClassVotesMachine):
+                raise ParameterError(
+                    "models", part, "models with log odds: those whose learners vote for classes have none"
+                )
             if getattr(part, "on_drift", None) is None:
                 machine.listen(self.notify)
             machines.append(machine)

@@ -92,12 +92,12 @@ def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Fl
         if model.fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return
-    scores = model.progressive_fit(X, y, sample_weight)
-    assert model.fitted is not None
-    if isinstance(X, Batch | Page):
+    if isinstance(X, Batch | Page) and y is None and sample_weight is None:
         batch = X.batch if isinstance(X, Page) else X
-        yield scores, batch.y, batch.weight
+        yield model.learn(X), batch.y, batch.weight
     else:
+        scores = model.progressive_fit(X, y, sample_weight)
+        assert model.fitted is not None
         weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         target = model.fitted.target
         yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by codes again

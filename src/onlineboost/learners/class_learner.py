@@ -11,6 +11,7 @@ from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.class_votes import ClassVotesMachine, new_sharpness
 from onlineboost.engine.record import Settings, new_record
+from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
 from onlineboost.transforms.slots import new_slots
 
@@ -71,4 +72,5 @@ def class_votes_machine(learner: ClassLearner, booster: Any, n_features: int, se
     n, head = settings.n_learners, cast(Any, new_sharpness())
     committee, record = learner.committee(n, n_features), new_record(n)
     transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
-    return ClassVotesMachine(settings, learner, committee, booster, head, record, transforms, slots)
+    kept = KeptClasses(*NOTHING)
+    return ClassVotesMachine(settings, learner, committee, booster, head, record, transforms, slots, kept=kept)
