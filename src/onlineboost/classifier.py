@@ -132,8 +132,9 @@ class OnlineClassifier(OnlineModel):
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
         """The score for one dict of features; of more than two classes, a score for each."""
         fitted = self._check_fitted()
-        (found,) = fitted.target.decisions(np.array([fitted.score_one(x)]))
-        return found if fitted.target.width > 1 else float(found)
+        score = np.array([fitted.score_one(x)])  # before the target is read, which knows all classes by then
+        (found,) = fitted.target.decisions(score)
+        return found if isinstance(found, np.ndarray) else float(found)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -8,7 +8,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlineboost import DataError, LeastSquares, Linear, OnlineGradientBoost, ParameterError, RegressionTree
+from onlineboost import ClassTree, DataError, LeastSquares, Linear, OnlineGradientBoost, ParameterError, RegressionTree
 from onlineboost.boosters.gradient import LOSSES
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import njit
@@ -260,3 +260,8 @@ def test_targets_that_a_loss_cannot_take(loss, y):
 def test_wrong_parameters(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         OnlineGradientBoost(**wrong).fit(np.eye(3), [1.0, 2.0, 3.0])
+
+
+def test_a_learner_of_classes_learns_no_numbers():
+    with pytest.raises(ParameterError, match="a learner of numbers"):
+        OnlineGradientBoost(ClassTree(3), 3).fit(np.eye(3), [0.5, 1.5, 2.5])

@@ -379,3 +379,13 @@ def test_classes_named_with_a_frame(rows):
     model = Linear().fit(open_stream(frame, y=np.where(y < "b", "a", "b")))
     model.partial_fit(frame[:5], ["a"] * 5, classes=["a", "b", "c"])
     assert model.classes_.tolist() == ["a", "b", "c"] and model.predict_proba(frame[:2]).shape == (2, 3)
+
+
+def test_young_votes_for_classes_are_saved(rows, tmp_path):
+    """While the first rows are kept to be replayed."""
+    X, y = rows
+    model = OnlineMBBM(ClassTree(3, replay=64), 5, random_state=0).fit(X[:40], y[:40])
+    assert model.classes_.size > 2
+    model.save(tmp_path / "model")
+    again = onlineboost.load(tmp_path / "model").partial_fit(X[40:], y[40:])
+    assert np.array_equal(again.scores(X), model.partial_fit(X[40:], y[40:]).scores(X))

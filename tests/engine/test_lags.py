@@ -67,7 +67,9 @@ def stream(kind: str, n: int = 500) -> tuple[np.ndarray, list]:
 
 def pages(kind: str, rows: list[dict], y: list, **options):
     """The rows as a stream."""
-    return open_stream(zip(rows, y, strict=True), **options, **({"task": "number"} if kind.startswith("numbers") else {}))
+    return open_stream(
+        zip(rows, y, strict=True), **options, **({"task": "number"} if kind.startswith("numbers") else {})
+    )
 
 
 def bits(model, folder) -> bytes:

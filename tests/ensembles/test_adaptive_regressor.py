@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import onlineboost
@@ -8,6 +9,7 @@ from onlineboost import (
     Adaptive,
     AdaptiveRegressor,
     LeastSquares,
+    Linear,
     ModelFileError,
     OnlineGradientBoost,
     ParameterError,
@@ -103,3 +105,18 @@ def test_a_file_with_an_impossible_state_is_refused(field, change, tmp_path, mon
     monkeypatch.undo()
     with pytest.raises(ModelFileError):
         onlineboost.load(tmp_path / "m")
+
+
+def test_names_are_known_after_an_alarm(tmp_path):
+    """By which columns are crossed: going on is going on from a file."""
+    X, y = stream(3000)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = AdaptiveRegressor(OnlineGradientBoost(Linear(crosses=[("a", "b")]), 5))
+    model.fit(frame[:2000], y[:2000])
+    assert model.n_alarms_ > 0
+    model.save(tmp_path / "m")
+    again = onlineboost.load(tmp_path / "m")
+    rest = frame[2000:], y[2000:]
+    assert np.array_equal(model.progressive_fit(*rest), again.progressive_fit(*rest))
+    names = model.fitted.machine.names_met(model.fitted.columns.names)
+    assert {"a", "b", "c"} <= set(names.values())

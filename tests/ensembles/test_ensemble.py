@@ -16,6 +16,7 @@ import onlineboost
 from onlineboost import (
     Adaptive,
     Alarm,
+    ClassTree,
     Linear,
     NaiveBayes,
     OnlineBBM,
@@ -388,3 +389,8 @@ def test_a_model_that_starts_over_can_be_asked():
     assert "The model, since then: Boosting" in model.verdict()
     assert str(model.report()) == str(model.estimator_.report())
     assert progressive_score(Restarting(Linear(), delta=0.05), X, y) < 0.5
+
+
+def test_votes_for_classes_are_no_log_odds():
+    with pytest.raises(ParameterError, match="models with log odds"):
+        StackedEnsemble([ClassTree(3)]).fit(np.eye(3), [0, 1, 2])

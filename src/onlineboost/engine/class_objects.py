@@ -12,10 +12,9 @@ from onlineboost.compiled import draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.class_votes import SharpnessHead, Tally, correct, hear, new_tally, note, weigh, write
-from onlineboost.engine.classes import softmax
-from onlineboost.engine.heads import chances
 from onlineboost.engine.objects import ObjectMachine, ObjectRows
 from onlineboost.engine.record import Record
+from onlineboost.engine.sharpness import probabilities
 
 
 @njit
@@ -82,5 +81,4 @@ class ClassObjectsMachine(ObjectMachine):
 
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head
-        sharp = float(head.sharpness[0])
-        return chances(sharp * scores) if scores.ndim == 1 else softmax(sharp * scores)
+        return probabilities(head.sharpness, scores)

@@ -5,14 +5,12 @@ of classes, from 0 on. The booster carries a sum for each class, s = ``carry[1:]
 votes there, and its ``vote(state, e, scores)`` gets them as scores of the classes, which it may replace. The largest
 score is the answer; of two classes, the sign of the second one less the first.
 
-Probabilities are softmax(b scores). The sharpness b is learnt: one Newton step for each example, with forgetting F and
-a draw S towards 1.
+Probabilities are softmax(b scores), where b is learnt (``sharpness.py``).
 """
 
 from __future__ import annotations
 
 import copy
-import math
 import threading
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -23,14 +21,13 @@ from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, cut
-from onlineboost.engine.classes import softmax
 from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.engine.heads import chances
 from onlineboost.engine.loop import REPLAYED, Mode, Space, new_space
 from onlineboost.engine.machine import Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.passes import longest_of
 from onlineboost.engine.record import Record
+from onlineboost.engine.sharpness import check_sharpness, new_sharpness, probabilities, sharpen
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import require
 
@@ -38,21 +35,19 @@ _predict, _learn, _meet, _full = dispatch.predict, dispatch.learn, dispatch.meet
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _count = draws.count
 
-_FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
 _LITTLE = 1e-9
-_LEAST, _MOST, _FARTHEST = 0.01, 50.0, 100.0  # of b; of the distance between scores
+_FARTHEST = 100.0  # of scores that teach something about the sharpness
 
 
 class SharpnessHead(NamedTuple):
     sharpness: Floats  # [2] b, and the information on it
 
     def check(self) -> None:
-        sharp, information = self.sharpness.tolist()
-        require(_LEAST <= sharp <= _MOST and information > 0, "sharpness", "a sharpness and its information")
+        check_sharpness(self.sharpness)
 
 
-def new_sharpness() -> SharpnessHead:
-    return SharpnessHead(np.array([1.0, _STRENGTH]))
+def sharpness_head() -> SharpnessHead:
+    return SharpnessHead(new_sharpness())
 
 
 class Tally(NamedTuple):
@@ -147,26 +142,12 @@ def correct(booster: Any, head: SharpnessHead, record: Record, tally: Tally, ans
     if wrong != first_wrong:
         totals[3 if wrong else 2] += w
         totals[4] += w * w
-    _sharpen(head.sharpness, scores, tally.chances, y, w)
+    top = scores[place_of(scores)]
+    for k in range(scores.size):
+        scores[k] = max(scores[k] - top, -_FARTHEST)
+    sharpen(head.sharpness, scores, tally.chances, y, w)
     _settle(booster, tally.e, float(y))
     record.clock[0] += 1
-
-
-@hot
-def _sharpen(sharpness: Floats, z: Floats, p: Floats, y: int, weight: float) -> None:
-    """A Newton step for the sharpness."""
-    top, total, mean, square = z[place_of(z)], 0.0, 0.0, 0.0
-    for k in range(z.size):
-        z[k] = max(z[k] - top, -_FARTHEST)
-        p[k] = math.exp(sharpness[0] * z[k])
-        total += p[k]
-    for k in range(z.size):
-        mean += p[k] * z[k] / total
-        square += p[k] * z[k] * z[k] / total
-    draw = (1 - _FORGETTING) * _STRENGTH
-    sharpness[1] = _FORGETTING * sharpness[1] + weight * max(square - mean * mean, 0.0) + draw
-    step = (weight * (z[y] - mean) + draw * (1 - sharpness[0])) / sharpness[1]
-    sharpness[0] = min(max(sharpness[0] + step, _LEAST), _MOST)
 
 
 @njit
@@ -331,5 +312,4 @@ class ClassVotesMachine(CompiledMachine):
 
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head
-        sharp = float(head.sharpness[0])
-        return chances(sharp * scores) if scores.ndim == 1 else softmax(sharp * scores)
+        return probabilities(head.sharpness, scores)

@@ -5,13 +5,11 @@ class, a copy of it for the negative one, with its sign turned, and a new one be
 for every further class, at the row where it is first met.
 
 The machines' scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities
-are softmax(b z), where b is learnt on the way: each machine has seen the others' examples only as "the rest". One
-Newton step for each example, with forgetting F and a draw S towards 1, as in the stack of an ensemble.
+are softmax(b z), where b is learnt (``sharpness.py``): each machine has seen the others' examples only as "the rest".
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
@@ -22,7 +20,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.data.classes import Classes
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import Explained, Terms, as_shares
@@ -32,11 +30,9 @@ from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import KeptClasses
-from onlineboost.storage.validity import require
+from onlineboost.engine.sharpness import check_sharpness, largest, new_sharpness, probabilities, sharpen
 
 CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
-_FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
-_LEAST, _MOST = 0.05, 20.0  # of b
 
 
 class EachState(NamedTuple):
@@ -84,12 +80,11 @@ class ClassesHead(NamedTuple):
     sharpness: Floats  # [2] b, and the information on it
 
     def check(self) -> None:
-        sharp, information = self.sharpness.tolist()
-        require(_LEAST <= sharp <= _MOST and information > 0, "sharpness", "a sharpness and its information")
+        check_sharpness(self.sharpness)
 
 
 def new_classes_head(n: int) -> ClassesHead:
-    return ClassesHead(filled(0, (n, 2)), filled([1.0, 0.0, 1.0], (n, 3)), filled([1.0, _STRENGTH], 2))
+    return ClassesHead(filled(0, (n, 2)), filled([1.0, 0.0, 1.0], (n, 3)), new_sharpness())
 
 
 @njit
@@ -127,7 +122,7 @@ class OneCommitteeMachine(CompiledMachine):
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return softmax(float(self.head.sharpness[0]) * scores)  # type: ignore[union-attr]
+        return probabilities(self.head.sharpness, scores)  # type: ignore[union-attr]
 
     def strengths(self, names: Any) -> list[tuple[str, int, float]]:
         """The mean strength of each feature over all classes."""
@@ -244,17 +239,14 @@ class ClassesMachine(PartsMachine):
 
     @property
     def learners(self) -> Record:
-        """Of the weak learners: sums over all classes."""
-        records = [part.learners for part in self.parts]
-        sums = (sum(getattr(one, name) for one in records) for name in ("edges", "weights", "totals"))
-        return Record(self.record.clock, *sums)
+        return summed(self.record.clock, self.parts)
 
     @property
     def gives_odds(self) -> bool:
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return softmax(float(self.head.sharpness[0]) * scores)
+        return probabilities(self.head.sharpness, scores)
 
     def states(self) -> dict[str, Any]:
         return {"record": self.record, "head": self.head} | super().states()
@@ -277,16 +269,34 @@ def with_classes(machine: CompiledMachine | ClassesMachine, fresh: list[Compiled
     machine = machine if isinstance(machine, ClassesMachine) else _of_two(machine)
     for new in fresh:
         machine.leaves[0].succeeded_by(new)
-    old, n = machine.n_classes, machine.n_classes + len(fresh)
-    head, record = new_classes_head(n), new_record(n)
+    settings, record, head = grown(machine, machine.n_classes + len(fresh))
+    return ClassesMachine(settings, record, (*machine.parts, *fresh), head)
+
+
+def grown(machine: Any, n: int) -> tuple[Settings, Record, ClassesHead]:
+    """Settings, record and head of a machine of several ones, for n classes."""
+    old, head, record = machine.n_classes, new_classes_head(n), new_record(n)
     if not planning():
         head.platt[:old], head.inverse[:old] = machine.head.platt, machine.head.inverse
         record.edges[:old], record.weights[:old] = machine.record.edges, machine.record.weights
-    head, record = (
-        head._replace(sharpness=machine.head.sharpness),
-        record._replace(clock=machine.record.clock, totals=machine.record.totals),
-    )
-    return ClassesMachine(machine.settings._replace(n_learners=n), record, (*machine.parts, *fresh), head)
+    record = record._replace(clock=machine.record.clock, totals=machine.record.totals)
+    return machine.settings._replace(n_learners=n), record, head._replace(sharpness=machine.head.sharpness)
+
+
+def states_of_two(machine: Any) -> tuple[Settings, Record, ClassesHead]:
+    """Settings, record and head for two machines in the place of the one for two classes."""
+    head, record = new_classes_head(2), new_record(2)
+    record.clock[0] = machine.n_learnt
+    if isinstance(machine.head, VoteHead) and not planning():
+        head.platt[:], head.inverse[:] = machine.head.platt, machine.head.inverse
+    return Settings(2, False, False, machine.settings.seed), record, head
+
+
+def summed(clock: Ints, parts: Sequence[Any]) -> Record:
+    """The record of the weak learners: sums over all classes."""
+    records = [part.learners for part in parts]
+    sums = (sum(getattr(one, name) for one in records) for name in ("edges", "weights", "totals"))
+    return Record(clock, *sums)
 
 
 def _of_two(machine: CompiledMachine) -> ClassesMachine:
@@ -295,18 +305,8 @@ def _of_two(machine: CompiledMachine) -> ClassesMachine:
     twin.slots, twin.names = machine.slots, machine.names
     if not planning():
         twin.forget_alarms()
-    head, record = new_classes_head(2), new_record(2)
-    record.clock[0] = machine.n_learnt
-    if isinstance(machine.head, VoteHead) and not planning():
-        head.platt[:], head.inverse[:] = machine.head.platt, machine.head.inverse
-    return ClassesMachine(Settings(2, False, False, machine.settings.seed), record, (twin, machine), head)
-
-
-def softmax(scores: Floats) -> Floats:
-    """Probabilities of all classes, for each row of scores."""
-    e = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-1e300))
-    found: Floats = e / e.sum(axis=1, keepdims=True)
-    return found
+    settings, record, head = states_of_two(machine)
+    return ClassesMachine(settings, record, (twin, machine), head)
 
 
 @njit
@@ -354,41 +354,6 @@ def learn_row(head: ClassesHead, record: Record, z: Floats, p: Floats, answer: F
     record.totals[0] += weight
     record.totals[1] += weight if largest(answer) != place else 0.0
     record.clock[0] += 1
-    _sharpen(head.sharpness, z, p, place, weight)
-
-
-@hot
-def largest(scores: Floats) -> int:
-    """The place of the largest score, the first of several."""
-    best = 0
-    for k in range(1, scores.size):
-        if scores[k] > scores[best]:
-            best = k
-    return best
-
-
-@hot
-def chances_of(z: Floats, scale: float, p: Floats) -> None:
-    """The softmax of scaled scores."""
-    top, total = z[largest(z)], 0.0
-    for k in range(z.size):
-        p[k] = math.exp(scale * (z[k] - top))
-        total += p[k]
-    for k in range(z.size):
-        p[k] /= total
-
-
-@hot
-def _sharpen(sharpness: Floats, z: Floats, p: Floats, place: int, weight: float) -> None:
-    """A Newton step for the sharpness."""
     for k in range(z.size):
         z[k] = min(max(z[k], -CLIP), CLIP)
-    chances_of(z, sharpness[0], p)
-    mean = square = 0.0
-    for k in range(z.size):
-        mean += p[k] * z[k]
-        square += p[k] * z[k] * z[k]
-    draw = (1 - _FORGETTING) * _STRENGTH
-    sharpness[1] = _FORGETTING * sharpness[1] + weight * max(square - mean * mean, 0.0) + draw
-    step = (weight * (z[place] - mean) + draw * (1 - sharpness[0])) / sharpness[1]
-    sharpness[0] = min(max(sharpness[0] + step, _LEAST), _MOST)
+    sharpen(head.sharpness, z, p, place, weight)

@@ -18,11 +18,12 @@ from onlineboost.data.arrays import Source
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.engine.classes import ClassesHead, class_rows, new_classes_head, softmax
+from onlineboost.engine.classes import ClassesHead, class_rows, grown, states_of_two, summed
 from onlineboost.engine.heads import VoteHead
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.objects import ObjectMachine, ObjectRows
-from onlineboost.engine.record import Record, Settings, new_record
+from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.sharpness import probabilities
 
 
 @dataclass
@@ -68,13 +69,10 @@ class ObjectClassesMachine(Machine):
 
     @property
     def learners(self) -> Record:
-        """Of the weak learners: sums over all classes."""
-        records = [part.learners for part in self.parts]
-        sums = (sum(getattr(one, name) for one in records) for name in ("edges", "weights", "totals"))
-        return Record(self.record.clock, *sums)
+        return summed(self.record.clock, self.parts)
 
     def probabilities(self, scores: Floats) -> Floats:
-        return softmax(float(self.head.sharpness[0]) * scores)
+        return probabilities(self.head.sharpness, scores)
 
     @property
     def n_slots(self) -> int:
@@ -111,20 +109,11 @@ def objects_with_classes(
 ) -> ObjectClassesMachine:
     """A machine that knows further classes, for which new ones begin."""
     machine = machine if isinstance(machine, ObjectClassesMachine) else _of_two(machine)
-    old, n = machine.n_classes, machine.n_classes + len(fresh)
-    head, record = new_classes_head(n), new_record(n)
-    head.platt[:old], head.inverse[:old] = machine.head.platt, machine.head.inverse
-    record.edges[:old], record.weights[:old] = machine.record.edges, machine.record.weights
-    head = head._replace(sharpness=machine.head.sharpness)
-    record = record._replace(clock=machine.record.clock, totals=machine.record.totals)
-    return ObjectClassesMachine(machine.settings._replace(n_learners=n), record, (*machine.parts, *fresh), head)
+    settings, record, head = grown(machine, machine.n_classes + len(fresh))
+    return ObjectClassesMachine(settings, record, (*machine.parts, *fresh), head)
 
 
 def _of_two(machine: ObjectMachine) -> ObjectClassesMachine:
     """Two machines in the place of the one for two classes: a copy of it for the negative one."""
-    head, record = new_classes_head(2), new_record(2)
-    record.clock[0] = machine.n_learnt
-    if isinstance(machine.head, VoteHead):
-        head.platt[:], head.inverse[:] = machine.head.platt, machine.head.inverse
-    settings = Settings(2, False, False, machine.settings.seed)
+    settings, record, head = states_of_two(machine)
     return ObjectClassesMachine(settings, record, (machine.snapshot(), machine), head)

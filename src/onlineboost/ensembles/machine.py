@@ -10,12 +10,12 @@ import numpy as np
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, cut
-from onlineboost.engine.classes import softmax
 from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.engine.heads import chances
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
+from onlineboost.engine.sharpness import softmax
 from onlineboost.ensembles.newton import (
     CLIP,
     Scales,

@@ -9,7 +9,7 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.class_votes import ClassVotesMachine, new_sharpness
+from onlineboost.engine.class_votes import ClassVotesMachine, sharpness_head
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
@@ -69,7 +69,7 @@ class ClassLearner(WeakLearner, OnlineClassifier):
 
 def class_votes_machine(learner: ClassLearner, booster: Any, n_features: int, settings: Settings) -> ClassVotesMachine:
     """The machine of a committee whose learners vote for classes, before a third class was met."""
-    n, head = settings.n_learners, cast(Any, new_sharpness())
+    n, head = settings.n_learners, cast(Any, sharpness_head())
     committee, record = learner.committee(n, n_features), new_record(n)
     transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
     kept = KeptClasses(*NOTHING)

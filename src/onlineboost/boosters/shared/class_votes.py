@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from onlineboost.boosters.base import MAX_LEARNERS, seed_of
 from onlineboost.engine.class_objects import ClassObjectsMachine
-from onlineboost.engine.class_votes import ClassVotesMachine, new_sharpness
+from onlineboost.engine.class_votes import ClassVotesMachine, sharpness_head
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
@@ -63,7 +63,7 @@ class ClassVotes:
         booster = self.initial_state(n, sampled, seed)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, True, sampled)
-            head: Any = new_sharpness()
+            head: Any = sharpness_head()
             return ClassObjectsMachine(settings, committee, booster, head, new_record(n))
         return class_votes_machine(learner, booster, n_features, settings)
 
@@ -73,4 +73,4 @@ class ClassVotes:
         return machine.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, machine.booster))
 
     def new_head(self, n_learners: int) -> Any:
-        return new_sharpness()
+        return sharpness_head()
