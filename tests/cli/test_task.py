@@ -12,6 +12,7 @@ import pytest
 from commands import ENVIRONMENT, run
 
 from onlineboost import DataError
+from onlineboost.cli import tune
 from onlineboost.readers import open_stream
 
 
@@ -63,6 +64,14 @@ def test_numbers_from_training_to_answers(tmp_path, capsys):
     assert head == "prediction,low,high" and low <= answer <= high and len(rest) == 799
     shown = run(capsys, "inspect", tmp_path / "m")[0]
     assert "numbers" in shown and "weight: in the stack" in shown and "LeastSquares" in shown
+
+
+def test_tuning_on_numbers_prints_how_to_train_the_best(tmp_path, capsys, monkeypatch):
+    write(tmp_path / "x.csv", LABELS["fractions"][0], 60)
+    default, *_, linear = tune._regressors(set(), 0)
+    for entry, printed in ((default, "--label y --task number -o best.model"), (linear, "in Python: model = Least")):
+        monkeypatch.setattr(tune, "_regressors", lambda chosen, seed, entry=entry: [entry])
+        assert printed in run(capsys, "tune", tmp_path / "x.csv", "--label", "y")[0]
 
 
 def test_tasks_that_do_not_fit(tmp_path, capsys):
