@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from commands import ENVIRONMENT, command, run
 
-from onlineboost import Linear, OnlineBBM, OnlineBoostRegressor
+from onlineboost import Linear, OnlineBBM, OnlineBoostRegressor, load
 from onlineboost.readers import open_stream
 
 OPTIONS = ["-a", "bbm", "-n", 3, "-q"]
@@ -115,6 +115,18 @@ def test_answers_while_learning_are_those_before_learning(folder, tmp_path, caps
         (["--predictions", file], "another file than the input"),
     ):
         assert said in run(capsys, "train", file, *more, code=2)[1]
+
+
+def test_rows_whose_answers_cannot_be_written_are_learnt_once(tmp_path, capsys):
+    """The labels of the second file do not fit the Parquet file that the first one began."""
+    files, model = [tmp_path / "1.csv", tmp_path / "2.csv"], tmp_path / "m"
+    for file, label in zip(files, (1, 2.5), strict=True):
+        pd.DataFrame({"size": range(50), "label": label}).to_csv(file, index=False)
+    wrong = ["--predictions", tmp_path / "a.parquet", "-o", model]
+    _, err = run(capsys, "train", *files, *OPTIONS, *wrong, "--task", "classes", code=1)
+    assert "write .csv or .jsonl" in err and "100 examples were learnt before the error" in err
+    run(capsys, "train", *files, "--resume", model, "-q")
+    assert load(model).n_seen_ == 100
 
 
 def test_numbers_while_learning(tmp_path, capsys):

@@ -208,11 +208,11 @@ class Job:
                     stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
-                    self.answers(training, page)
                     self.learnt += stop - start
                     start = stop
                     self.inputs.learn(place, rows[place] + stop)
                     self.learning = False
+                    self.answers(training, page)
                     if self.every is not None and self.learnt % self.every == 0:
                         self._checkpoint(training, progress)
                     self.lines.print(progress)
