@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from commands import ENVIRONMENT, command, run
 
-from onlineboost import Linear, OnlineBBM, OnlineBoostRegressor, load
+from onlineboost import LeastSquares, Linear, OnlineBBM, OnlineBoostRegressor, load
 from onlineboost.readers import open_stream
 
 OPTIONS = ["-a", "bbm", "-n", 3, "-q"]
@@ -139,6 +139,19 @@ def test_numbers_while_learning(tmp_path, capsys):
     found = pd.read_csv(tmp_path / "a.csv")
     assert [*found] == ["prediction", "low", "high"]
     assert all(np.array_equal(found[name], one) for name, one in zip(found, expected, strict=True))
+
+
+def test_numbers_without_bounds_while_learning(tmp_path, capsys):
+    x = np.arange(40) % 7
+    pd.DataFrame({"x": x, "y": x + 0.5}).to_csv(tmp_path / "n.csv", index=False)
+    model = LeastSquares()
+    (page,) = open_stream(tmp_path / "n.csv", label="y", task="number")
+    model.learn(page)
+    model.save(tmp_path / "m")
+    answers = ["--predictions", tmp_path / "a.csv", "-o", tmp_path / "more", "-q"]
+    run(capsys, "train", tmp_path / "n.csv", "--resume", tmp_path / "m", "--again", *answers)
+    found = pd.read_csv(tmp_path / "a.csv")
+    assert [*found] == ["prediction"] and np.array_equal(found["prediction"], model.learn(page))
 
 
 def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):

@@ -86,24 +86,34 @@ def progressive_columns(model: Any, target: Any, scores: Any) -> Columns:
 
     Without probabilities: how scores become probabilities is learnt on the way, and at hand only as it is now.
     """
-    labels = target.decode(scores).tolist()
     if isinstance(target, Numbers):
-        low, high = model.bounds(scores)
-        return {"prediction": labels, "low": low.tolist(), "high": high.tolist()}
+        answers = target.decode(scores), *(model.bounds(scores) if has_bounds(model) else ())
+        return {name: column.tolist() for name, column in zip(_numbers(model), answers, strict=True)}
     shown = scores.max(axis=1) if scores.ndim > 1 else target.scores(scores)
-    return {"label": labels, "score": shown.tolist()}
+    return {"label": target.decode(scores).tolist(), "score": shown.tolist()}
 
 
-PROGRESSIVE = {True: ["prediction", "low", "high"], False: ["label", "score"]}  # for numbers, and for classes
+def progressive_names(model: OnlineModel, numbers: bool) -> list[str]:
+    """The columns of the answers to rows before they were learnt."""
+    return _numbers(model) if numbers else ["label", "score"]
+
+
+def has_bounds(model: OnlineModel) -> bool:
+    """Whether the answers of a regressor have bounds between which nine of ten numbers lie."""
+    return hasattr(model, "bounds")
+
+
+def _numbers(model: OnlineModel) -> list[str]:
+    return ["prediction", *(("low", "high") if has_bounds(model) else ())]
 
 
 def names_of(model: OnlineModel, extras: Extras) -> list[str]:
-    """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
+    """The columns of the answers."""
     reasons = ["because"] if extras.explain else []
     if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
         each = _of_labels(model) if extras.probabilities else []
         return ["label", "score", "probability", *each, *reasons]
-    return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ()), *reasons]
+    return [*_numbers(model), *reasons]
 
 
 @contextmanager

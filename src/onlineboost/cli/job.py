@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onlineboost.cli.answers import PROGRESSIVE, check_kind, open_output, progressive_columns
+from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
 from onlineboost.data.numbers import Numbers
@@ -154,7 +154,8 @@ class Job:
             return
         fitted = training.model.fitted
         numbers = schema.get("task") == "number" if fitted is None else isinstance(fitted.target, Numbers)
-        with open_output(str(self.predictions), PROGRESSIVE[numbers], as_json=False, escape=False) as file:
+        names = progressive_names(training.model, numbers)
+        with open_output(str(self.predictions), names, as_json=False, escape=False) as file:
             self.answers = lambda training, page: file.write(
                 file.form(progressive_columns(training.model, page.target, training.scores))
             )
