@@ -13,6 +13,7 @@ from onlineboost.data.batch import Floats
 from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion
+from onlineboost.evaluate.sums import added_at
 
 _BINS = 4097  # narrow near 0, wide far from it: the scores of some models are votes, those of others log odds
 _SMALL = 2.0**-10
@@ -160,8 +161,8 @@ class Threshold:
         if self.now is not None:
             answers = scores > -self.now if turned else scores >= self.now
         bins = np.searchsorted(_EDGES, scores, side="right")
-        self.counts = _added(self.counts, _BINS * label + bins, weight)
-        self.table = _added(self.table, 2 * label + answers, weight)
+        self.counts = added_at(self.counts, _BINS * label + bins, weight)
+        self.table = added_at(self.table, 2 * label + answers, weight)
 
     def choose(self, rule: Any, turned: bool = False, fn: float = 1.0, fp: float = 1.0) -> float | None:
         """The threshold by a rule: the answer is the positive label from this score on.
@@ -244,13 +245,6 @@ class Threshold:
         if found.now is not None and not math.isfinite(found.now):
             raise ValueError(found.now)
         return found
-
-
-def _added(sums: Floats, at: Any, weight: Floats) -> Floats:
-    """Weights added one after the other: rounding does not depend on batches."""
-    places, weights = np.concatenate([np.arange(sums.size), at]), np.concatenate([sums.ravel(), weight])
-    found: Floats = np.bincount(places, weights, sums.size).reshape(sums.shape).astype(np.float64)
-    return found
 
 
 def _probability(fitted: Fitted, score: float) -> float:
