@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from commands import ENVIRONMENT, command, run
 
-from onlineboost import Linear, OnlineBBM, OnlineBoostRegressor
+from onlineboost import LeastSquares, Linear, OnlineBBM, OnlineBoostRegressor, load
 from onlineboost.readers import open_stream
 
 OPTIONS = ["-a", "bbm", "-n", 3, "-q"]
@@ -117,6 +117,18 @@ def test_answers_while_learning_are_those_before_learning(folder, tmp_path, caps
         assert said in run(capsys, "train", file, *more, code=2)[1]
 
 
+def test_rows_whose_answers_cannot_be_written_are_learnt_once(tmp_path, capsys):
+    """The labels of the second file do not fit the Parquet file that the first one began."""
+    files, model = [tmp_path / "1.csv", tmp_path / "2.csv"], tmp_path / "m"
+    for file, label in zip(files, (1, 2.5), strict=True):
+        pd.DataFrame({"size": range(50), "label": label}).to_csv(file, index=False)
+    wrong = ["--predictions", tmp_path / "a.parquet", "-o", model]
+    _, err = run(capsys, "train", *files, *OPTIONS, *wrong, "--task", "classes", code=1)
+    assert "write .csv or .jsonl" in err and "100 examples were learnt before the error" in err
+    run(capsys, "train", *files, "--resume", model, "-q")
+    assert load(model).n_seen_ == 100
+
+
 def test_numbers_while_learning(tmp_path, capsys):
     rng = np.random.default_rng(1)
     x = rng.normal(size=80).round(2)
@@ -127,6 +139,19 @@ def test_numbers_while_learning(tmp_path, capsys):
     found = pd.read_csv(tmp_path / "a.csv")
     assert [*found] == ["prediction", "low", "high"]
     assert all(np.array_equal(found[name], one) for name, one in zip(found, expected, strict=True))
+
+
+def test_numbers_without_bounds_while_learning(tmp_path, capsys):
+    x = np.arange(40) % 7
+    pd.DataFrame({"x": x, "y": x + 0.5}).to_csv(tmp_path / "n.csv", index=False)
+    model = LeastSquares()
+    (page,) = open_stream(tmp_path / "n.csv", label="y", task="number")
+    model.learn(page)
+    model.save(tmp_path / "m")
+    answers = ["--predictions", tmp_path / "a.csv", "-o", tmp_path / "more", "-q"]
+    run(capsys, "train", tmp_path / "n.csv", "--resume", tmp_path / "m", "--again", *answers)
+    found = pd.read_csv(tmp_path / "a.csv")
+    assert [*found] == ["prediction"] and np.array_equal(found["prediction"], model.learn(page))
 
 
 def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):

@@ -128,6 +128,16 @@ def test_thresholds_that_make_no_sense(model, data, tmp_path, capsys):
     assert labels_of(run(capsys, "predict", tmp_path / "python", data, "--threshold", "0.3", "-q")[0])
 
 
+def test_a_model_that_has_met_one_label_has_no_threshold(tmp_path, capsys):
+    data = write(tmp_path / "x.csv", 50, ("yes", "yes"))
+    run(capsys, "train", data, *MODEL, "--threshold", "0.2", "-q", "-o", tmp_path / "m")
+    for rule in ("0.2", "f1"):
+        _, err = run(capsys, "predict", tmp_path / "m", data, "--threshold", rule, code=2)
+        assert "--threshold is for two labels, and the model has met one only, yes: leave it out." in err
+    for command in ("predict", "evaluate"):
+        run(capsys, command, tmp_path / "m", data, "-q")
+
+
 def test_more_than_two_labels_and_numbers_have_no_threshold(tmp_path, capsys):
     three = tmp_path / "three.csv"
     three.write_text("a,y\n" + "".join(f"{k % 7},{'uvw'[k % 3]}\n" for k in range(90)))

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from commands import ENVIRONMENT, run
 
-from onlineboost import DataError
+from onlineboost import DataError, OnlineBoostRegressor, load
+from onlineboost.cli import tune
 from onlineboost.readers import open_stream
 
 
@@ -63,6 +64,28 @@ def test_numbers_from_training_to_answers(tmp_path, capsys):
     assert head == "prediction,low,high" and low <= answer <= high and len(rest) == 799
     shown = run(capsys, "inspect", tmp_path / "m")[0]
     assert "numbers" in shown and "weight: in the stack" in shown and "LeastSquares" in shown
+
+
+def test_bounds_come_with_the_scores(tmp_path, capsys, monkeypatch):
+    """Rows are not scored a second time for them."""
+    write(tmp_path / "x.csv", LABELS["fractions"][0], 60)
+    run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-o", tmp_path / "m", "-q")
+    model = load(tmp_path / "m")
+    (page,) = open_stream(tmp_path / "x.csv", like=model)
+    wanted = np.stack(model.predict_interval(page), axis=1)
+    monkeypatch.delattr(OnlineBoostRegressor, "predict_interval")
+    run(capsys, "predict", tmp_path / "m", tmp_path / "x.csv", "-o", tmp_path / "answers.csv", "-q")
+    assert np.array_equal(pd.read_csv(tmp_path / "answers.csv")[["low", "high"]], wanted)
+    found = json.loads(run(capsys, "evaluate", tmp_path / "m", tmp_path / "x.csv", "--json")[0])
+    assert found["coverage"] == np.mean((wanted[:, 0] <= page.batch.y) & (page.batch.y <= wanted[:, 1]))
+
+
+def test_tuning_on_numbers_prints_how_to_train_the_best(tmp_path, capsys, monkeypatch):
+    write(tmp_path / "x.csv", LABELS["fractions"][0], 60)
+    default, *_, linear = tune._regressors(set(), 0)
+    for entry, printed in ((default, "--label y --task number -o best.model"), (linear, "in Python: model = Least")):
+        monkeypatch.setattr(tune, "_regressors", lambda chosen, seed, entry=entry: [entry])
+        assert printed in run(capsys, "tune", tmp_path / "x.csv", "--label", "y")[0]
 
 
 def test_tasks_that_do_not_fit(tmp_path, capsys):
@@ -156,7 +179,9 @@ def test_the_last_labels_of_classes(tmp_path, capsys):
     _, err = run(capsys, "train", *data, "--resume", tmp_path / "m", "--lag", 2, code=2)
     assert "has no effect with --resume" in err
     _, err = run(capsys, "train", *data[:3], "-a", "none", "--lag", 2, code=2)
-    assert "--lag does not apply to Linear alone" in err
+    assert "--lag does not apply to Linear alone: leave it out, or name an algorithm, such as -a safe." in err
+    _, err = run(capsys, "train", *data[:3], "-a", "mbbm", "--lag", 2, code=2)
+    assert "--lag does not apply to OnlineMBBM: leave it out, or name another algorithm, such as -a safe." in err
 
 
 def test_the_confusion_of_many_classes_is_drawn(tmp_path, capsys):

@@ -105,6 +105,7 @@ def test_going_on_testing_and_showing_run(data, capsys):
         ("-d two.vw --noconstant", ["--noconstant"]),
         ("-d two.vw -p progressive.csv -c --passes 2", ["-p"]),
         ("-d two.vw -p /dev/stdout", ["-p"]),
+        ("-d two.vw -p a.csv -r b.csv", ["-r"]),
         ("-d two.vw --cb_explore_adf --bag 5", ["--cb_explore_adf", "--bag"]),
         ("-d two.vw --loss_function hinge", ["--loss_function hinge"]),
         ("-d two.vw --cubic aab", ["--cubic"]),
@@ -152,6 +153,19 @@ def test_what_differs_is_said(data, capsys):
     assert "if the labels are numbers" in printed(capsys, "-d absent.vw")[1]
     (data / "zero.vw").write_text("0 | x\n1 | y\n")
     assert "labels 0 and 1 are classes" in printed(capsys, "-d zero.vw")[1]
+
+
+def test_answers_are_in_the_order_of_options_and_said_to_be_what_they_are():
+    files = [f"{name}.csv" for name in "ab"]
+    test = translate(["-d", "x.vw", "-t", "-i", "m", "-p", files[0], "-r", files[1]])
+    assert test.commands == [f"onlineboost predict m x.vw -f vw -o {file}" for file in files]
+    for more, said in {
+        "": "-p: answers have the columns label and score (the prediction of vw).",
+        "--link logistic": "with --link logistic the prediction of vw is 1 / (1 + exp(-score)).",
+        "--oaa 3": "-p: answers have the columns label (the prediction of vw) and score.",
+    }.items():
+        found = translate(["-d", "x.vw", "-p", "a.csv", "-r", "a.csv", *more.split()])
+        assert said in " ".join(found.notes) and found.commands[0].count("--predictions") == 1 and not found.missing
 
 
 def test_namespaces_are_found_by_their_first_letters(tmp_path):

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss, mean_pinball_loss, r2_score, roc_auc_score
 
 from onlineboost import Adaptive, Copies, DataError, LeastSquares, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
+from onlineboost.data.classes import joined_scores
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
 from onlineboost.evaluate.measurement import metrics_of
@@ -143,6 +144,37 @@ def test_metrics_of_numbers():
     assert found["r2"] == pytest.approx(r2_score(y, answers, sample_weight=weight))
     assert found["rmse"] == pytest.approx(np.sqrt(np.average((y - answers) ** 2, weights=weight)))
     assert found["mae"] == pytest.approx(np.average(np.abs(y - answers), weights=weight))
+
+
+@pytest.mark.parametrize(("task", "shape"), [("number", 300), ("classes", 300), ("classes", (300, 5))])
+def test_metrics_have_the_same_bits_for_any_batches(task, shape):
+    rng = np.random.default_rng(0)
+    scores, weight, place = rng.normal(size=shape), rng.random(300), rng.integers(0, 2 if shape == 300 else 5, 300)
+    y = rng.normal(size=300) if task == "number" else np.where(place == 0, -1.0, place)
+    bounds = {"intervals": scores[:, None] + [-1, 1]} if task == "number" else {}
+    chances = {"probabilities": 1 / (1 + np.exp(-scores))} if task == "classes" else {}
+    found = []
+    for rows in (1, 7, 64, 300):
+        measured = Measurement(metrics_of(task))
+        for part in (slice(start, start + rows) for start in range(0, 300, rows)):
+            more = {name: values[part] for name, values in (bounds | chances).items()}
+            measured.update(scores[part], y[part], weight[part], **more)
+        found.append(measured.values())
+    assert found[0] == found[1] == found[2] == found[3]
+    assert sum(value is not None for value in found[0].values()) >= 5
+
+
+def test_the_area_has_the_same_bits_whenever_a_class_comes():
+    rng = np.random.default_rng(0)
+    two, scores, weight = rng.normal(size=200), rng.normal(size=(100, 3)), rng.random(300)
+    y = np.array([*rng.choice([-1.0, 1.0], 200), *rng.choice([-1.0, 1.0, 2.0], 100)])
+    cut, whole = Ranking(), Ranking()
+    for part in (slice(0, 150), slice(150, 200)):
+        cut.update(two[part], y[part], weight[part])
+    cut.update(scores, y[200:], weight[200:])
+    whole.update(joined_scores([two, scores]), y, weight)
+    assert cut.auc == whole.auc
+    assert [one.weight for one in cut.classes] == [one.weight for one in whole.classes]
 
 
 def test_metrics_fit_the_task():

@@ -16,7 +16,7 @@ from onlineboost.data.classes import Classes
 from onlineboost.evaluate import Measurement, Threshold, progressive_score
 from onlineboost.evaluate.metrics.confusion import Confusion
 from onlineboost.evaluate.metrics.positive import cost
-from onlineboost.evaluate.threshold import Rule
+from onlineboost.evaluate.threshold import Cut, Rule
 from onlineboost.evaluate.training import Training
 from onlineboost.readers import open_stream
 from onlineboost.tuning import tune
@@ -195,3 +195,27 @@ def test_the_positive_label_of_a_training_is_the_larger_one():
         assert np.mean(answers[y == "z"]) > 0.85
         found.append(training.threshold.share(fitted.target.turned))
     assert found[0] == pytest.approx(rare.mean()) and found[1] == pytest.approx(1 - rare.mean())
+
+
+@pytest.mark.parametrize("labels", [("z", "a"), ("a", "z")])
+def test_a_probability_is_a_score_at_each_power_of_two(labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.where(X[:, 0] + rng.normal(size=600) > 1, *labels)
+    table, at, model = np.zeros((2, 2)), None, OnlineBBM(Linear(standardize=True), 5, random_state=0)
+    for page in open_stream(X, y=y, batch_size=1):
+        [score], [code], rows = model.learn(page), page.batch.y, int(table.sum())
+        fitted = model.fitted
+        answer = score >= 0 if at is None else (score > -at if fitted.target.turned else score >= at)
+        table[int(code > 0), int(answer)] += 1
+        if (rows + 1).bit_count() == 1 and table.sum(axis=1).all():
+            at = Cut(0.3, True).score(fitted)
+    scores = 10 * rng.normal(size=200)
+    by_score = Cut(Cut(0.3, True).score(fitted), False).positive(fitted, scores)
+    assert by_score.any() and np.array_equal(by_score, Cut(0.3, True).positive(fitted, scores)) and not by_score.all()
+    for pages in (1, 7, 600):
+        training = Training(OnlineBBM(Linear(standardize=True), 5, random_state=0), None)
+        training.threshold.rule = Rule.parsed(0.3)
+        for page in open_stream(X, y=y, batch_size=pages):
+            training.learn(page)
+        assert training.threshold.table.tolist() == table.tolist()

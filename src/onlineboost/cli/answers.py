@@ -61,10 +61,7 @@ def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
-        found: Columns = {"prediction": fitted.target.decode(scores).tolist()}
-        if hasattr(model, "predict_interval"):
-            found["low"], found["high"] = (bound.tolist() for bound in model.predict_interval(batch))
-        return found
+        return _numbers(model, scores)
     labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
     each = fitted.target.probabilities(chances).T.tolist() if extras.probabilities else ()
     if extras.cut is not None:
@@ -73,7 +70,7 @@ def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
-    found = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
+    found: Columns = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
     return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ())
 
 
@@ -86,24 +83,38 @@ def progressive_columns(model: Any, target: Any, scores: Any) -> Columns:
 
     Without probabilities: how scores become probabilities is learnt on the way, and at hand only as it is now.
     """
-    labels = target.decode(scores).tolist()
     if isinstance(target, Numbers):
-        low, high = model.bounds(scores)
-        return {"prediction": labels, "low": low.tolist(), "high": high.tolist()}
+        return _numbers(model, scores)
     shown = scores.max(axis=1) if scores.ndim > 1 else target.scores(scores)
-    return {"label": labels, "score": shown.tolist()}
+    return {"label": target.decode(scores).tolist(), "score": shown.tolist()}
 
 
-PROGRESSIVE = {True: ["prediction", "low", "high"], False: ["label", "score"]}  # for numbers, and for classes
+def progressive_names(model: OnlineModel, numbers: bool) -> list[str]:
+    """The columns of the answers to rows before they were learnt."""
+    return _names_of_numbers(model) if numbers else ["label", "score"]
+
+
+def bounds_of(model: Any, scores: Any) -> tuple[Any, ...]:
+    """The two bounds between which nine of ten numbers lie; none of a regressor that does not know them."""
+    return model.bounds(scores) if hasattr(model, "bounds") else ()
+
+
+def _numbers(model: Any, scores: Any) -> Columns:
+    answers = model.fitted.target.decode(scores), *bounds_of(model, scores)
+    return {name: column.tolist() for name, column in zip(_names_of_numbers(model), answers, strict=True)}
+
+
+def _names_of_numbers(model: OnlineModel) -> list[str]:
+    return ["prediction", *(("low", "high") if hasattr(model, "bounds") else ())]
 
 
 def names_of(model: OnlineModel, extras: Extras) -> list[str]:
-    """The columns of the answers; ``low`` and ``high`` are bounds between which nine of ten numbers lie."""
+    """The columns of the answers."""
     reasons = ["because"] if extras.explain else []
     if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
         each = _of_labels(model) if extras.probabilities else []
         return ["label", "score", "probability", *each, *reasons]
-    return ["prediction", *(("low", "high") if hasattr(model, "predict_interval") else ()), *reasons]
+    return [*_names_of_numbers(model), *reasons]
 
 
 @contextmanager

@@ -95,8 +95,10 @@ def choose(
     more = {"lag": lag, "class_weight": class_weights(class_weight, positive)}
     for name, value in more.items():
         if value and name not in model.get_params(deep=False):
+            alone = " alone" if given["algorithm"].value == NONE else ""
             raise ConflictError(
-                f"{flag_of(name)} does not apply to {type(model).__name__} alone: name an algorithm, such as -a safe."
+                f"{flag_of(name)} does not apply to {type(model).__name__}{alone}: "
+                f"leave it out, or name {'an' if alone else 'another'} algorithm, such as -a safe."
             )
     wanted = {name: value for name, value in more.items() if value}
     return (model.set_params(**wanted), None) if wanted else (model, base)

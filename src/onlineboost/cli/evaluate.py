@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,9 @@ from onlineboost.data.numbers import Numbers
 _MANY_CLASSES = 30  # of which no more are printed
 
 if TYPE_CHECKING:
+    from onlineboost.data.batch import Floats
+    from onlineboost.data.page import Page
+    from onlineboost.evaluate.metrics import Curve
     from onlineboost.evaluate.threshold import Cut
     from onlineboost.model import OnlineModel
 
@@ -76,36 +80,26 @@ def measure(
     cut: Cut | None = None,
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
-    from onlineboost.cli.load import check_known
-    from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.errors import DataError
     from onlineboost.evaluate import Measurement
-    from onlineboost.readers import open_stream
     from onlineboost.registry import METRICS
 
     fitted = model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
-        return measure_numbers(model, files, options, quiet)
+        return _measure_numbers(model, files, options, quiet)
     measured, alone = Measurement(), Measurement([METRICS.find("error")])
     confusion, labels = measured["macro-f1"], fitted.target.known
     curve, base_curve = measured["error"].curve, alone["error"].curve
-    with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
-        for page in stream:
-            batch = page.batch
-            if not curve.examples:
-                check_known(model, batch)
-            scores = model.scores(page)
-            answers = cut.signs(fitted, scores) if cut is not None else None
-            chances = fitted.machine.probabilities(scores)
-            measured.update(scores, batch.y, batch.weight, chances, answers=answers)
-            labels = page.target.known
-            if base is not None:
-                alone.update(base.scores(page), batch.y, batch.weight)
-            progress.update(stream, page.n_rows, f", error {curve.error:.4f}")
-    say_skipped(stream)
-    if not curve.examples:
-        raise DataError(f"{', '.join(files)}: no examples to test on")
+
+    def update(page: Page, scores: Floats) -> None:
+        nonlocal labels
+        y, weight, labels = page.batch.y, page.batch.weight, page.target.known
+        answers = cut.signs(fitted, scores) if cut is not None else None
+        measured.update(scores, y, weight, fitted.machine.probabilities(scores), answers=answers)
+        if base is not None:
+            alone.update(base.scores(page), y, weight)
+
+    skipped = _score(model, files, options, quiet, curve, update)
     new = [printable(label) for label in labels if label not in fitted.target.known]
     if new:
         some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
@@ -121,47 +115,65 @@ def measure(
         "precision_of_labels": confusion.precision.tolist(),
         "positive": fitted.target.classes.tolist()[-1] if fitted.target.width == 1 else None,
         "threshold": cut.probability(fitted) if cut is not None else None,
-        "skipped": stream.skipped,
+        "skipped": skipped,
     }
     return figures, (curve.line(), base_curve.line())
 
 
-def measure_numbers(
+def _measure_numbers(
     model: OnlineModel, files: list[str], options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """``measure`` for numbers."""
     import numpy as np
 
-    from onlineboost.cli.load import check_known
-    from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.errors import DataError
+    from onlineboost.cli.answers import bounds_of
     from onlineboost.evaluate.measurement import Measurement, metrics_of
     from onlineboost.evaluate.metrics import Curve
-    from onlineboost.readers import open_stream
 
     measured, curve = Measurement(metrics_of("number")), Curve()
-    with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
-        for page in stream:
-            batch, target = page.batch, page.target
-            if not curve.examples:
-                check_known(model, batch)
-            scores = model.scores(page)
-            bounds = np.stack(model.predict_interval(page), axis=1) if hasattr(model, "predict_interval") else None
-            measured.update(target.decode(scores), batch.y, batch.weight, intervals=bounds)
-            curve.update(target.losses(scores, batch.y), batch.weight)
-            progress.update(stream, page.n_rows, f", error {curve.error:.5g}")
-    say_skipped(stream)
-    if not curve.examples:
-        raise DataError(f"{', '.join(files)}: no examples to test on")
+
+    def update(page: Page, scores: Floats) -> None:
+        y, weight, bounds = page.batch.y, page.batch.weight, bounds_of(model, scores)
+        intervals = np.stack(bounds, axis=1) if bounds else None
+        measured.update(page.target.decode(scores), y, weight, intervals=intervals)
+        curve.update(page.target.losses(scores, y), weight)
+
+    skipped = _score(model, files, options, quiet, curve, update)
     figures = {
         "examples": curve.examples,
         "error": curve.error,
         **measured.values(),
         "base_error": None,
         "reliability": None,
-        "skipped": stream.skipped,
+        "skipped": skipped,
     }
     return figures, (curve.line(), [])
+
+
+def _score(
+    model: OnlineModel,
+    files: list[str],
+    options: dict[str, Any],
+    quiet: bool,
+    curve: Curve,
+    update: Callable[[Page, Floats], None],
+) -> int:
+    """Give each page and its scores to ``update``, by which the curve grows; returns how many records were skipped."""
+    from onlineboost.cli.load import check_known
+    from onlineboost.cli.show import Progress, say_skipped
+    from onlineboost.errors import DataError
+    from onlineboost.readers import open_stream
+
+    with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
+        for page in stream:
+            if not curve.examples:
+                check_known(model, page.batch)
+            update(page, model.scores(page))
+            progress.update(stream, page.n_rows, f", error {curve.error:.4g}")
+    say_skipped(stream)
+    if not curve.examples:
+        raise DataError(f"{', '.join(files)}: no examples to test on")
+    return int(stream.skipped)
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onlineboost.cli.answers import PROGRESSIVE, check_kind, open_output, progressive_columns
+from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
 from onlineboost.data.numbers import Numbers
@@ -154,7 +154,8 @@ class Job:
             return
         fitted = training.model.fitted
         numbers = schema.get("task") == "number" if fitted is None else isinstance(fitted.target, Numbers)
-        with open_output(str(self.predictions), PROGRESSIVE[numbers], as_json=False, escape=False) as file:
+        names = progressive_names(training.model, numbers)
+        with open_output(str(self.predictions), names, as_json=False, escape=False) as file:
             self.answers = lambda training, page: file.write(
                 file.form(progressive_columns(training.model, page.target, training.scores))
             )
@@ -208,11 +209,11 @@ class Job:
                     stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
-                    self.answers(training, page)
                     self.learnt += stop - start
                     start = stop
                     self.inputs.learn(place, rows[place] + stop)
                     self.learning = False
+                    self.answers(training, page)
                     if self.every is not None and self.learnt % self.every == 0:
                         self._checkpoint(training, progress)
                     self.lines.print(progress)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from onlineboost.cli import options as o
+from onlineboost.cli.terminal import printable
 from onlineboost.errors import ConflictError, ParameterError
 
 if TYPE_CHECKING:
@@ -71,10 +72,13 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
     target = loaded.fitted.target
     if asked is not None and (target.width > 1 or not len(target.classes)):
         raise ConflictError("--threshold is for two labels: leave it out for this model.")
+    if asked is not None and len(target.classes) == 1:
+        only = printable(target.classes[0])
+        raise ConflictError(f"--threshold is for two labels, and the model has met one only, {only}: leave it out.")
     if asked is not None and asked.by is None:
         assert asked.at is not None
         return Cut(asked.at, True)
-    counted = threshold_of(path, loaded.notes) if target.width == 1 else None
+    counted = threshold_of(path, loaded.notes) if target.width == 1 and len(target.classes) == 2 else None
     found = None if counted is None else counted.cut(asked or counted.rule, target.turned)
     if found is None and asked is not None:
         raise ConflictError(

@@ -238,10 +238,7 @@ def _command(context: typer.Context, options: dict[str, Any]) -> str:
     """The command that trains a model with these options and the others given here."""
     words = ["onlineboost", "train", *context.params["files"]]
     lists = {name for name, option in registered_options().items() if option.tried}
-    others = chosen_options(context) - _TUNE_ONLY - {"algorithm", "learner"} - lists
-    if not options:  # OnlineBoost, which has its own learners
-        others -= registered_options().keys()
-    others -= _of_others(options)
+    others = chosen_options(context) - _TUNE_ONLY - {"algorithm", "learner"} - lists - _of_others(options)
     values = {name: context.params[name] for name in others} | options
     for parameter in context.command.params:
         if parameter.name in values:
@@ -251,8 +248,8 @@ def _command(context: typer.Context, options: dict[str, Any]) -> str:
 
 def _of_others(options: dict[str, Any]) -> set[str]:
     """Options of other algorithms and learners."""
-    if not options:
-        return set()
+    if "algorithm" not in options:  # the default, which has its own learners
+        return {*registered_options()}
     boosting = BOOSTERS.find(options["algorithm"]).options if options["algorithm"] != NONE else ()
     mine = {option.parameter for option in (*boosting, *LEARNERS.find(options["learner"]).options)}
     return registered_options().keys() - mine

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.evaluate.sums import added
 
 
 @dataclass
@@ -33,10 +34,9 @@ class NumberErrors:
         self.first = float(y[0]) if math.isnan(self.first) else self.first
         answers = answers if answers.ndim == 1 else answers[:, 0]  # the others are bounds
         far, error = y - self.first, answers - y
-        rows = np.stack([weight, weight * far, weight * far**2, weight * np.abs(error), weight * error**2])
-        so_far = np.array([[self.weight], [self.total], [self.squares], [self.absolute], [self.squared]])
-        sums = np.cumsum(np.concatenate([so_far, rows], axis=1), axis=1)[:, -1]
-        self.weight, self.total, self.squares, self.absolute, self.squared = sums.tolist()
+        sums = [self.weight, self.total, self.squares, self.absolute, self.squared]
+        rows = [weight, weight * far, weight * far**2, weight * np.abs(error), weight * error**2]
+        self.weight, self.total, self.squares, self.absolute, self.squared = added(sums, rows)
 
     @property
     def mae(self) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
+from onlineboost.evaluate.sums import added
 
 
 @dataclass
@@ -28,10 +29,9 @@ class Paired:
     def update(self, wrong: NDArray[np.bool_], other: NDArray[np.bool_], weight: Floats) -> None:
         """Add rows: whether the model and the other are wrong, and the weights."""
         differ = wrong != other
-        rows = np.stack([weight, (differ & other) * weight, (differ & wrong) * weight, differ * weight**2])
-        so_far = np.array([[self.weight], [self.better], [self.worse], [self.squares]])
-        sums = np.cumsum(np.concatenate([so_far, rows], axis=1), axis=1)[:, -1]
-        self.weight, self.better, self.worse, self.squares = sums.tolist()
+        sums = [self.weight, self.better, self.worse, self.squares]
+        rows = [weight, (differ & other) * weight, (differ & wrong) * weight, differ * weight**2]
+        self.weight, self.better, self.worse, self.squares = added(sums, rows)
 
     @property
     def totals(self) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.evaluate.sums import added
 
 
 @dataclass
@@ -32,10 +33,8 @@ class Repeated:
             before = np.concatenate([[self.last], y[:-1]])
             wrong = np.abs(before - y) if numbers else before != y
             squared = wrong**2 * weight if numbers else np.zeros(y.size)
-            rows = np.stack([weight, wrong * weight, squared])
-            so_far = [[self.weight], [self.mistakes], [self.squared]]
-            sums = np.cumsum(np.concatenate([so_far, rows], axis=1), axis=1)[:, -1]
-            self.last, (self.weight, self.mistakes, self.squared) = float(y[-1]), sums.tolist()
+            sums = added([self.weight, self.mistakes, self.squared], [weight, wrong * weight, squared])
+            self.last, (self.weight, self.mistakes, self.squared) = float(y[-1]), sums
 
     @property
     def error(self) -> float:

@@ -13,6 +13,7 @@ from onlineboost.data.batch import Floats
 from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion
+from onlineboost.evaluate.sums import added_at
 
 _BINS = 4097  # narrow near 0, wide far from it: the scores of some models are votes, those of others log odds
 _SMALL = 2.0**-10
@@ -81,8 +82,17 @@ class Cut(NamedTuple):
         """The probability of the positive label at this threshold."""
         if self.of_probability:
             return self.at
-        score = np.array([-self.at if fitted.target.turned else self.at])
-        return float(fitted.target.of_positive(fitted.machine.probabilities(score))[0])
+        return _probability(fitted, self.at)
+
+    def score(self, fitted: Fitted) -> float:
+        """The score of the positive label from which on rows have this probability, by what was learnt so far."""
+        if not self.of_probability:
+            return self.at
+        low, high = -40.0, 40.0  # bisection, by the inverse hyperbolic sine of the score
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (low, middle) if _probability(fitted, math.sinh(middle)) >= self.at else (middle, high)
+        return math.sinh(high)
 
 
 @dataclass
@@ -91,7 +101,8 @@ class Threshold:
 
     Scores may be probabilities, or anything that is larger where the positive label is more likely. When rows have
     doubled, what was counted is halved: early answers, of a model that knew little, count less and less. With a rule,
-    ``table`` has the answers by the threshold that was chosen from the rows before them, at the last power of two.
+    ``table`` has the answers by the threshold that was chosen from the rows before them, at the last power of two. Of a
+    rule that is a probability, the score is for the caller to set (``now``): only a model knows it.
 
     >>> threshold = Threshold()
     >>> threshold.update(np.array([0.1, 0.2, 0.3, 0.4, 0.6]), np.array([0, 0, 1, 0, 1]))
@@ -106,37 +117,52 @@ class Threshold:
     marks: list[Floats] = field(default_factory=list)  # the table after 1, 2, 4, ... rows
     now: float | None = None  # the threshold in use; None: the sign of the score is the answer
 
-    def update(
-        self, scores: Any, y: Any, weight: Any = None, turned: bool = False, answers: NDArray[np.bool_] | None = None
-    ) -> None:
+    def update(self, scores: Any, y: Any, weight: Any = None, turned: bool = False) -> None:
         """Add rows.
 
         ``scores`` and ``y`` (positive numbers, or True) are those of a label, which is the positive one unless they are
-        ``turned``. ``answers``: which rows were taken for that label; None: by the rule.
+        ``turned``.
         """
         scores, label = np.asarray(scores, np.float64), np.asarray(y) > 0
         weight = np.ones(scores.size) if weight is None else np.asarray(weight, np.float64)
         start = 0
         while start < scores.size:
-            mark = 1 << self.rows.bit_length()  # the next power of two
-            rows = slice(start, min(scores.size, start + mark - self.rows))
-            given = None if answers is None else answers[rows]
-            self._add(scores[rows], label[rows].astype(np.int64), weight[rows], turned, given)
+            rows = slice(start, min(scores.size, start + self.left))
+            self._add(scores[rows], label[rows].astype(np.int64), weight[rows], turned)
             start, self.rows = rows.stop, self.rows + rows.stop - start
-            if self.rows == mark:
+            if self.at_mark:
                 self.marks.append(self.table.copy())
-                if mark >= _FIRST:
+                if self.rows >= _FIRST:
                     self.now = self._chosen(self.rule, turned)
                     self.counts = self.counts / 2
 
-    def _add(self, scores: Floats, label: Any, weight: Floats, turned: bool, answers: Any) -> None:
-        if answers is None:
-            answers = scores >= 0
-            if self.now is not None:
-                answers = scores > -self.now if turned else scores >= self.now
+    @property
+    def of_probability(self) -> bool:
+        """Whether the rule is a probability."""
+        return self.rule is not None and self.rule.by is None
+
+    @property
+    def left(self) -> int:
+        """Rows up to the next power of two."""
+        return (1 << self.rows.bit_length()) - self.rows
+
+    @property
+    def at_mark(self) -> bool:
+        """Whether the number of rows is a power of two."""
+        return self.rows.bit_count() == 1
+
+    @property
+    def has_both(self) -> bool:
+        """Whether rows of both labels were counted."""
+        return bool(self.counts.any(axis=1).all())
+
+    def _add(self, scores: Floats, label: Any, weight: Floats, turned: bool) -> None:
+        answers = scores >= 0
+        if self.now is not None:
+            answers = scores > -self.now if turned else scores >= self.now
         bins = np.searchsorted(_EDGES, scores, side="right")
-        self.counts = _added(self.counts, _BINS * label + bins, weight)
-        self.table = _added(self.table, 2 * label + answers, weight)
+        self.counts = added_at(self.counts, _BINS * label + bins, weight)
+        self.table = added_at(self.table, 2 * label + answers, weight)
 
     def choose(self, rule: Any, turned: bool = False, fn: float = 1.0, fp: float = 1.0) -> float | None:
         """The threshold by a rule: the answer is the positive label from this score on.
@@ -164,7 +190,7 @@ class Threshold:
 
     def _chosen(self, rule: Rule | None, turned: bool) -> float | None:
         negative, positive = self.counts[::-1, ::-1] if turned else self.counts
-        if rule is None or rule.by is None or not negative.sum() or not positive.sum():
+        if rule is None or rule.by is None or not self.has_both:
             return None
         # Thresholds from the highest down, of which the first takes nothing for positive.
         hits, alarms = (np.concatenate([[0.0], np.cumsum(one[::-1])]) for one in (positive, negative))
@@ -221,11 +247,10 @@ class Threshold:
         return found
 
 
-def _added(sums: Floats, at: Any, weight: Floats) -> Floats:
-    """Weights added one after the other: rounding does not depend on batches."""
-    places, weights = np.concatenate([np.arange(sums.size), at]), np.concatenate([sums.ravel(), weight])
-    found: Floats = np.bincount(places, weights, sums.size).reshape(sums.shape).astype(np.float64)
-    return found
+def _probability(fitted: Fitted, score: float) -> float:
+    """The probability of the positive label at a score of it."""
+    code = np.array([-score if fitted.target.turned else score])
+    return float(fitted.target.of_positive(fitted.machine.probabilities(code))[0])
 
 
 def _cost(given: Any) -> float | None:

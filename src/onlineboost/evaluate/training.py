@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from onlineboost.boosters.base import Booster
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.data.batch import Floats
+from onlineboost.data.classes import joined_scores
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.diagnostics.verdict import comparison, spare_learners
@@ -59,7 +61,7 @@ class Training:
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch, numbers = page.batch, isinstance(page.target, Numbers)
-        self.scores = scores = self.learners[0].learn(page)
+        self.scores = scores = joined_scores([self._learn(piece) for piece in self._pieces(page)])
         wrong = page.target.losses(scores, batch.y)
         weight = batch.weight
         if numbers and not self.curve.examples and weight.size:  # nothing is known of the first number
@@ -72,20 +74,31 @@ class Training:
                 self.paired.update(wrong, base_wrong, weight)
         if self.repeated is not None:
             self.repeated.update(batch.y, weight, numbers)
-        self._count(scores, batch, numbers)
         if numbers:
             self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
 
-    def _count(self, scores: Floats, batch: Batch, numbers: bool) -> None:
-        """Take note of scores by label, from which a threshold can be chosen."""
-        fitted = self.model.fitted
-        if self.threshold is None or fitted is None or fitted.target.width > 1 or numbers:
+    def _pieces(self, page: Page) -> Iterator[Page]:
+        """The page; for a threshold that is a probability, cut at powers of two, where its score is looked up."""
+        threshold, fitted = self.threshold, self.model.fitted
+        if threshold is not None and threshold.of_probability and fitted is not None:
+            fitted.check_page(page)  # all of it, so that an error comes before anything changes
+        while threshold is not None and threshold.of_probability and threshold.left < page.n_rows:
+            left = threshold.left
+            yield page.rows(0, left)
+            threshold, page = self.threshold, page.rows(left, page.n_rows)
+        yield page
+
+    def _learn(self, page: Page) -> Floats:
+        """Learn the rows; take note of their scores by label, from which a threshold can be chosen."""
+        scores, fitted = self.learners[0].learn(page), self.model.fitted
+        if self.threshold is None or fitted is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.threshold = None
-            return
-        cut = self.threshold.cut(self.threshold.rule, fitted.target.turned)
-        answers = cut.signs(fitted, scores) > 0 if cut is not None and cut.of_probability else None
-        self.threshold.update(scores, batch.y, batch.weight, fitted.target.turned, answers)
+            return scores
+        self.threshold.update(scores, page.batch.y, page.batch.weight, fitted.target.turned)
+        if self.cut is not None and self.threshold.of_probability and self.threshold.at_mark:
+            self.threshold.now = self.cut.score(fitted) if self.threshold.has_both else None
+        return scores
 
     @property
     def cut(self) -> Cut | None:

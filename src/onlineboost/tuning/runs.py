@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.evaluate.sums import added
 from onlineboost.model import OnlineModel
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, Transformed, pieces
@@ -115,8 +114,8 @@ class Run:
         numbers = isinstance(self.models[0], OnlineRegressor)
         for k, answers in enumerate(scores):
             wrong = (Numbers().decode(answers) - batch.y) ** 2 if numbers else Classes.mistakes(answers, batch.y)
-            self.mistakes[k] = _sum(self.mistakes[k], wrong * batch.weight)
-        self.weight = _sum(self.weight, batch.weight)
+            [self.mistakes[k]] = added([self.mistakes[k]], [wrong * batch.weight])
+        [self.weight] = added([self.weight], [batch.weight])
 
 
 def attempt(run: Run, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome] | Failure:
@@ -125,11 +124,6 @@ def attempt(run: Run, data: Data, stop: int, stopped: Callable[[], bool] = lambd
         return run.advance(data, stop, stopped)
     except Exception as problem:
         return Failure(str(problem) or type(problem).__name__)
-
-
-def _sum(start: float, values: Any) -> float:
-    """Sum in sequence, so that it does not depend on batch sizes."""
-    return float(np.cumsum(np.concatenate([[start], values]))[-1])
 
 
 def together(models: dict[int, OnlineModel]) -> list[list[int]]:

@@ -65,6 +65,15 @@ def _one(given: dict[str, list[str]], name: str) -> str | None:
     return given[name][-1] if given.get(name) else None
 
 
+def _outputs(given: dict[str, list[str]]) -> dict[str | None, str]:
+    """The files of answers, and the option of each."""
+    found: dict[str | None, str] = {}
+    for name in ("predictions", "raw_predictions"):
+        if name in given:
+            found.setdefault(_one(given, name), flag(name))
+    return found
+
+
 def _quiet(given: dict[str, list[str]]) -> list[str]:
     return ["-q"] if "quiet" in given else []
 
@@ -89,7 +98,7 @@ def _test(given: dict[str, list[str]], found: Translation) -> None:
         raise ConflictError("vw -t without -i MODEL tests a model that has learnt nothing: name one with -i.")
     if "final_regressor" in given:
         found.missing["-f"] = "with -t the model does not change: cp MODEL FILE."
-    outputs = {_one(given, name) for name in ("predictions", "raw_predictions") if name in given}
+    outputs = _outputs(given)
     link = _one(given, "link")
     if link == "logistic":
         found.notes.append("--link logistic: the column probability of the answers, beside label and score.")
@@ -127,9 +136,11 @@ def _train(given: dict[str, list[str]], model: Model, found: Translation) -> Non
         words += ["--passes", passes]
         if "holdout_off" not in given:
             found.notes.append("--passes: all examples are learnt; vw holds out every tenth, and may stop early.")
-    outputs = dict.fromkeys(_one(given, name) for name in ("predictions", "raw_predictions") if name in given)
-    for answers in outputs:
-        words += _predictions(answers, passes, found)
+    outputs = _outputs(given)
+    for answers, option in [*outputs.items()][:1]:
+        words += _predictions(answers, option, passes, _columns(given, model), found)
+    for option in [*outputs.values()][1:]:
+        found.missing[option] = f"one file has all answers: leave out {option}; the raw prediction is its column score."
     found.commands.append(shlex.join([*words, *_quiet(given)]))
     if start is None and not model.is_default:
         found.notes.append(
@@ -137,20 +148,31 @@ def _train(given: dict[str, list[str]], model: Model, found: Translation) -> Non
         )
 
 
-def _predictions(output: str | None, passes: str, found: Translation) -> list[str]:
+def _columns(given: dict[str, list[str]], model: Model) -> str:
+    """The columns of the answers before learning, and which is the prediction of vw."""
+    if "--task" in model.options:
+        return "prediction, low and high"
+    if "oaa" in given:
+        return "label (the prediction of vw) and score"
+    if _one(given, "link") == "logistic":
+        return "label and score; with --link logistic the prediction of vw is 1 / (1 + exp(-score))"
+    return "label and score (the prediction of vw)"
+
+
+def _predictions(output: str | None, option: str, passes: str, columns: str, found: Translation) -> list[str]:
     """The option that writes the answers before learning."""
     if passes != "1":
-        found.missing["-p"] = "answers before learning are of one pass: leave out --passes, or answer after it (-t -i)."
+        found.missing[option] = (
+            "answers before learning are of one pass: leave out --passes, or answer after it (-t -i)."
+        )
         return []
-    path = Path(output or "")
+    path, where = Path(output or ""), ""
     if path.suffix.lower() not in (".csv", ".jsonl", ".parquet"):
         if output is None or str(path.parent) == "/dev":
-            found.missing["-p"] = "name a file that ends in .csv, .jsonl or .parquet."
+            found.missing[option] = "name a file that ends in .csv, .jsonl or .parquet."
             return []
-        found.notes.append(f"-p: answers are CSV, in {output}.csv, with the columns label and score.")
-        output = f"{output}.csv"
-    else:
-        found.notes.append("-p: answers have the columns label and score (the prediction of vw).")
+        output, where = f"{output}.csv", f" are CSV, in {output}.csv, and"
+    found.notes.append(f"{option}: answers{where} have the columns {columns}.")
     return ["--predictions", str(output)]
 
 

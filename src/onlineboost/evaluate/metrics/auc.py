@@ -9,6 +9,7 @@ import numpy as np
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes, joined_scores
 from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
 
 _MAX_SCORES = 1 << 20
@@ -29,6 +30,7 @@ class Ranking:
     def __init__(self) -> None:
         self.scores = np.empty(0)
         self.masses = np.empty((0, 2))  # weight of the negative and positive examples with each score
+        self.weight = 0.0  # of all of these
         self.digits: int | None = None  # significant binary digits of the scores; None: all
         self.classes: list[Ranking] = []  # of each class against the rest, if there are more than two
 
@@ -42,6 +44,7 @@ class Ranking:
             self.update(joined_scores([scores, np.empty((0, len(self.classes)))]), y, weight)
             return
         masses = np.stack([weight * (y < 0), weight * (y == 1)], axis=1)
+        [self.weight] = added([self.weight], [masses[:, 0] + masses[:, 1]])
         self._merge(np.concatenate([self.scores, self._rounded(scores)]), np.concatenate([self.masses, masses]))
         while self.scores.size > _MAX_SCORES:
             self.digits = (self.digits or 53) - 4
@@ -51,19 +54,20 @@ class Ranking:
         """Have a ranking for each of n classes; of the rows so far, those of new classes have the lowest score."""
         if not self.classes and self.scores.size:
             positive = Ranking()
-            positive.scores, positive.masses = self.scores, self.masses
+            positive.scores, positive.masses, positive.weight = self.scores, self.masses, self.weight
             self.classes = [self.turned(), positive]
-        so_far = float(self.classes[0].masses.sum()) if self.classes else 0.0
+        so_far = self.classes[0].weight if self.classes else 0.0
         while len(self.classes) < n:
             new = Ranking()
             if so_far:
-                new.scores, new.masses = np.array([-np.inf]), np.array([[so_far, 0.0]])
+                new.scores, new.masses, new.weight = np.array([-np.inf]), np.array([[so_far, 0.0]]), so_far
             self.classes.append(new)
 
     def turned(self) -> Ranking:
         """The ranking by how likely the negative label is."""
         found = Ranking()
-        found.scores, found.masses, found.classes = -self.scores[::-1], self.masses[::-1, ::-1], self.classes
+        found.scores, found.masses, found.weight = -self.scores[::-1], self.masses[::-1, ::-1], self.weight
+        found.classes = self.classes
         return found
 
     def _rounded(self, scores: Floats) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
+from onlineboost.evaluate.sums import added, added_at
 
 
 @dataclass
@@ -40,11 +41,11 @@ class Calibration:
         else:
             true = np.where(positive, probability, np.where(y < 0, 1 - probability, 0.0))
             squares = (1 - true) ** 2
-        self.loss -= float((weight * np.log(np.clip(true, 1e-15, 1.0))).sum())
-        self.squares += float((weight * squares).sum())
+        losses = -weight * np.log(np.clip(true, 1e-15, 1.0))
+        self.loss, self.squares = added([self.loss, self.squares], [losses, weight * squares])
         at = np.minimum((probability * self.BINS).astype(np.int64), self.BINS - 1)
-        for column, values in enumerate((weight, weight * probability, weight * positive)):
-            self.bins[:, column] += np.bincount(at, values, self.BINS)
+        columns = zip(self.bins.T, (weight, weight * probability, weight * positive), strict=True)
+        self.bins = np.stack([added_at(column, at, values) for column, values in columns], axis=1)
 
     @property
     def weight(self) -> float:

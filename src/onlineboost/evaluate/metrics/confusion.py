@@ -10,6 +10,7 @@ import numpy as np
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.evaluate.sums import added_at
 from onlineboost.registry import METRICS
 
 
@@ -33,7 +34,7 @@ class Confusion:
         n = max(len(self.table), int(labels.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
         grown = np.zeros((n, n))
         grown[: len(self.table), : len(self.table)] = self.table
-        self.table = grown + np.bincount(n * labels + predicted, weight, n * n).reshape(n, n)
+        self.table = added_at(grown, n * labels + predicted, weight)
 
     def turned(self) -> Confusion:
         """The table with the labels the other way round."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from onlineboost.data.batch import Floats
 from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
 
 
@@ -26,8 +27,7 @@ class Coverage:
 
     def update(self, bounds: Floats, y: Floats, weight: Floats) -> None:
         within = (bounds[:, 0] <= y) & (y <= bounds[:, 1])
-        self.weight += float(weight.sum())
-        self.inside += float((weight * within).sum())
+        self.weight, self.inside = added([self.weight, self.inside], [weight, weight * within])
 
     @property
     def value(self) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.evaluate.sums import running
 from onlineboost.registry import METRICS
 
 
@@ -20,6 +20,7 @@ class Curve:
 
     The points do not depend on how the examples were batched.
 
+    >>> import numpy as np
     >>> curve = Curve()
     >>> curve.update(np.array([True, False, False, True]), np.ones(4))
     >>> curve.error, curve.points[-1]
@@ -39,9 +40,7 @@ class Curve:
         return self.mistakes / self.weight if self.weight else float("nan")
 
     def update(self, wrong: NDArray[Any], weight: Floats) -> None:
-        # Cumulative sums continue from the last batch: rounding does not depend on batches.
-        weights = np.cumsum(np.concatenate([[self.weight], weight]))[1:]
-        mistakes = np.cumsum(np.concatenate([[self.mistakes], wrong * weight]))[1:]
+        weights, mistakes = running([self.weight, self.mistakes], [weight, wrong * weight])[:, 1:]
         first = self.examples + 1
         while (self.examples + wrong.size) // self.stride > self.most:
             self.stride *= 2

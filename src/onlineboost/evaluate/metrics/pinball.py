@@ -9,6 +9,7 @@ import numpy as np
 
 from onlineboost.data.batch import Floats
 from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
 
 _LEVELS = np.array([0.05, 0.95])
@@ -29,8 +30,8 @@ class Pinball:
 
     def update(self, bounds: Floats, y: Floats, weight: Floats) -> None:
         d = y[:, None] - bounds
-        self.weight += float(weight.sum())
-        self.loss += float((weight[:, None] * np.maximum(_LEVELS * d, (_LEVELS - 1) * d)).sum())
+        losses = np.maximum(_LEVELS * d, (_LEVELS - 1) * d)
+        self.weight, self.loss = added([self.weight, self.loss], [weight, weight * (losses[:, 0] + losses[:, 1])])
 
     @property
     def value(self) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics.metric import Metric
+from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
 
 K = 3
@@ -39,9 +40,7 @@ class TopK:
             earlier = np.arange(scores.shape[1]) < places[:, None]
             before = (scores > own) | ((scores == own) & earlier)
             hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
-        so_far = [[self.weight], [self.hits]]
-        sums = np.cumsum(np.concatenate([so_far, [weight, weight * hit]], axis=1), axis=1)[:, -1]
-        self.weight, self.hits = sums.tolist()
+        self.weight, self.hits = added([self.weight, self.hits], [weight, weight * hit])
 
     @property
     def value(self) -> float:
