@@ -62,7 +62,7 @@ def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _numbers(model, scores)
-    labels, chances = fitted.target.decode(scores).tolist(), fitted.machine.probabilities(scores)
+    labels, chances = fitted.target.decode(scores).tolist(), fitted.probabilities(scores)
     each = fitted.target.probabilities(chances).T.tolist() if extras.probabilities else ()
     if extras.cut is not None:
         labels = fitted.target.classes[extras.cut.positive(fitted, scores).astype(int)].tolist()

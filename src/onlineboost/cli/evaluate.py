@@ -95,7 +95,7 @@ def measure(
         nonlocal labels
         y, weight, labels = page.batch.y, page.batch.weight, page.target.known
         answers = cut.signs(fitted, scores) if cut is not None else None
-        measured.update(scores, y, weight, fitted.machine.probabilities(scores), answers=answers)
+        measured.update(scores, y, weight, fitted.probabilities(scores), answers=answers)
         if base is not None:
             alone.update(base.scores(page), y, weight)
 

@@ -68,7 +68,7 @@ class Cut(NamedTuple):
     def positive(self, fitted: Fitted, scores: Floats) -> NDArray[np.bool_]:
         """Which rows are answered with the positive label, given scores by codes."""
         if self.of_probability:
-            chances: Floats = fitted.target.of_positive(fitted.machine.probabilities(scores))
+            chances: Floats = fitted.target.of_positive(fitted.probabilities(scores))
             return chances >= self.at
         found: NDArray[np.bool_] = fitted.target.scores(scores) >= self.at
         return found
@@ -250,7 +250,7 @@ class Threshold:
 def _probability(fitted: Fitted, score: float) -> float:
     """The probability of the positive label at a score of it."""
     code = np.array([-score if fitted.target.turned else score])
-    return float(fitted.target.of_positive(fitted.machine.probabilities(code))[0])
+    return float(fitted.target.of_positive(fitted.probabilities(code))[0])
 
 
 def _cost(given: Any) -> float | None:
