@@ -88,3 +88,11 @@ def test_accuracy_is_that_of_the_answers():
     X, y = np.zeros((8, 2)), np.array(["b", "a", "c", "a"] * 2)
     model = Linear().partial_fit(X, y, classes=["a", "b", "c"], sample_weight=np.zeros(8))
     assert model.score(X, y) == np.mean(model.predict(X) == y) == 0.5
+
+
+def test_importances_are_those_of_the_columns():
+    """The last labels are named beside them."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = OnlineBBM(n_estimators=3, lag=2).fit(X, X[:, 0] > 0)
+    assert model.feature_importances_.shape == (2,)
+    assert len(model.importances()) > 2

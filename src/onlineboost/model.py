@@ -384,8 +384,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def feature_importances_(self) -> Floats:
-        """``importances`` in the order of the columns, or in which features were learnt; all 0 if nothing is known."""
-        return np.array([*self._check_fitted().importances().values()])
+        """``importances`` in the order of the columns, or in which features were learnt; all 0 if nothing is known.
+
+        Last labels (``lag``) are no columns: they are among ``importances`` only.
+        """
+        fitted = self._check_fitted()
+        return np.array([*fitted.importances().values()][: fitted.columns.n_columns])
 
     # ---- labels that come later
 
