@@ -63,18 +63,17 @@ def real_set():
         if not path.exists():
             pytest.skip(NO_DATA.format(path.name))
         labels, indptr, indices, values = [], [0], [], []
-        with gzip.open(path, "rt") as lines:
-            for line in lines:
-                label, *features = line.split()
-                labels.append(float(label))
-                for feature in features:
-                    index, value = feature.split(":")
-                    indices.append(int(index) - 1)
-                    values.append(float(value))
-                indptr.append(len(indices))
-        X = sp.csr_matrix((values, indices, indptr), dtype=np.float32)
-        order = np.random.default_rng(0).permutation(len(labels))[:rows]
-        return X[order], np.array(labels)[order]
+        with gzip.open(path, "rt") as text:
+            lines = text.readlines()
+        for number in np.random.default_rng(0).permutation(len(lines))[:rows]:
+            label, *features = lines[number].split()
+            labels.append(float(label))
+            for feature in features:
+                index, value = feature.split(":")
+                indices.append(int(index) - 1)
+                values.append(float(value))
+            indptr.append(len(indices))
+        return sp.csr_matrix((values, indices, indptr), dtype=np.float32), np.array(labels)
 
     return load
 

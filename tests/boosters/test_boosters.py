@@ -112,7 +112,7 @@ def test_equals_the_pseudo_code(name, n, delivery, data):
     gamma = data.draw(st.sampled_from([0.02, 0.1, 0.3, 0.49]))
     skill = data.draw(st.floats(0, 1))
     likeness = data.draw(st.sampled_from([0.0, 0.5, 0.95]))
-    rounds = 40 if n < 200 else 12
+    rounds = 40 if n < 20 else 20 if n < 60 else 12 if n < 190 else 6
     H, labels = make_votes(n, rounds, skill, likeness, data.draw(st.integers(0, 10_000)))
     y = labels.tolist()
     model, oracle = make(n, gamma, delivery), make_reference(n, gamma, delivery)

@@ -179,7 +179,7 @@ def test_classifiers_of_other_libraries_vote_for_classes():
     from sklearn.linear_model import SGDClassifier
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
+    X = rng.normal(size=(150, 4))
     y = np.array([*"dabc"])[(X[:, 0] > 0) + 2 * (X[:, 1] > 0)]
     for make, learner in itertools.product((OnlineMBBM, AdaBoostOLM), (GaussianNB(), Copies(GaussianNB()))):
         model, one = make(learner, 5, random_state=0).fit(X, y), make(learner, 5, random_state=0)

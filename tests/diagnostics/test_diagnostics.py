@@ -61,7 +61,7 @@ def test_the_certificate_is_an_identity_on_real_data(name, learner):
     Seen to fail if: Phi_0 is that of N - 1 learners; norms are those of the mode; importance weights are not counted;
     edges are taken after sampling; ties are not mistakes (even N).
     """
-    batch = next(open_stream(DATA / f"{name}.libsvm.gz", batch_size=1000)).batch
+    batch = next(open_stream(DATA / f"{name}.libsvm.gz", batch_size=300)).batch
     batch = batch._replace(weight=np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], batch.y.size))
     choices = [("sample", 11, "reachable"), ("weight", 10, "reachable"), ("sample", 6, "mode"), ("weight", 7, "none")]
     for delivery, n, normalizer in choices:
@@ -168,11 +168,11 @@ def test_very_large_weights_keep_to_their_columns():
 @pytest.mark.parametrize("booster", [OnlineBBM, AdaBoostOL, OSBoost, OSBoostOCP, PotentialBoost])
 def test_every_booster_reports(booster, tmp_path):
     X, y = load_letter()
-    model = booster(Tree(2), 4, random_state=0).fit(X[:3000], y[:3000])
+    model = booster(Tree(2), 4, random_state=0).fit(X[:1000], y[:1000])
     report = model.report()
     text = str(report)
-    assert text.splitlines()[0] == f"{booster.__name__}, 4 learners, 3,000 examples"
-    assert f"{model.edges_[2]:+.4f}" in text and f"{model.weight_sums_[2] / 3000:.4f}" in text
+    assert text.splitlines()[0] == f"{booster.__name__}, 4 learners, 1,000 examples"
+    assert f"{model.edges_[2]:+.4f}" in text and f"{model.weight_sums_[2] / 1000:.4f}" in text
     report.plot(tmp_path / "report.svg")
     assert "<svg" in (tmp_path / "report.svg").read_text()
     if booster is AdaBoostOL:

@@ -18,7 +18,7 @@ from onlineboost.engine.schedule import Stage
 from onlineboost.learners.base import Learner
 
 ROWS, N = 1000, 9
-SIZES = (1, 3, 8, N)
+DIVIDED = [(1, 1), (1, 3), (3, 2), (3, 3), (8, 2), (N, 3)]  # learners in a group, threads
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +77,12 @@ def learnt(booster, learner, rows, jobs: int, batch: int):
 def test_groups_threads_and_batches_do_not_change_a_bit(booster, learner, rows, divide):
     """The promise of the README: any groups of learners, any number of threads, any batches."""
     scores, states = learnt(booster, learner, rows, 1, ROWS)
-    for size in SIZES:
-        for threads in (1, 2, 3):
-            divide(size, threads)
-            batch = 53 * threads if size == 3 else ROWS
-            found, mine = learnt(booster, learner, rows, threads + 1, batch)
-            assert np.array_equal(found, scores), (size, threads)
-            assert mine == states, (size, threads)
+    for size, threads in DIVIDED:
+        divide(size, threads)
+        batch = 53 * threads if size == 3 else ROWS
+        found, mine = learnt(booster, learner, rows, threads + 1, batch)
+        assert np.array_equal(found, scores), (size, threads)
+        assert mine == states, (size, threads)
     if booster not in ("defensive", "adaptive-learners"):  # one sees all votes at once, the other resets learners
         assert divide.divided
 

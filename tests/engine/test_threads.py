@@ -32,14 +32,14 @@ MODELS = {
     "standardized": lambda: OnlineBBM(Linear(standardize=True), 5),
     "crossed": lambda: Linear(crosses=True, bits=8),
     "perceptron": lambda: OnlineBBM(Perceptron(), 5, random_state=0),
-    "bayes": lambda: DefensiveBoost(NaiveBayes(max_slots=64)),
+    "bayes": lambda: SafeBoost(NaiveBayes(max_slots=64), 9, random_state=0),
     "stump": lambda: OnlineBBM(Stump(grace=4, max_slots=64), 5, random_state=0),
-    "tree": lambda: SafeBoost(Tree(3, grace=4, max_slots=64), 9, random_state=0),
+    "tree": lambda: DefensiveBoost(Tree(3, grace=4, max_slots=64), 5, random_state=0),
     "stack": lambda: OnlineBBM(n_estimators=5, head="stack"),
     "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace=4, max_slots=64), 5, random_state=0), delta=0.9),
     "copies": lambda: OnlineBBM(Copies(Linear()), 3),
 }
-ROWS, NEW = 300, 40
+ROWS, NEW = 110, 40
 
 
 def row(k: int) -> tuple[dict[str, float], int]:
@@ -48,7 +48,7 @@ def row(k: int) -> tuple[dict[str, float], int]:
 
 
 # With the names of some of these rows the arrays grow to the next power of two.
-PROBE = {"a": 1.0, "b": 2.0} | {f"{k}-{j}": 1.0 for k in (1, 3, 6, 12, 25, 51, 102, 204) for j in range(0, NEW, 4)}
+PROBE = {"a": 1.0, "b": 2.0} | {f"{k}-{j}": 1.0 for k in (1, 3, 6, 12, 25, 51, 102) for j in range(0, NEW, 4)}
 
 
 def answers_while(learn, ask, threads: int = 3) -> list[float]:

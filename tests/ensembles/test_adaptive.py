@@ -133,9 +133,8 @@ def test_a_learner_that_forgot_is_a_new_one(learner):
     """It goes on as one that was kept from learning till then. Scales and bins come from the others."""
     X, y = changing(900, every=10_000)
     forgetful, kept = One(learner), One(learner, muted=1.0)
-    for model in (forgetful, kept):
-        model.partial_fit(X[:600], y[:600])
-    assert not np.array_equal(forgetful.decision_function(X[:600]), kept.decision_function(X[:600]))
+    before = [model.progressive_fit(X[:600], y[:600]) for model in (forgetful, kept)]
+    assert not np.array_equal(*before)
     forget(forgetful.fitted.machine.committee, 1)
     kept.fitted.machine.booster.muted[0] = 0
     scores = forgetful.progressive_fit(X[600:], y[600:])

@@ -47,7 +47,7 @@ def test_check_estimator(name, monkeypatch):
     whole = checks._yield_datasets
 
     def short(model, scale=1):
-        return (list(islice(dataset, 40 * scale)) for dataset in whole(model, scale))
+        return (list(islice(dataset, 12 * scale)) for dataset in whole(model, scale))
 
     if not os.environ.get("ONLINEBOOST_TEST_RIVER"):
         monkeypatch.setattr(checks, "_yield_datasets", short)

@@ -21,7 +21,7 @@ def error(model, X, y):
 
 def test_river_trees_gain_from_boosting():
     X, y = load_letter()
-    X, y = X[:2000], y[:2000]
+    X, y = X[:1000], y[:1000]
     tree_alone = OnlineBBM(tree.HoeffdingTreeClassifier(grace_period=50), 1)
     boosted = OnlineBBM(tree.HoeffdingTreeClassifier(grace_period=50), 9, delivery="sample", random_state=0)
     assert error(boosted, X, y) < error(tree_alone, X, y)
@@ -143,9 +143,9 @@ def test_python_committees_are_pickled_not_saved(stream, tmp_path):
 def test_separate_copies_equal_the_fused_committee_where_scales_agree():
     """With features of magnitude 1 there is nothing to share: the same bits, for any number of lanes."""
     rng = np.random.default_rng(0)
-    X = np.where(rng.random((300, 6)) < 0.5, 1.0, -1.0)
-    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=300) > 0, 1, -1)
-    weight = rng.choice([0.0, 0.3, 1.0, 2.5], size=300)
+    X = np.where(rng.random((60, 6)) < 0.5, 1.0, -1.0)
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=60) > 0, 1, -1)
+    weight = rng.choice([0.0, 0.3, 1.0, 2.5], size=60)
     for learner in (Linear(), Linear("logistic"), Linear(power_t=0.3)):
         for n in (2, 7, 8, 9, 21):
             for settings in ({"votes": "real"}, {"delivery": "sample", "random_state": 1}):

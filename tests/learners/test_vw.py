@@ -41,8 +41,8 @@ STREAMS = {"dense": dense_stream, "sparse": sparse_stream, "letter": letter_stre
 @pytest.mark.parametrize(("loss", "tolerance"), [("squared", 1e-5), ("logistic", 1e-4)])
 @pytest.mark.parametrize("name", STREAMS)
 def test_linear_equals_vw(name, loss, tolerance, weighted):
-    X, y = STREAMS[name](5000)
-    weight = np.random.default_rng(2).choice([0.25, 1, 3, 100], size=5000) if weighted else None
+    X, y = STREAMS[name](1500)
+    weight = np.random.default_rng(2).choice([0.25, 1, 3, 100], size=1500) if weighted else None
     theirs = vw.progressive(f"--loss_function {loss} {LABEL_RANGE if loss == 'squared' else ''}", X, y, weight)
     ours = Linear(loss).progressive_fit(X, y, sample_weight=weight)
     assert np.abs(ours - theirs).max() <= tolerance
@@ -59,7 +59,7 @@ def test_linear_with_other_rates_equals_vw(loss, rate, power):
 
 @pytest.mark.parametrize("name", ["20news", "covtype"])
 def test_linear_equals_vw_on_real_sets(name, real_set):
-    X, y = real_set(name, 5000)
+    X, y = real_set(name, 1500)
     X = vw.exact_in_text(X)
     for loss, tolerance in (("squared", 1e-5), ("logistic", 1e-4)):
         theirs = vw.progressive(f"--loss_function {loss} {LABEL_RANGE if loss == 'squared' else ''}", X, y)
@@ -73,10 +73,10 @@ BOOSTED = {
 }
 
 
-@pytest.mark.parametrize("n", [5, 20, 50])
+@pytest.mark.parametrize(("n", "rows"), [(5, 2000), (20, 600), (50, 300)])
 @pytest.mark.parametrize("algorithm", BOOSTED)
-def test_boosting_equals_vw(algorithm, n):
-    X, y = dense_stream(2000)
+def test_boosting_equals_vw(algorithm, n, rows):
+    X, y = dense_stream(rows)
     theirs = vw.progressive(f"--boosting {n} --alg {algorithm} {LABEL_RANGE} -b 20", X, y)
     ours = BOOSTED[algorithm](n).progressive_fit(X, y)
     assert np.abs(ours - theirs).mean() <= 1e-4

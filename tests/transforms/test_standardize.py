@@ -28,7 +28,7 @@ def as_dicts(batch: Batch) -> list[dict[int, float]]:
 
 
 @given(rows, st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=60, max_size=60))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_it_equals_the_slow_one(rows, weight):
     """Bit for bit, also with rows of weight 0, which teach nothing."""
     slow = reference.Standardizer()
