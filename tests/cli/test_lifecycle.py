@@ -11,12 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from commands import ENVIRONMENT, command, heeding_hangups, training_on_a_pipe
+from commands import ENVIRONMENT, command, heeding_hangups, standard_input, training_on_a_pipe
 
 import onlineboost
 from onlineboost.classifier import OnlineClassifier
@@ -54,21 +52,6 @@ def killed(files, at: int, *arguments: object, every: int = 500) -> None:
         patch.setattr(OnlineClassifier, "save", watched)
         with pytest.raises(Killed):
             main(["train", *map(str, options)])
-
-
-@contextmanager
-def standard_input(path, content: bytes) -> Iterator[None]:
-    """This process reads these bytes from its standard input."""
-    path.write_bytes(content)
-    kept = os.dup(0)
-    try:
-        reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
-        with reader:
-            os.dup2(reader.stdout.fileno(), 0)
-            yield
-    finally:
-        os.dup2(kept, 0)
-        os.close(kept)
 
 
 @pytest.fixture(scope="module")
