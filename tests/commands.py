@@ -49,3 +49,18 @@ def training_on_a_pipe(output: Path, rows: bytes, wrap: Sequence[str] = ()) -> I
         while b"16,384" not in process.stderr.readline():
             assert process.poll() is None
         yield process
+
+
+@contextmanager
+def standard_input(path: Path, content: bytes) -> Iterator[None]:
+    """This process reads these bytes from its standard input."""
+    path.write_bytes(content)
+    kept = os.dup(0)
+    try:
+        reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
+        with reader:
+            os.dup2(reader.stdout.fileno(), 0)
+            yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)

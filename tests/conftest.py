@@ -25,6 +25,8 @@ def pytest_collection_modifyitems(items):
         params = given.params if given is not None else {}
         if isinstance(params.get("booster"), str) and isinstance(params.get("learner"), str):
             item.add_marker(pytest.mark.xdist_group(f"{params['booster']} {params['learner']}"))
+        elif "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("ray"))  # one cluster for all
         elif item.path.parent.name == "readers":
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 

@@ -14,9 +14,10 @@ import time
 
 import numpy as np
 import pytest
-from commands import ENVIRONMENT, command, heeding_hangups, training_on_a_pipe
+from commands import ENVIRONMENT, command, heeding_hangups, standard_input, training_on_a_pipe
 
 import onlineboost
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.cli.app import main
 from onlineboost.model import load_all
 
@@ -27,6 +28,30 @@ def train(capsys, *arguments: object, code: int = 0) -> tuple[dict, str]:
     out, err = capsys.readouterr()
     assert (exit.value.code or 0) == code, err
     return json.loads(out), err
+
+
+class Killed(BaseException):
+    """The end of a run without another save; that of a process is in ``fuzz/kill.py``, which test_cli.py runs."""
+
+
+def killed(files, at: int, *arguments: object, every: int = 500) -> None:
+    """Train with checkpoints, and end like a kill right after the one at this row."""
+    save = OnlineClassifier.save
+    over = False
+
+    def watched(model, path, *, base, notes):
+        nonlocal over
+        if not over:
+            save(model, path, base=base, notes=notes)
+        over = over or model.n_seen_ == at
+        if over:
+            raise Killed
+
+    options = [*arguments, "-o", files / "m", "--checkpoint-every", every]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OnlineClassifier, "save", watched)
+        with pytest.raises(Killed):
+            main(["train", *map(str, options)])
 
 
 @pytest.fixture(scope="module")
@@ -150,12 +175,7 @@ def test_a_change_of_any_byte_of_a_small_file_is_noticed(tmp_path):
 
 
 def test_a_stopped_input_that_changed_is_an_error_with_a_next_step(files, capsys):
-    options = ["-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
-    process = subprocess.run(
-        [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, [files / "one.vw", *options])],
-        env=ENVIRONMENT, capture_output=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 9
+    killed(files, 3000, files / "one.vw", "-n", 3, every=1500)
     content = (files / "one.vw").read_text()
     (files / "one.vw").write_text(content.replace("a:1", "a:7", 1))
     error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
@@ -163,27 +183,10 @@ def test_a_stopped_input_that_changed_is_an_error_with_a_next_step(files, capsys
     assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
 
 
-# Ends a run like a kill, right after the checkpoint at this row.
-_STOP_AFTER = """
-import os, sys
-from onlineboost.cli import app
-from onlineboost.classifier import OnlineClassifier
-save = OnlineClassifier.save
-def watched(model, path, *, base, notes):
-    save(model, path, base=base, notes=notes)
-    if model.n_seen_ == {rows}:
-        os._exit(9)
-OnlineClassifier.save = watched
-app.main()
-"""
-
-
 def test_a_stopped_input_that_grew_goes_on_where_it_stopped(files, capsys):
     log = files / "log.vw"
     log.write_bytes((files / "one.vw").read_bytes())
-    options = [log, "-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
-    program = [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, options)]
-    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+    killed(files, 3000, log, "-n", 3, every=1500)
     log.write_bytes((files / "all.vw").read_bytes())
     result, err = train(capsys, log, "--resume", files / "m")
     assert "continuing after row 3,000" in err
@@ -192,13 +195,10 @@ def test_a_stopped_input_that_grew_goes_on_where_it_stopped(files, capsys):
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
-def test_standard_input_is_known_by_its_first_rows(files):
+def test_standard_input_is_known_by_its_first_rows(files, capsys):
     def piped(name: str, *options: object) -> tuple[dict, str]:
-        done = subprocess.run(
-            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
-            input=(files / name).read_bytes(), capture_output=True, env=ENVIRONMENT, check=True,
-        )  # fmt: skip
-        return json.loads(done.stdout), done.stderr.decode()
+        with standard_input(files / "piped", (files / name).read_bytes()):
+            return train(capsys, "-", "-f", "vw", "-o", files / "m", *options)
 
     piped("one.vw", "-n", 3)
     again, err = piped("one.vw", "--resume", files / "m")
@@ -209,10 +209,19 @@ def test_standard_input_is_known_by_its_first_rows(files):
     assert piped("two.vw", "--resume", files / "m", "--again")[0]["learnt"] == 2000
 
 
+@pytest.fixture(scope="module")
+def trained(rows, tmp_path_factory):
+    """A model that was trained once, and what is saved with it."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "one.vw").write_text("".join(rows[:4000]))
+    with pytest.raises(SystemExit):
+        main(["train", str(folder / "one.vw"), "-n", "3", "-q", "-o", str(folder / "m")])
+    return load_all(folder / "m")
+
+
 @pytest.mark.parametrize("notes", [[1, 2], {"a": 1}, "text", 7, {"curve": 3, "base_curve": {}, "entries": 1}])
-def test_notes_of_another_shape(files, capsys, notes):
-    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
-    model, base, _ = load_all(files / "m")
+def test_notes_of_another_shape(files, trained, capsys, notes):
+    model, base, _ = trained
     model.save(files / "m", base=base, notes=notes)
     error, _ = train(capsys, files / "two.vw", "--resume", files / "m", code=1)
     assert "notes: not those of a training: expected a file of onlineboost train" in error["error"]
@@ -248,9 +257,8 @@ CURVE = {"most": 512, "stride": 1, "examples": 0, "weight": 0.0, "mistakes": 0.0
         {"paired": {"weight": 1.0, "better": -1.0, "worse": 1.0, "squares": 2.0}},
     ],
 )
-def test_notes_that_somebody_changed(files, capsys, change):
-    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
-    model, base, notes = load_all(files / "m")
+def test_notes_that_somebody_changed(files, trained, capsys, change):
+    model, base, notes = trained
     model.save(files / "m", base=base, notes={**notes, **change})
     error, _ = train(capsys, files / "two.vw", "--resume", files / "m", code=1)
     assert "notes: not those of a training" in error["error"]
@@ -285,10 +293,9 @@ def test_models_saved_in_python_can_be_resumed(files, capsys):
 # ---- signals
 
 
-def test_an_interrupt_before_the_first_new_row_keeps_the_place(files):
-    train_one = command("train", "-", "-f", "vw", "-n", 3, "-o", files / "m", "-q")
-    rows = (files / "one.vw").read_bytes()
-    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL, input=rows)
+def test_an_interrupt_before_the_first_new_row_keeps_the_place(files, capsys):
+    with standard_input(files / "piped", (files / "one.vw").read_bytes()):
+        train(capsys, "-", "-f", "vw", "-n", 3, "-o", files / "m")
     pipe = files / "pipe.vw"
     os.mkfifo(pipe)
     stop(files / "m", 4000)
@@ -304,25 +311,11 @@ def test_an_interrupt_before_the_first_new_row_keeps_the_place(files):
     assert notes["unfinished"]["rows"] == 4000
 
 
-def _silent(files, rows, kind, wrap=()):
-    """Train on a pipe that falls silent, send a signal: the exit code and what was printed."""
-    with training_on_a_pipe(files / "m", "".join(rows).encode() * 3, wrap) as process:
-        process.send_signal(kind)
-        if wrap:  # ignored: it goes on to the end of the input
-            process.stdin.close()
-        return process.wait(timeout=20), process.stdout.read()
-
-
-def test_a_hangup_saves_what_was_learnt(files, rows):
-    code, out = _silent(files, rows, signal.SIGHUP)
-    assert code == 130
-    assert b"examples: saved to" in out
-    assert onlineboost.load(files / "m").n_seen_ >= 16384
-
-
 def test_nohup_is_respected(files, rows):
-    code, _ = _silent(files, rows, signal.SIGHUP, wrap=["nohup"])
-    assert code == 0
+    with training_on_a_pipe(files / "m", "".join(rows).encode() * 3, wrap=["nohup"]) as process:
+        process.send_signal(signal.SIGHUP)
+        process.stdin.close()  # ignored: it goes on to the end of the input
+        assert process.wait(timeout=20) == 0
     assert onlineboost.load(files / "m").n_seen_ == 120_000
 
 
@@ -378,9 +371,8 @@ def test_an_error_in_the_first_rows_leaves_the_model_of_before(files, capsys):
     assert (files / "m").read_bytes() == before
 
 
-def test_a_full_disk_leaves_the_old_model_and_says_so(files):
-    train_one = command("train", files / "one.vw", "-n", 3, "-o", files / "m", "-q")
-    subprocess.run(train_one, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+def test_a_full_disk_leaves_the_old_model_and_says_so(files, capsys):
+    train(capsys, files / "one.vw", "-n", 3, "-o", files / "m", "-q")
     before = (files / "m").read_bytes()
     done = subprocess.run(
         command("train", files / "two.vw", "--resume", files / "m", "-q", "--checkpoint-every", 500),
@@ -418,9 +410,7 @@ def test_many_files_are_told_apart_in_one_line(files, rows, capsys):
 
 
 def test_a_checkpoint_at_the_last_row_is_finished_by_resuming(files, capsys):
-    options = [files / "one.vw", "-n", 3, "-o", files / "m", "--checkpoint-every", 2000]
-    program = [sys.executable, "-c", _STOP_AFTER.format(rows=4000), "train", *map(str, options)]
-    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
+    killed(files, 4000, files / "one.vw", "-n", 3, every=2000)
     assert load_all(files / "m")[2]["unfinished"]["rows"] == 4000
     assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 0
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
@@ -433,22 +423,19 @@ def test_two_hangups_are_one(files, rows):
         for _ in range(3):
             process.send_signal(signal.SIGHUP)
             time.sleep(0.001)
+        out = process.stdout.read()  # ends, though the pipe is still open
         assert process.wait(timeout=20) == 130
+    assert b"examples: saved to" in out
     assert onlineboost.load(files / "m").n_seen_ >= 16384
 
 
-def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files):
+def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files, capsys):
     def piped(name: str, *options: object) -> tuple[dict, str]:
-        done = subprocess.run(
-            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
-            input=(files / name).read_bytes(), capture_output=True, env=ENVIRONMENT, check=True,
-        )  # fmt: skip
-        return json.loads(done.stdout), done.stderr.decode()
+        with standard_input(files / "piped", (files / name).read_bytes()):
+            return train(capsys, "-", "-f", "vw", "-o", files / "m", *options)
 
-    options = ["-", "-f", "vw", "-n", 3, "-o", files / "m", "--checkpoint-every", 1500]
-    program = [sys.executable, "-c", _STOP_AFTER.format(rows=3000), "train", *map(str, options)]
-    content = (files / "one.vw").read_bytes()
-    assert subprocess.run(program, env=ENVIRONMENT, input=content, capture_output=True, check=False).returncode == 9
+    with standard_input(files / "piped", (files / "one.vw").read_bytes()):
+        killed(files, 3000, "-", "-f", "vw", "-n", 3, every=1500)
     (files / "copy").write_bytes((files / "m").read_bytes())
     assert piped("one.vw", "--resume", files / "m")[0]["learnt"] == 1000
     (files / "m").write_bytes((files / "copy").read_bytes())
@@ -458,13 +445,6 @@ def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files):
 
 
 # ---- progress of each input
-
-
-def killed(files, at: int, *arguments: object, every: int = 500) -> None:
-    """Train with checkpoints, and end like a kill right after this row."""
-    options = [*arguments, "-o", files / "m", "--checkpoint-every", every]
-    program = [sys.executable, "-c", _STOP_AFTER.format(rows=at), "train", *map(str, options)]
-    assert subprocess.run(program, env=ENVIRONMENT, capture_output=True, check=False).returncode == 9
 
 
 @pytest.fixture
@@ -590,28 +570,22 @@ def test_a_known_name_with_other_content_is_said(files, capsys):
 
 
 @pytest.mark.parametrize("at", [None, 3000])
-def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, at):
-    def piped(n: int, *options: object) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            command("train", "-", "-f", "vw", "--json", "-o", files / "m", *options),
-            input="".join(rows[:n]).encode(), capture_output=True, env=ENVIRONMENT, check=False,
-        )  # fmt: skip
+def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, capsys, at):
+    def piped(n: int, *options: object, code: int = 0) -> dict:
+        with standard_input(files / "piped", "".join(rows[:n]).encode()):
+            return train(capsys, "-", "-f", "vw", "-o", files / "m", *options, code=code)[0]
 
     if at is None:
-        assert piped(4000, "-n", 3).returncode == 0
+        piped(4000, "-n", 3)
     else:
-        options = ["-", "-f", "vw", "-n", "3", "-o", files / "m", "--checkpoint-every", 1500]
-        program = [sys.executable, "-c", _STOP_AFTER.format(rows=at), "train", *map(str, options)]
-        subprocess.run(program, env=ENVIRONMENT, input="".join(rows[:4000]).encode(), capture_output=True, check=False)
+        with standard_input(files / "piped", "".join(rows[:4000]).encode()):
+            killed(files, at, "-", "-f", "vw", "-n", 3, every=1500)
     before = (files / "m").read_bytes()
-    done = piped(2000, "--resume", files / "m")
-    assert done.returncode == 1
-    expected = f"standard input: ends after 2,000 rows, but {at or 4000:,} of it were learnt before: restore it"
-    assert expected in json.loads(done.stdout)["error"]
-    assert ", or --again learns all its rows" in json.loads(done.stdout)["error"]
+    error = piped(2000, "--resume", files / "m", code=1)["error"]
+    assert f"standard input: ends after 2,000 rows, but {at or 4000:,} of it were learnt before: restore it" in error
+    assert ", or --again learns all its rows" in error
     assert (files / "m").read_bytes() == before
-    done = piped(2000, "--resume", files / "m", "--again")
-    assert json.loads(done.stdout)["learnt"] == 2000
+    assert piped(2000, "--resume", files / "m", "--again")["learnt"] == 2000
 
 
 def test_more_rows_were_learnt_than_a_grown_file_has(files, rows, capsys):

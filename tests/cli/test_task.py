@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from commands import ENVIRONMENT, run
+from commands import run
 
 from onlineboost import DataError, OnlineBoostRegressor, load
 from onlineboost.cli import tune
@@ -99,12 +99,12 @@ def test_tasks_that_do_not_fit(tmp_path, capsys):
     assert json.loads(out)["error"] == pytest.approx(0, abs=0.05)
 
 
-def test_a_pipe_is_read_once(tmp_path):
+def test_a_pipe_is_read_once(tmp_path, capsys):
     write(tmp_path / "x.csv", LABELS["few"][0])
-    pipe = f"<(cat {tmp_path / 'x.csv'})"
-    train = f"{sys.executable} -m onlineboost train {pipe} -f csv --label y --json"
-    done = subprocess.run(["bash", "-c", train], env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-    assert json.loads(done.stdout)["examples"] == 300
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["bash", "-c", f"cat {tmp_path / 'x.csv'} > {tmp_path / 'pipe'}"]):
+        out, _ = run(capsys, "train", tmp_path / "pipe", "-f", "csv", "--label", "y", "--json")
+    assert json.loads(out)["examples"] == 300
 
 
 def test_a_regressor_of_few_rows_answers(tmp_path, capsys):

@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from acts import Act
 from commands import run
 from sklearn.linear_model import SGDClassifier
 
@@ -93,22 +93,6 @@ def test_what_was_compiled_is_known_by_the_model_without_its_numbers(tmp_path, m
     cache.note_done("Linear()")
     assert missing([task]) == []
     assert missing([Files("csv")]) == [Files("csv")]
-
-
-@dataclass(frozen=True)
-class Act:
-    """A task for the tests below."""
-
-    action: str
-    unpicklable: Any = None
-
-    @property
-    def names(self) -> list[str]:
-        return [self.action]
-
-    def run(self) -> None:
-        print("a library that prints")
-        exec(self.action)
 
 
 def test_only_tasks_that_fail_are_lost(tmp_path, monkeypatch):

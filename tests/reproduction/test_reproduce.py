@@ -153,9 +153,11 @@ def test_the_real_vw_finds_the_same(quick, letters, tmp_path):
     assert sweep["configurations"] == 4 and sweep["vw_seconds"] > sweep["our_seconds"] > 0
 
 
-def test_the_same_json_whoever_works_and_how_often_it_was_interrupted(quick, letters, tmp_path, monkeypatch):
+@pytest.mark.xdist_group("ray")
+def test_the_same_json_whoever_works_and_how_often_it_was_interrupted(quick, letters, tmp_path, request):
     kinds = {"one": {"workers": 1}, "three": {"workers": 3}}
     if importlib.util.find_spec("ray") is not None:  # as ``make setup`` has it
+        request.getfixturevalue("cluster")
         kinds["ray"] = {"engine": "ray", "workers": 2}
     for name, options in kinds.items():
         Experiment(tmp_path / name, **options).run({"letter": letters})

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from commands import command, run
+from commands import command, run, standard_input
 
 from onlineboost import Linear
 from onlineboost.data.batch import one_row
@@ -81,12 +81,10 @@ def test_the_same_bytes_for_parquet(letters, cluster, predict, tmp_path):
     assert len(pd.read_parquet(tmp_path / "ray.parquet")) == 21_000
 
 
-def test_the_same_bytes_for_standard_input(letters, cluster, predict):
-    address = cluster.get_runtime_context().gcs_address
-    arguments = command("predict", letters / "model", "-", *RAY, "--address", address)
-    found = subprocess.run(arguments, input=(letters / "long.csv").read_bytes(), env=environment(), capture_output=True)
-    assert found.stderr.decode() == ""
-    assert found.stdout.decode() == predict(letters / "long.csv")[0]
+def test_the_same_bytes_for_standard_input(letters, cluster, predict, tmp_path):
+    with standard_input(tmp_path / "piped", (letters / "long.csv").read_bytes()):
+        found = predict("-", *RAY)
+    assert found == (predict(letters / "long.csv")[0], "")
 
 
 def test_an_error_names_file_and_line_and_answers_before_it_are_written(letters, cluster, predict, tmp_path):
