@@ -314,7 +314,7 @@ def check(format: str, text: bytes, options: Options, buffers=BUFFERS) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("make", [texts, mutated])
 def test_compiled_parsers_equal_the_reference_whatever_the_buffers(format, make):
-    @settings(max_examples=60)
+    @settings(max_examples=150)
     @given(make(format), options_for(format))
     def agree(text, options):
         check(format, CSV_HEADER.encode() + text if format == "csv" else text, options)
@@ -322,7 +322,7 @@ def test_compiled_parsers_equal_the_reference_whatever_the_buffers(format, make)
     agree()
 
 
-@settings(max_examples=60)
+@settings(max_examples=120)
 @given(mutated("csv"), options_for("csv"))
 def test_csv_without_a_header_equals_the_reference(text, options):
     options.header, options.label = False, "0"
@@ -332,7 +332,7 @@ def test_csv_without_a_header_equals_the_reference(text, options):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_random_bytes_equal_the_reference(format):
-    @settings(max_examples=60)
+    @settings(max_examples=150)
     @given(st.lists(st.sampled_from(list(SPICE[format])), max_size=60).map(bytes), options_for(format))
     def agree(text, options):
         check(format, CSV_HEADER.encode() + text if format == "csv" else text, options)
