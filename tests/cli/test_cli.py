@@ -58,11 +58,11 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
     out, err = run(capsys, "train", letters / "first.csv", "--label", "half", "-n", 5, "-o", tmp_path / "m")
     facts = dict(re.findall(r"^([\w ]+): +(.*)$", out, re.M))
     model, base, _ = load_all(tmp_path / "m")
-    stream = open_stream(letters / "first.csv", label="half")
+    pages = [*open_stream(letters / "first.csv", label="half")]
     learner = onlineboost.Linear(standardize=True)
-    scores = onlineboost.SafeBoost(learner, 5, random_state=0).progressive_fit(stream)
-    y = np.concatenate([page.batch.y for page in open_stream(letters / "first.csv", label="half")])
-    alone = learner.clone().progressive_fit(open_stream(letters / "first.csv", label="half"))
+    models = onlineboost.SafeBoost(learner, 5, random_state=0), learner.clone()
+    scores, alone = (np.concatenate([one.learn(page) for page in pages]) for one in models)
+    y = np.concatenate([page.batch.y for page in pages])
     error, base_error = (((s >= 0) != (y > 0)).mean() for s in (scores, alone))
     assert facts["progressive error"] == f"{error:.4f}"
     assert facts["base learner alone"] == f"{base_error:.4f}"
