@@ -203,7 +203,7 @@ ODD = (
     -0.5, 1e-300, 1e308, -1e308, "", "x", "auto", "\x1b[2J", "label", [], [0], [[]], [1, 2], ["a"], [["a", "b"]], {},
     {"class": "Linear", "params": {}}, {"array": [1, 2]}, {"array": [[1], [2, 3]]},
 )  # fmt: skip
-CLASSES = sorted({*onlineboost.model.OnlineClassifier.kinds, "Copies", "Binner", "object"})
+CLASSES = sorted({*onlineboost.OnlineClassifier.kinds, "Copies", "Binner", "object"})
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -180,8 +180,6 @@ def test_the_last_labels_of_classes(tmp_path, capsys):
     assert "has no effect with --resume" in err
     _, err = run(capsys, "train", *data[:3], "-a", "none", "--lag", 2, code=2)
     assert "--lag does not apply to Linear alone: leave it out, or name an algorithm, such as -a safe." in err
-    _, err = run(capsys, "train", *data[:3], "-a", "mbbm", "--lag", 2, code=2)
-    assert "--lag does not apply to OnlineMBBM: leave it out, or name another algorithm, such as -a safe." in err
 
 
 def test_the_confusion_of_many_classes_is_drawn(tmp_path, capsys):

@@ -43,9 +43,9 @@ class Classes(Target):
     array([-1.,  1.,  2.])
     """
 
-    def __init__(self, *labels: Any, named: bool = False) -> None:
+    def __init__(self, *labels: Any, named: str | None = None) -> None:
         self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place: that of code -1 is 0
-        self.named = named  # whether that of code +1 was named as the positive label
+        self.named = named  # the positive label, that of code +1, if it was named; it may not have come yet
 
     @property
     def width(self) -> int:
@@ -92,7 +92,7 @@ class Classes(Target):
     @property
     def not_positive(self) -> str:
         """What all labels but the positive one are called, if there are several."""
-        return f"not {self.positive}"
+        return f"not {self.named}"
 
     @property
     def known(self) -> list[Any]:
@@ -153,7 +153,7 @@ class Classes(Target):
     def _order(self) -> list[int]:
         """The places of the labels, in the order of ``classes``: sorted; of two labels the positive one is the last."""
         places = [*range(len(self.labels))]
-        if self.named or len(self.known) < 2:
+        if self.named is not None or len(self.known) < 2:
             return places
         if len(places) == 2:
             truths = [_truth(label) for label in self.labels]
@@ -181,7 +181,7 @@ class Classes(Target):
         target = cls()
         target.__setstate__(described)
         labels = target.known
-        places = described["labels"] if target.named else described
+        places = described["labels"] if target.named is not None else described
         known = all(map(fits_json, labels)) and len(labels) == sum(map(len, places))
         enough = 2 <= len(places) <= MAX_CLASSES and (len(places) == 2 or len(labels) == len(places))
         if not enough or not known or len(set(labels)) < len(labels):
@@ -196,11 +196,11 @@ class Classes(Target):
         return Classes(*self.labels, named=self.named)
 
     def __getstate__(self) -> Any:
-        return {"labels": self._places, "positive": "named"} if self.named else self._places
+        return {"labels": self._places, "positive": self.named} if self.named is not None else self._places
 
     def __setstate__(self, state: Any) -> None:
-        self.named = isinstance(state, dict)
-        places = state["labels"] if self.named else state
+        places = state["labels"] if isinstance(state, dict) else state
+        self.named = str(state["positive"]) if isinstance(state, dict) else None
         self.labels = [place[0] if place else _NONE for place in places]
 
     @property
@@ -212,9 +212,9 @@ class Classes(Target):
         mine, theirs = self._places, other._places
         size = max(len(mine), len(theirs))
         pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
-        both = Classes(named=self.named or other.named)
+        both = Classes(named=other.named if self.named is None else self.named)
         both.labels = [place[0] if place else _NONE for place in (a or b for a, b in pairs)]
-        if both.named and all(pairs[0]) and both.positive is not _NONE:
+        if both.named is not None and all(pairs[0]):
             if mine[0] != theirs[0]:
                 both.negative = both.not_positive
             del pairs[0]

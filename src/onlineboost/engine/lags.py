@@ -53,7 +53,9 @@ class Lags:
         ids[:, same] = self.ids[:, same]
         for place in sorted({*range(len(labels))} - {*same}):
             if target.knows(place):
-                label = target.not_positive if target.named and place == 0 else labels[place]  # whatever it is called
+                label = (
+                    target.not_positive if target.named is not None and place == 0 else labels[place]
+                )  # whatever it is called
                 names = [f"{column}={label}" for column in self.columns]
                 ids[:, place] = [*map(indicator_id, names)]
                 found += zip(ids[:, place].tolist(), names, strict=True)

@@ -24,8 +24,9 @@ def sign_of(target: Any, label: Any, schema: Schema) -> float:
         return float(target.encode_one(label))
     if label is None or label != label:
         raise DataError("the label is missing")
-    target.positive, target.named = str(positive), True
+    target.named = str(positive)
     if plain_label(label) == plain_label(positive):
+        target.positive = target.named
         return 1.0
     if not target.has_negative:
         target.negative = str(label)
