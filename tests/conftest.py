@@ -27,8 +27,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group(f"{params['booster']} {params['learner']}"))
         elif "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("ray"))  # one cluster for all
-        elif item.path.parent.name == "readers":
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        else:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,9 +53,8 @@ class Lags:
         ids[:, same] = self.ids[:, same]
         for place in sorted({*range(len(labels))} - {*same}):
             if target.knows(place):
-                label = (
-                    target.not_positive if target.named is not None and place == 0 else labels[place]
-                )  # whatever it is called
+                rest = target.named is not None and place == 0  # whose name may change
+                label = target.not_positive if rest else labels[place]
                 names = [f"{column}={label}" for column in self.columns]
                 ids[:, place] = [*map(indicator_id, names)]
                 found += zip(ids[:, place].tolist(), names, strict=True)
