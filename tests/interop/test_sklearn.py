@@ -21,8 +21,8 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 from onlineboost import Binner, LeastSquares, Linear, OnlineBBM, Tree
 from onlineboost.interop.sklearn import EXPECTED_FAILURES
 
-# Class weights of 1000 against 0.0001 on 50 rows. Weights of rows go to the weak learners (as does sample_weight, bit for
-# bit: test_class_weights.py); boosters that learn themselves, by the mistakes of learners and experts, count rows.
+# Class weights of 1000 against 0.0001 on 50 rows. Weights of rows go to the weak learners (as does sample_weight, bit
+# for bit: test_class_weights.py); boosters that learn themselves, by the mistakes of learners and experts, count rows.
 _REASON = {"check_class_weight_classifiers": "learns the weights of learners from rows, whatever their own weights"}
 HEAVY = dict.fromkeys(("AdaBoostOL", "AdaBoostOLM", "AdaBoostOLPlus", "OnlineBBM over an object"), _REASON)
 
