@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from river.linear_model import LogisticRegression
 
-from onlineboost import DataError, Linear, OnlineBBM
+from onlineboost import AdaBoostOLPlus, DataError, Linear, OnlineBBM, OnlineMBBM, ParameterError
+from onlineboost.evaluate import Threshold, progressive_score
 from onlineboost.readers import open_stream
 
 
@@ -96,3 +98,51 @@ def test_importances_are_those_of_the_columns():
     model = OnlineBBM(n_estimators=3, lag=2).fit(X, X[:, 0] > 0)
     assert model.feature_importances_.shape == (2,)
     assert len(model.importances()) > 2
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (1, 2), ("no", "yes"), (5, 6, 7)])
+def test_rivers_learners_of_two_labels_learn_true_and_false(labels):
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    y = np.array(labels)[np.digitize(X[:, 0], [0.0, 0.7][: len(labels) - 1])]
+    model = OnlineBBM(LogisticRegression(), 2, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+    with pytest.raises(ParameterError, match="a learner of many classes"):
+        OnlineMBBM(LogisticRegression(), 2).fit(X, y)
+    with pytest.raises(ParameterError, match="estimator=LogisticRegression"):
+        model.explain(X)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_higher_score_is_never_less_likely(seed):
+    """Also where few rows have taught the opposite."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
+    model = AdaBoostOLPlus(n_estimators=3, random_state=seed).fit(X, y)
+    scores, chances = model.decision_function(X), model.predict_proba(X)[:, 1]
+    assert (np.diff(chances[np.argsort(scores, kind="stable")]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "y", "message"),
+    [
+        ([0.1, 0.2], [True], "expected one of each per row"),
+        ([0.1, np.nan], [0, 1], "the score of row 1 is NaN"),
+        ([0.1, 0.2], ["no", "yes"], "such as y == 'yes'"),
+    ],
+)
+def test_rows_that_a_threshold_cannot_be_chosen_from(scores, y, message):
+    with pytest.raises(DataError, match=message):
+        Threshold().update(scores, y)
+
+
+def test_what_is_for_two_labels_says_so():
+    with pytest.raises(ParameterError, match="a probability is a threshold already"):
+        Threshold().choose(0.2)
+    with pytest.raises(ParameterError, match="such as 'macro-f1'"):
+        progressive_score(Linear(), np.eye(3), [0, 1, 2], metric="f1")
+
+
+def test_frames_with_two_columns_of_one_name():
+    frame = pd.DataFrame(np.eye(3), columns=["a", "a", "b"])
+    with pytest.raises(DataError, match="two columns of the same name"):
+        Linear().fit(frame, [0, 1, 0])

@@ -106,6 +106,8 @@ def predict(
             raise ConflictError(f"{flag} has no effect without --engine ray.")
     if engine is not None:
         find_ray("--engine ray")
+    if cost is not None and threshold != "cost":
+        raise ConflictError("--cost needs --threshold cost: nothing else in predictions depends on costs.")
     rule = rule_of(threshold, cost)
     kept = [name for names in keep or [] for name in names.split(",")]
     if engine is not None and (kept or row_numbers):

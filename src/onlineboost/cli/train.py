@@ -181,6 +181,7 @@ def train(
         known = ", ".join(map(str, result["labels"]))
         wrong = f": no example has the label {positive!r} of --positive" if positive is not None else ""
         tell(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
+        result["verdict"] = ""
     if rule is not None and training.threshold is None:
         tell("onlineboost: --threshold is for two labels: it has no effect on this model")
     for label in unknown_labels(training.model):

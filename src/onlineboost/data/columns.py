@@ -153,7 +153,9 @@ class Columns:
         Columns that the schema does not read as features are left out.
         """
         if not isinstance(x, Mapping):
-            raise DataError(f"x is a {type(x).__name__}: expected a dict of features; for arrays use partial_fit")
+            raise DataError(
+                f"x is a {type(x).__name__}: expected a dict of features; tables are for predict and partial_fit"
+            )
         left_out = self.schema.no_features if self.schema is not None else ()
         if self.schema is not None and self.schema.needs_reader:
             return None
@@ -333,7 +335,9 @@ def differences(expected: Iterable[str], names: Iterable[str]) -> str:
     if missing:
         found.append(f"no column {_some(missing)}, which the model has learnt")
     if new:
-        found.append(f"a column {_some(new)}, which it has not" + (f" (renamed from {near[0]}?)" if near else ""))
+        found.append(
+            f"a column {_some(new)}, which the model has not learnt" + (f" (renamed from {near[0]}?)" if near else "")
+        )
     return f"the table has {' and '.join(found)}: expected the columns of training"
 
 

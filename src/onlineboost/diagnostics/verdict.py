@@ -78,7 +78,7 @@ def _relative(other: str, low: float, share: float, high: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{abs(100 * share):.0f} %"
 
 
 def comparison(totals: Floats, share: float | None, model: Any, learner: Any, error: float | None = None) -> str:

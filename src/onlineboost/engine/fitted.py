@@ -482,11 +482,19 @@ class Fitted:
 
     def explain(self, rows: Rows, headings: Sequence[str] | None) -> Explanation:
         """The scores of rows, as sums over features: of a table, over its columns, which have these headings."""
+        self._check_explaining()
         if isinstance(rows, Source):
             headings = rows.names or (self.columns.headings if not rows.by_name else None)
             if headings is None and isinstance(rows, Dense):
                 headings = [str(column) for column in range(rows.n_features)]
         return self._explain(self.parts(rows), headings or [], headings is not None)
+
+    def _check_explaining(self) -> None:
+        if not isinstance(self.machine, BatchMachine):
+            advice = "scikit-learn's permutation_importance takes any model"
+            raise ParameterError(
+                "estimator", self.spec.estimator, f"a compiled learner such as Linear or Tree; {advice}"
+            )
 
     def _explain(self, parts: Any, columns: Sequence[str], table: bool) -> Explanation:
         found = []
@@ -500,6 +508,7 @@ class Fitted:
 
     def explain_one(self, x: Mapping[Any, Any]) -> Any:
         """The contributions of one dict of features, by its keys."""
+        self._check_explaining()
         with self.lock.reading:
             row = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
         return self._explain([row], [str(name) for name in x], False)[0]

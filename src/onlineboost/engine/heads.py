@@ -238,7 +238,7 @@ def probabilities(head: Head, scores: Floats) -> Floats:
     """Probabilities of the positive label, on the side of the answer."""
     if not isinstance(head, VoteHead):
         return chances(scores)
-    log_odds = head.platt[0] * scores + head.platt[1]
+    log_odds = max(float(head.platt[0]), 0.0) * scores + head.platt[1]  # a higher score is never less likely
     return chances(np.where((scores >= 0) == (log_odds > 0), log_odds, np.where(scores >= 0, _DOUBT, -_DOUBT)))
 
 

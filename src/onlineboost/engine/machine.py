@@ -155,8 +155,7 @@ class Machine(ABC):
 
     def explain(self, examples: Any) -> Explained:
         """The scores of examples, as sums over their features."""
-        expected = "compiled learners such as Linear or Tree: Python objects do not say what their answers consist of"
-        raise ParameterError("estimator", type(self).__name__, expected)
+        raise NotImplementedError("Python objects do not say what their answers consist of")
 
     def importances(self) -> dict[int, float]:
         """The share of each feature in the influence on the answers, by id; empty if unknown, or nothing was learnt."""

@@ -69,6 +69,8 @@ def progressive_score(
     learner = model.clone()
     for part in scored(learner, X, y, sample_weight):
         accumulator.update(*part)
+    if found.of_positive and learner.fitted is not None and learner.fitted.target.width > 1:
+        raise ParameterError("metric", metric, "a metric of all labels, such as 'macro-f1': y has more than two labels")
     return value_of(found, accumulator, learner.fitted is not None and learner.fitted.target.turned)
 
 

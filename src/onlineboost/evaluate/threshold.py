@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
 from onlineboost.engine.fitted import Fitted
-from onlineboost.errors import ParameterError
+from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion
 from onlineboost.evaluate.sums import added_at
 
@@ -123,7 +123,14 @@ class Threshold:
         ``scores`` and ``y`` (positive numbers, or True) are those of a label, which is the positive one unless they are
         ``turned``.
         """
-        scores, label = np.asarray(scores, np.float64), np.asarray(y) > 0
+        scores, y = np.asarray(scores, np.float64), np.asarray(y)
+        if scores.ndim != 1 or y.shape != scores.shape:
+            raise DataError(f"scores have shape {scores.shape} and y {y.shape}: expected one of each per row")
+        if y.dtype.kind not in "biuf":
+            raise DataError("y has words: expected True for the positive label, such as y == 'yes'")
+        if np.isnan(scores).any():
+            raise DataError(f"the score of row {int(np.isnan(scores).argmax())} is NaN: expected a number")
+        label = y > 0
         weight = np.ones(scores.size) if weight is None else np.asarray(weight, np.float64)
         start = 0
         while start < scores.size:
@@ -178,7 +185,10 @@ class Threshold:
         -------
         The threshold; None as long as the rows do not have both labels.
         """
-        return self._chosen(rule if isinstance(rule, Rule) else Rule.parsed(rule, fn, fp), turned)
+        found = rule if isinstance(rule, Rule) else Rule.parsed(rule, fn, fp)
+        if found.by is None:
+            raise ParameterError("rule", rule, "'f1', 'cost' or 'recall=0.9': a probability is a threshold already")
+        return self._chosen(found, turned)
 
     def cut(self, rule: Rule | None, turned: bool) -> Cut | None:
         """The threshold by a rule, to answer with; None: there is no rule, or nothing to choose it from."""

@@ -54,6 +54,11 @@ class Copies(Parameters):
         """ "weight" if the learner takes weights, else "sample"."""
         return "weight" if _kind(self.estimator).takes_weights(self.estimator) else "sample"
 
+    @property
+    def votes_for_classes(self) -> bool:
+        """Whether the learner takes more than two labels."""
+        return not getattr(_kind(self.estimator), "of_truths", False)
+
     def max_features(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
         return self.estimator.max_features() if isinstance(self.estimator, OnlineClassifier) else _WIDTH
@@ -167,9 +172,15 @@ class Kind(Protocol):
 
 
 class _River:
-    """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts."""
+    """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts.
+
+    Classifiers of River that are not for many classes learn True and False, whatever the labels are.
+    """
 
     predicts_unfitted = True
+
+    def __init__(self, estimator: Any) -> None:
+        self.of_truths = getattr(estimator, "_multiclass", True) is False
 
     def new_member(self, estimator: Any, n_features: int) -> Any:
         return _clone(estimator)
@@ -200,13 +211,17 @@ class _River:
         return member.predict_one(x)
 
     def sign(self, member: Any, x: Any, target: Classes) -> float:
-        return _sign(self.label(member, x), target)
+        label = self.label(member, x)
+        if self.of_truths:
+            return 0.0 if label is None else 1.0 if label else -1.0
+        return _sign(label, target)
 
     def score(self, member: Any, x: Any, target: Classes) -> float:
         shares = member.predict_proba_one(x)
-        return float(2 * shares.get(target.positive, 0.0) - 1) if shares else 0.0
+        return float(2 * shares.get(True if self.of_truths else target.positive, 0.0) - 1) if shares else 0.0
 
     def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Classes, first: bool) -> None:
+        label = label == target.positive if self.of_truths else label
         member.learn_one(x, label, **({} if weight is None else {"w": weight}))
 
 
@@ -331,7 +346,7 @@ def _kind(estimator: Any) -> Kind:
             raise ParameterError("estimator", estimator, "a booster of compiled learners, or a single learner")
         return _Ours()
     if hasattr(estimator, "learn_one") and hasattr(estimator, "predict_one"):
-        return _River()
+        return _River(estimator)
     if hasattr(estimator, "partial_fit") and hasattr(estimator, "predict"):
         return _ScikitLearn()
     expected = "a classifier with learn_one and predict_one (River) or partial_fit and predict (scikit-learn)"

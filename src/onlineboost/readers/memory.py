@@ -102,7 +102,10 @@ def arrow_table(frame: Any) -> Any:
         eager = native.collect() if isinstance(native, nw.LazyFrame) else native
         return eager.to_arrow()
     except TypeError as problem:
-        raise DataError(f"the source is a {type(frame).__name__}: expected a data frame") from problem
+        advice = ", or predict_one(X.to_dict()) for one row" if hasattr(frame, "to_dict") else ""
+        raise DataError(f"X is a {type(frame).__name__}: expected a data frame{advice}") from problem
+    except nw.exceptions.DuplicateError as problem:
+        raise DataError("X has two columns of the same name: expected different names") from problem
     except nw.exceptions.NarwhalsError as problem:
         raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:

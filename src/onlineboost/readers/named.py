@@ -74,7 +74,7 @@ def is_numeric(frame: Any) -> bool:
 
     try:
         native = nw.from_native(frame, allow_series=False)
-    except TypeError:
+    except (TypeError, nw.exceptions.NarwhalsError):
         return False  # ``arrow_table`` says what is wrong
     if isinstance(native, nw.LazyFrame):
         return False

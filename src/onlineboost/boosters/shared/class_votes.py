@@ -51,7 +51,11 @@ class ClassVotes:
         if isinstance(inside, WeakLearner | OnlineModel) and not isinstance(self.estimator, ClassLearner):
             expected = "a learner that votes for classes: ClassTree, or a classifier of River or scikit-learn"
             raise ParameterError("estimator", self.estimator, expected)
-        return self.estimator if isinstance(self.estimator, ClassLearner | Copies) else Copies(self.estimator)
+        learner = self.estimator if isinstance(self.estimator, ClassLearner | Copies) else Copies(self.estimator)
+        if isinstance(learner, Copies) and not learner.votes_for_classes:
+            expected = "a learner of many classes; for learners of True and False there are OnlineBBM and others"
+            raise ParameterError("estimator", inside, expected)
+        return learner
 
     def new_machine(self, n_features: int, seed: int | None = None) -> ClassVotesMachine | ClassObjectsMachine:
         check_count("n_estimators", self.n_estimators, self.max_learners)

@@ -93,6 +93,10 @@ def parse(arguments: list[str]) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     words = list(arguments)
+    if words[:1] == ["vw"]:
+        raise ConflictError("vw vw: expected the options of vw: leave out the second vw.")
+    if len(words) == 1 and " -" in words[0]:
+        raise ConflictError("vw: the command is one word: leave out the quotes around it.")
     while words:
         word = words.pop(0)
         if not _is_option(word):
