@@ -45,7 +45,7 @@ check: $(DEVELOP)  ## style, types, layers
 actors: $(DEVELOP)  ## the tests of training on Ray, which need both cores for a minute
 	ONLINEBOOST_TEST_ACTORS=1 $(BIN)/python -m pytest -n0 tests/scale/test_actors.py
 
-river: $(DEVELOP)  ## River's own checks of every estimator, on all rows; make test has some of them
+river: $(DEVELOP)  ## River's own checks of every estimator, on whole streams; make test has them on the first rows
 	ONLINEBOOST_TEST_RIVER=1 $(BIN)/python -m pytest -n 2 tests/interop/test_river.py
 
 lowest: lowest.txt  ## the tests with the lowest versions that pyproject.toml allows

@@ -80,19 +80,19 @@ OBJECTS = {
     "sklearn": lambda: SGDClassifier(loss="log_loss", random_state=0),
 }
 
-_DRAWN = [("adaboost-random", "stump"), ("adaptive-learners", "bayes"), ("ocp", "perceptron"), ("plus", "crossed")]
-L = list(
-    dict.fromkeys(
-        [(booster, learner) for booster in BOOSTERS for learner in ("linear", "tree")]
-        + [
-            (booster, learner)
-            for learner in COMPILED
-            for booster in ("bbm", "safe")
-            if (booster, learner) != ("safe", "newton")
-        ]
-        + _DRAWN
-    )
-)
+# A booster never sees x, and a learner no booster: each once with the simplest of the others, and some pairs more.
+_MORE = [
+    *((booster, "tree") for booster in ("safe", "defensive", "adaptive", "adaptive-learners", "stacked")),
+    ("adaboost-random", "stump"),
+    ("adaptive-learners", "bayes"),
+    ("ocp", "perceptron"),
+    ("plus", "crossed"),
+]
+L = [
+    *((booster, "linear") for booster in BOOSTERS),
+    *(("bbm", learner) for learner in COMPILED if learner != "linear"),
+    *_MORE,
+]
 WITH_OBJECTS = [*L, *(("bbm", learner) for learner in OBJECTS)]
 
 

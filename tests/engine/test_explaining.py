@@ -250,7 +250,7 @@ def test_a_booster_without_credit_is_explained_learner_by_learner():
 def test_python_objects_are_refused_in_clear_words():
     model = pairs.make("bbm", "river")
     model.learn_one({"a": 1.0}, 1)
-    with pytest.raises(ParameterError, match="compiled learners such as Linear or Tree"):
+    with pytest.raises(ParameterError, match="a compiled learner such as Linear or Tree"):
         model.explain_one({"a": 1.0})
 
 

@@ -28,17 +28,10 @@ from river import (
 
 from onlineboost import LeastSquares, Linear, OnlineBBM
 
-FEW = (
-    "Linear",
-    "NaiveBayes",
-    "OnlineBBM over Tree",
-    "OnlineBBM over an object",
-    "OnlineBoostRegressor",
-    "StackedEnsemble",
-)
+ROWS = 8  # of each stream, unless ONLINEBOOST_TEST_RIVER is set (make river)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS if os.environ.get("ONLINEBOOST_TEST_RIVER") else FEW)  # make river: all
+@pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator(name, monkeypatch):
     model = ESTIMATORS[name]
@@ -47,7 +40,7 @@ def test_check_estimator(name, monkeypatch):
     whole = checks._yield_datasets
 
     def short(model, scale=1):
-        return (list(islice(dataset, 12 * scale)) for dataset in whole(model, scale))
+        return (list(islice(dataset, ROWS * scale)) for dataset in whole(model, scale))
 
     if not os.environ.get("ONLINEBOOST_TEST_RIVER"):
         monkeypatch.setattr(checks, "_yield_datasets", short)
