@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("scripts", "tests")]
 from estimators import ESTIMATORS
 from figures import FOLDER, keep, kept
 
+ROWS = 40
 FIGURES = FOLDER / "conformance.json"
 
 
@@ -29,16 +32,20 @@ def by_sklearn(model: Any) -> tuple[int, int]:
 
 
 def by_river(model: Any) -> tuple[int, int]:
+    """On the first rows of River's streams; ``make river`` takes whole ones."""
     from river import checks
 
-    passed = number = 0
-    for check in checks.yield_checks(model):
-        number += 1
-        try:
-            check(model.clone())
-            passed += 1
-        except Exception as problem:
-            print(f"{model}: {check.__name__}: {problem}")
+    passed, number, name = 0, 0, "_yield_datasets"
+    whole = getattr(checks, name)
+    short = lambda model, scale=1: (list(islice(one, ROWS * scale)) for one in whole(model, scale))  # noqa: E731
+    with patch.object(checks, name, short):
+        for check in checks.yield_checks(model):
+            number += 1
+            try:
+                check(model.clone())
+                passed += 1
+            except Exception as problem:
+                print(f"{model}: {check.__name__}: {problem}")
     return passed, number
 
 
