@@ -29,7 +29,7 @@ _predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain
 _lead, _vote, _credit = dispatch.lead, dispatch.vote, dispatch.credit
 _answer, _trust = dispatch.answer, dispatch.trust
 
-_NUMBERS = 1 << 14  # votes of the rows that are explained at a time
+_NUMBERS = 1 << 15  # votes of the rows that are explained at a time
 _SECOND = -1  # of a term that belongs to one feature
 
 
