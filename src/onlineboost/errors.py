@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 class DataError(ValueError):
@@ -54,6 +54,11 @@ def not_fitted(message: str) -> NotFittedError:
 @functools.cache
 def _both(theirs: type[Exception]) -> Callable[[str], NotFittedError]:
     return type("NotFittedError", (NotFittedError, theirs), {"__module__": __name__})
+
+
+def listed(names: Sequence[object]) -> str:
+    """The first few names or labels, for a message."""
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
 
 
 def warn_of_column() -> None:

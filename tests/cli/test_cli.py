@@ -453,7 +453,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
     ("arguments", "code", "message"),
     [
         (["train", "nowhere.csv"], 1, "nowhere.csv: no such file"),
-        (["train", "bad.vw"], 1, "bad.vw: line 2, column 8: expected a number, found '1x'"),
+        (["train", "bad.vw"], 1, "bad.vw: line 2, character 8: expected a number, found '1x'"),
         (["train", "first.csv"], 1, "which column is the label? Name it with --label;"),
         (["train", "empty.vw"], 1, "no examples, nothing was learnt"),
         (["train", "bad.vw", "-a", "bbm", "--gamma", "0.7"], 2, "--gamma=0.7: expected"),
@@ -491,7 +491,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (
             ["train", "array.jsonl"],
             1,
-            "array.jsonl: line 1, column 1: expected '{': one JSON object per line, and no list",
+            "array.jsonl: line 1, character 1: expected '{': one JSON object per line, and no list",
         ),
         (["predict", "nowhere", "bad.vw"], 1, "nowhere: no such model"),
         (["predict", "bad.vw", "bad.vw"], 1, "bad.vw: container"),

@@ -56,6 +56,16 @@ def test_columns_of_the_input_row_numbers_and_probabilities(folder, tmp_path, ca
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "a.parquet"), answers, check_dtype=False, rtol=1e-15)
 
 
+def test_answers_to_no_rows_have_a_heading(folder, tmp_path, capsys):
+    (tmp_path / "none.csv").write_text("id,size,colour,label\n")
+    arguments = "predict", folder / "model", tmp_path / "none.csv", "--columns", "warn", "-o"
+    assert run(capsys, *arguments, "-")[0] == "label,score,probability\n"
+    for name in ("a.csv", "a.parquet"):
+        run(capsys, *arguments, tmp_path / name)
+    assert (tmp_path / "a.csv").read_text() == "label,score,probability\n"
+    assert [*pd.read_parquet(tmp_path / "a.parquet")] == ["label", "score", "probability"]
+
+
 def test_what_cannot_be_kept_is_an_error(folder, tmp_path, capsys):
     (tmp_path / "x.vw").write_text("| size:1\n")
     for file, options, code, said in (

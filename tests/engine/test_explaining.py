@@ -10,13 +10,17 @@ import pairs
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 from onlineboost import (
+    AdaBoostOLM,
+    ClassTree,
     Linear,
     NaiveBayes,
     OnlineBBM,
     OnlineBoostRegressor,
     OnlineGradientBoost,
+    OnlineMBBM,
     Perceptron,
     StackedEnsemble,
     Stump,
@@ -196,6 +200,102 @@ def test_many_classes_have_a_set_of_contributions_each():
         assert why.contributions.shape == (30, 6, 3)
         assert list(why[0]) == ["a", "b", "c"]
         assert np.abs(why.contributions).mean(axis=(0, 2)).argmax() == 2
+
+
+CLASS_VOTES = {
+    "alone": ClassTree(3),
+    "majorities": ClassTree(3, leaves="majority"),
+    "mbbm": OnlineMBBM(ClassTree(3), 5, random_state=0),
+    "olm": AdaBoostOLM(ClassTree(3), 5, random_state=0),
+    "olm, last expert": AdaBoostOLM(ClassTree(3), 5, expert="last", random_state=0),
+    "olm, random expert": AdaBoostOLM(ClassTree(3), 5, expert="random", random_state=0),
+}
+
+
+@pytest.mark.parametrize("kind", CLASS_VOTES)
+def test_votes_for_classes_add_up_to_the_score_of_each_class(kind):
+    labels = np.array(["b", "a", "c"])[np.digitize(X[:, 2], [-0.5, 0.5])]
+    model = clone(CLASS_VOTES[kind]).fit(X, labels)
+    check_sums(model, X[:50])
+    found = np.abs(model.explain(X[:50]).contributions)
+    assert found.shape == (50, 6, 3)
+    assert found.mean(axis=(0, 2)).argmax() == 2
+    # what learners do not say is an even share of the votes for each class
+    assert np.abs(model.explain(X[:50]).bias).max() <= 3 * np.abs(model.decision_function(X[:50])).max() / 5 + 1
+    two = clone(CLASS_VOTES[kind]).fit(X, Y)
+    check_sums(two, X[:50])
+    assert two.explain(X[:50]).contributions.shape == (50, 6)
+
+
+def shared_by_hand(terms: np.ndarray, amount: float) -> np.ndarray:
+    """Terms against a decision count by their share of all, those for it share the rest in proportion."""
+    sign, whole = np.sign(amount), np.abs(terms).sum()
+    shares = np.where(terms * sign < 0, terms / whole, 0)
+    towards = terms * sign > 0
+    if not towards.any():
+        return np.zeros(terms.size)
+    shares[towards] = (sign - shares.sum()) * np.abs(terms[towards]) / np.abs(terms[towards]).sum()
+    return shares * abs(amount)
+
+
+def test_a_vote_for_a_class_is_shared_among_the_splits_of_its_path():
+    labels = np.digitize(X[:, 2] + X[:, 0] / 2, [-0.5, 0.5])
+    model = ClassTree(3, leaves="majority").fit(X, labels)
+    state, ids = model.fitted.machine.committee, model.fitted.machine.slots.ids()
+    order = [model.fitted.target.labels.index(label) for label in model.classes_]
+    assert state.used[0, 0] > 5
+
+    def weights(node):
+        child = state.nodes[0, node, 2]
+        return state.weight[0, node] if not state.nodes[0, node, 0] else weights(child) + weights(child + 1)
+
+    def shares(node):
+        return (weights(node) / weights(node).sum())[order]
+
+    for row in X[:20]:
+        node, columns, terms = 0, [], [shares(0) - 1 / 3]
+        while state.nodes[0, node, 0]:
+            columns.append(ids[state.nodes[0, node, 0] - 1])
+            after = state.nodes[0, node, 2] + int(row[columns[-1]] > state.threshold[0, node])
+            terms.append(shares(after) - shares(node))
+            node = after
+        expected = np.zeros((6, 3))
+        for c in range(3):
+            amount = 2 / 3 if c == shares(node).argmax() else -1 / 3
+            np.add.at(expected[:, c], columns, shared_by_hand(np.array(terms)[:, c], amount)[1:])
+        np.testing.assert_allclose(model.explain(row[None]).contributions[0], expected, atol=1e-9)
+
+
+def test_the_values_of_naive_bayes_count_in_turn():
+    """A leaf that votes by naive Bayes: each value adds what it changes in the chances of the classes."""
+    labels = np.digitize(X[:, 2], [-0.5, 0.5])
+    model = ClassTree(1, evidence=1e9).fit(X, labels)
+    state, slots = model.fitted.machine.committee, model.fitted.machine.slots
+    wrong = state.wrong[0, 0]
+    assert state.used[0, 0] == 1 and wrong[1] < wrong[0]
+    order = [model.fitted.target.labels.index(label) for label in model.classes_]
+    why, since = model.explain(X[:20]), state.since[0, 0, 2:]
+    only = np.zeros((20, 6))
+    only[:, 2] = X[:20, 2]
+    assert np.abs(model.explain(only).contributions[:, 2]).sum() > 0
+    for r, row in enumerate(X[:20]):
+        met = slots.find(np.flatnonzero(row).astype(np.int32))
+        edges, zero = state.bins.edges, state.bins.zero
+        chance, terms, columns = since + 1, [(since + 1) / (since + 1).sum() - 1 / 3], []
+        before = chance / chance.sum()
+        for slot in met.tolist():
+            column = int(slots.ids()[slot])
+            code = int(np.searchsorted(edges[slot], row[column]))
+            if code == zero[slot]:
+                continue
+            chance = chance * (state.histograms[slot, code] + 0.1) / (since + 0.2)
+            terms.append(chance / chance.sum() - before)
+            before, columns = chance / chance.sum(), [*columns, column]
+        expected = np.zeros((6, 3))
+        for c in range(3):
+            amount = 2 / 3 if c == before.argmax() else -1 / 3
+            np.add.at(expected[:, c], columns, shared_by_hand(np.array(terms)[:, c], amount)[1:])
+        np.testing.assert_allclose(why.contributions[r], expected[:, order], atol=1e-6)
 
 
 def test_numbers_are_explained_in_their_own_units():

@@ -85,3 +85,17 @@ def test_batches_of_other_types_are_the_same(stream):
             model.learn(batch)
         found.append(everything(model))
     assert found[0] == found[1] == found[2]
+
+
+def test_a_dict_without_a_known_feature_is_answered_with_a_warning():
+    model = Linear()
+    for k in range(50):
+        model.learn_one({"size": k % 5, "heavy": k % 2}, k % 2)
+    with pytest.warns(UserWarning, match="x has 'Size', 'Heavy', the model knows 'heavy', 'size'"):
+        model.predict_one({"Size": 3, "Heavy": 1})
+    for ask in (model.predict_proba_one, model.explain_one, model.ask):
+        with pytest.warns(UserWarning, match="no feature of x was learnt"):
+            ask({"colour": "red"})
+    for known in ({}, {"size": 3}, {"size": 3, "colour": 1.0}):  # no warning, which would be an error here
+        model.predict_one(known)
+    Linear().predict_one({"size": 3})

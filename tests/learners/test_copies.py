@@ -11,7 +11,7 @@ from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import BernoulliNB
 from stubs import Scripted, ScriptedUnweighted
 
-from onlineboost import AdaBoostOL, Copies, DataError, Linear, NotFittedError, OnlineBBM, ParameterError
+from onlineboost import AdaBoostOL, Copies, DataError, Linear, NotFittedError, OnlineBBM, OnlineMBBM, ParameterError
 from onlineboost.datasets import load_letter
 
 
@@ -27,9 +27,13 @@ def test_river_trees_gain_from_boosting():
     assert error(boosted, X, y) < error(tree_alone, X, y)
 
 
+class ScriptedWords(Scripted):
+    def predict_one(self, x):
+        return "yes" if x[self.index] > 0 else "no"
+
+
 def test_river_gets_the_users_own_labels_and_weights():
-    scripted = Scripted()
-    model = OnlineBBM(scripted, 3)
+    model = OnlineBBM(ScriptedWords(), 3)
     model.partial_fit([[1, 1, 1, 0], [-1, 1, -1, 1]], ["no", "yes"])
     taught = [
         entry for member in model.fitted.machine.committee.members for log in member.log.values() for entry in log
@@ -55,6 +59,25 @@ def test_scikit_learn(estimator, sparse, stream):
     data = sp.csr_matrix(X) if sparse else X
     assert model.fit(data, y).score(data, y) > 0.6
     assert set(model.predict(data)) == {"up", "down"}
+
+
+class Numbers:
+    """A weak learner that answers by numbers, whatever the labels are."""
+
+    def learn_one(self, x, y):
+        pass
+
+    def predict_one(self, x):
+        return 0.7
+
+
+@pytest.mark.parametrize("booster", [OnlineBBM, OnlineMBBM])
+def test_answers_that_are_no_labels_are_an_error(booster):
+    model = booster(Numbers(), 3, delivery="sample")
+    model.learn_one({"a": 1.0}, "no")  # it may be the label that is not known yet
+    with pytest.raises(DataError, match=r"the weak learner answers 0.7: expected a label, one of 'no', 'yes', or None"):
+        model.learn_one({"a": 2.0}, "yes")
+    assert model.n_seen_ == 1
 
 
 def test_weights_are_refused_where_the_learner_takes_none(stream):

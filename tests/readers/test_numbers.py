@@ -56,7 +56,7 @@ def test_many_different_numbers_are_read(tmp_path):
 @pytest.mark.parametrize("label", ["", "ten", "inf", "1e400"])
 def test_what_is_no_number_is_refused_with_its_place(label, tmp_path):
     (tmp_path / "x.csv").write_text(f"a,label\n1,2\n1,0\n1,{label}\n")
-    with pytest.raises(ReadError, match="line 4, column 3") as caught:
+    with pytest.raises(ReadError, match="line 4, character 3") as caught:
         list(open_stream(tmp_path / "x.csv", task="number"))
     assert (caught.value.line, caught.value.column) == (4, 3)
 

@@ -26,7 +26,7 @@ from onlineboost.registry import FORMATS as REGISTERED
 FORMATS = ("vw", "libsvm", "csv", "jsonl")
 KINDS = {name: code for name, code in vars(status).items() if name.isupper() and isinstance(code, int)}
 BUFFERS = [(16, 1), (64, 3), (256, 1000), (CHUNK, 1000)]  # chunk, batch size
-PLACE = re.compile(r"memory: line (\d+)(?:, column (\d+))?: (.*)", re.DOTALL)
+PLACE = re.compile(r"memory: line (\d+)(?:, character (\d+))?: (.*)", re.DOTALL)
 
 
 class Memory:
@@ -473,7 +473,7 @@ def test_the_message_names_the_file_the_line_the_column_and_what_was_found(forma
     with pytest.raises(ReadError) as problem:
         list(reader_for(format, options, CHUNK, 10).pages(Memory(text)))
     number = FIRST[format].count("\n") + 1
-    assert str(problem.value) == f"memory: line {number}, column {column}: expected {expected}, found '1x'"
+    assert str(problem.value) == f"memory: line {number}, character {column}: expected {expected}, found '1x'"
     assert (problem.value.line, problem.value.column) == (number, column)
 
 

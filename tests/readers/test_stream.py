@@ -346,7 +346,9 @@ def test_a_third_label_is_a_class(tmp_path):
 
 def test_a_word_among_numbers_is_refused_with_its_place(tmp_path):
     (tmp_path / "x.csv").write_text("a,label\n1,1\n1,0\n1,7\n1,seven\n")
-    with pytest.raises(ReadError, match=r"x.csv: line 5, column 3: the labels are 'seven': expected one of") as caught:
+    with pytest.raises(
+        ReadError, match=r"x.csv: line 5, character 3: the labels are 'seven': expected one of"
+    ) as caught:
         list(open_stream(tmp_path / "x.csv"))
     assert (caught.value.line, caught.value.column) == (5, 3)
 
@@ -459,9 +461,9 @@ def test_nothing_is_lost_when_records_are_skipped(tmp_path):
     assert np.concatenate([page.batch.values for page in stream]).tolist() == [2, 6]
     assert (stream.rows, stream.skipped) == (2, 3)
     assert [problem.split(": ")[1] for problem in stream.problems] == [
-        "line 3, column 3",
-        "line 4, column 1",
-        "line 5, column 5",
+        "line 3, character 3",
+        "line 4, character 1",
+        "line 5, character 5",
     ]
     table = pa.table({"label": [1, 0, None, 0, 1], "a": [2.0, float("inf"), 3.0, 1e30, 6.0]})
     pq.write_table(table, tmp_path / "x.parquet")

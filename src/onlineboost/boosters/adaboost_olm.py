@@ -27,7 +27,8 @@ from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.engine.class_votes import place_of
+from onlineboost.engine.class_tally import place_of
+from onlineboost.engine.explaining_classes import shared_among
 from onlineboost.engine.heads import logistic
 from onlineboost.parameters import check_one_of
 from onlineboost.storage.validity import COUNT, Limits
@@ -60,26 +61,58 @@ def vote(state: AdaBoostOLMState, e: Floats, scores: Floats) -> None:
     """The share of the experts that vote for each class; or one expert; or the scores of the last."""
     if state.expert == 2:
         return
-    best, total = state.mistakes.min(), 0.0
+    v = np.empty(e.size)
+    total = _weights(state, v)
     for k in range(scores.size):
         scores[k] = 0.0
     for i in range(e.size):
-        v = math.exp(-float(state.mistakes[i] - best))
-        total += v
-        scores[int(e[i])] += v
+        scores[int(e[i])] += v[i]
+    for k in range(scores.size):
+        scores[k] /= total
+
+
+@njit
+def _weights(state: AdaBoostOLMState, v: Floats) -> float:
+    """Write the weights of the experts; returns their sum."""
+    best, total = state.mistakes.min(), 0.0
+    for i in range(v.size):
+        v[i] = math.exp(-float(state.mistakes[i] - best))
+        total += v[i]
     if state.expert == 0:
-        for k in range(scores.size):
-            scores[k] /= total
-        return
+        return total
     # The random pick depends on the round only, so that predicting twice gives the same answer.
-    pick, passed, chosen = total * uniform(state.seed, state.t[0], e.size), 0.0, 0
-    while chosen < e.size - 1:
-        passed += math.exp(-float(state.mistakes[chosen] - best))
+    pick, passed, chosen = total * uniform(state.seed, state.t[0], v.size), 0.0, 0
+    while chosen < v.size - 1:
+        passed += v[chosen]
         if passed > pick:
             break
         chosen += 1
-    for k in range(scores.size):
-        scores[k] = 1.0 if k == e[chosen] else 0.0
+    for i in range(v.size):
+        v[i] = 1.0 if i == chosen else 0.0
+    return 1.0
+
+
+@njit
+def credit(state: AdaBoostOLMState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    """An expert decides about a class by a sum over its learners: alpha times the vote for the class, less 1 / k."""
+    N, k = slopes.shape
+    if state.expert == 2:
+        for i in range(N):
+            slopes[i] = state.alpha[i]
+        return
+    v, up, down = np.empty(N), np.empty(N), np.empty(N)
+    total = _weights(state, v)
+    for c in range(k):
+        high = low = 0.0
+        for i in range(N):
+            term = state.alpha[i] * ((h[i] == c) - 1 / k)
+            high, low = high + max(term, 0.0), low + min(term, 0.0)
+            up[i], down[i] = high, low
+        plus = minus = 0.0
+        for i in range(N - 1, -1, -1):  # a learner is in the sums of its own expert and of those after it
+            a, b = shared_among(up[i], down[i], e[i] == c, 1 / k)
+            plus, minus = plus + v[i] * a / total, minus + v[i] * b / total
+            slopes[i, c] = state.alpha[i] * (plus if state.alpha[i] * ((h[i] == c) - 1 / k) > 0 else minus)
 
 
 @njit
@@ -119,6 +152,7 @@ class AdaBoostOLM(
     round=round,
     lead=lead,
     settle=settle,
+    credit=credit,
 ):
     """AdaBoost.OLM (Jung, Goetz and Tewari 2017): learners that vote for one of many classes, weighted by their edges.
 

@@ -26,6 +26,7 @@ from onlineboost.boosters.shared.class_votes import ClassVotes
 from onlineboost.boosters.shared.plurality import MAX_THROWS, Die, largest_weights, new_die, weigh
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32
+from onlineboost.engine.explaining_classes import credit_classes
 from onlineboost.parameters import check_between
 
 
@@ -47,6 +48,11 @@ def lead(state: OnlineMBBMState, h: Floats, e: Floats, first: int, carry: Floats
 @hot
 def vote(state: OnlineMBBMState, e: Floats, scores: Floats) -> None:
     """The scores are the numbers of votes."""
+
+
+@hot
+def credit(state: OnlineMBBMState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    credit_classes(slopes)
 
 
 @njit
@@ -74,6 +80,7 @@ class OnlineMBBM(
     vote=vote,
     round=round,
     lead=lead,
+    credit=credit,
 ):
     """Online MBBM (Jung, Goetz and Tewari 2017): boost-by-majority of learners that vote for one of many classes.
 

@@ -128,7 +128,7 @@ def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> I
             flush()  # whoever waits for it has it
 
         yield Output(form, write_now)
-        flush()
+        write_now("")
         return
     path = Path(output).expanduser()
     kind = path.suffix.lower()
@@ -139,7 +139,9 @@ def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> I
                 yield found
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                yield _lines(file, names, as_json or kind == ".jsonl", escape)
+                lines = _lines(file, names, as_json or kind == ".jsonl", escape)
+                yield lines
+                lines.write("")  # the heading, if there was no row
 
 
 def check_kind(option: str, output: str, expected: str = "a file that ends in .csv, .jsonl or .parquet") -> None:

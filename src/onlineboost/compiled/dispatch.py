@@ -152,10 +152,20 @@ def explain(committee: Any, *arguments: Any) -> Any:
 
 
 @generic
+def explain_classes(committee: Any, *arguments: Any) -> None:
+    """``explain_classes(committee, work, batch, r, h, found)``: ``explain`` of learners that vote for classes.
+
+    Contributions to the score of each class are added to ``found.sums``; ``work`` and ``h`` are as ``predict`` left
+    them.
+    """
+
+
+@generic
 def credit(booster: Any, *arguments: Any) -> None:
     """``credit(booster, h, e, slopes, leading)``: by how much the score of ``vote`` follows each vote.
 
-    What the sum of slopes times votes leaves of the score belongs to no learner.
+    What the sum of slopes times votes leaves of the score belongs to no learner. Where learners vote for classes,
+    slopes[i, c] says how the score of class c follows a vote of learner i for it.
     """
 
 

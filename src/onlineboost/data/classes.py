@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onlineboost.data.arrays import as_labels
 from onlineboost.data.batch import Floats
 from onlineboost.data.target import Target
-from onlineboost.errors import DataError
+from onlineboost.errors import DataError, listed
 from onlineboost.parameters import fits_json
 
 MAX_CLASSES = 1000
@@ -220,7 +220,7 @@ class Classes(Target):
             del pairs[0]
         agree = all(a == b or not a or not b for a, b in pairs)
         if not agree or len(set(map(repr, both.known))) < len(both.known):
-            raise DataError(f"the labels are {_some(other.known)}: expected {_some(self.known)}, as in training")
+            raise DataError(f"the labels are {listed(other.known)}: expected {listed(self.known)}, as in training")
         return both
 
     def with_label(self, label: Any) -> Classes:
@@ -240,11 +240,11 @@ class Classes(Target):
         if len(found) < 2:
             count, hint = "one class" if found else "no class", "partial_fit(..., classes=...)"
             raise DataError(
-                f"y has {count} ({_some(found)}): expected two or more; if others come later, name all of them: {hint}"
+                f"y has {count} ({listed(found)}): expected two or more; if others come later, name all of them: {hint}"
             )
         if not set(self.known) <= set(found):
             raise DataError(
-                f"classes are {_some(found)}: expected {_some(self.known)}, as in training; call fit() to start over"
+                f"classes are {listed(found)}: expected {listed(self.known)}, as in training; call fit() to start over"
             )
         met = [label for label in _different(y) if label in found] if len(y) else []
         self._add([*met, *sorted(label for label in found if label not in met)])
@@ -261,14 +261,14 @@ class Classes(Target):
         new = [label for label in labels if label not in known]
         words = {isinstance(label, str) for label in (*known, *new)}
         if len(words) > 1:  # a word is no number
-            raise DataError(f"the labels are {_some(new)}: expected one of {_some(known or labels)}, or of that type")
+            raise DataError(f"the labels are {listed(new)}: expected one of {listed(known or labels)}, or of that type")
         if len(self.known) + len(new) > MAX_CLASSES:
             raise DataError(
-                f"more than {MAX_CLASSES:,} different labels ({_some(labels)}): expected classes; is it an id? A "
+                f"more than {MAX_CLASSES:,} different labels ({listed(labels)}): expected classes; is it an id? A "
                 "number to predict is for a regressor (train --task number)"
             )
         if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
-            found = _some([*known, *new])
+            found = listed([*known, *new])
             advice = "numbers are for a regressor (train --task number)"
             raise DataError(f"Unknown label type: y has fractions ({found}): expected classes; {advice}")
         for label in new:
@@ -289,7 +289,7 @@ class Classes(Target):
         unknown = codes == 0
         if unknown.any():
             row = int(np.argmax(unknown))
-            message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {_some(self.known)}"
+            message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {listed(self.known)}"
             raise DataError(message, row=row)
         return codes
 
@@ -299,7 +299,7 @@ class Classes(Target):
         if unknown.size:
             row = int(unknown[0])
             raise DataError(
-                f"row {row} of the batch has the code {codes[row]:g}: expected that of a label, {_some(self.known)}",
+                f"row {row} of the batch has the code {codes[row]:g}: expected that of a label, {listed(self.known)}",
                 row=row,
             )
 
@@ -410,7 +410,3 @@ def _equal(y: NDArray[Any], label: Any) -> NDArray[np.bool_]:
     if y.dtype.kind in "biuf" and isinstance(label, str | bytes):
         return np.zeros(y.shape, bool)
     return np.asarray(y == label, bool)
-
-
-def _some(labels: list[Any]) -> str:
-    return ", ".join(repr(label) for label in labels[:5]) + (", ..." if len(labels) > 5 else "")

@@ -14,7 +14,7 @@ from onlineboost.data.arrays import Source
 from onlineboost.data.batch import LARGEST, Ints32
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.data.schema import Schema
-from onlineboost.errors import DataError
+from onlineboost.errors import DataError, listed
 from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of features that are kept
@@ -328,21 +328,16 @@ class Columns:
 def differences(expected: Iterable[str], names: Iterable[str]) -> str:
     """What is different about the columns of a table, for an error message."""
     expected, names = [*expected], [*names]
-    missing = [repr(name) for name in expected if name not in names]
-    new = [repr(name) for name in names if name not in expected]
+    missing = [name for name in expected if name not in names]
+    new = [name for name in names if name not in expected]
     near = difflib.get_close_matches(new[0], missing, 1) if missing and new else []
     found = []
     if missing:
-        found.append(f"no column {_some(missing)}, which the model has learnt")
+        found.append(f"no column {listed(missing)}, which the model has learnt")
     if new:
-        found.append(
-            f"a column {_some(new)}, which the model has not learnt" + (f" (renamed from {near[0]}?)" if near else "")
-        )
+        before = f" (renamed from {near[0]!r}?)" if near else ""
+        found.append(f"a column {listed(new)}, which the model has not learnt{before}")
     return f"the table has {' and '.join(found)}: expected the columns of training"
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _bullets(names: list[str]) -> list[str]:

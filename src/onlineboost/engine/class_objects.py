@@ -11,7 +11,7 @@ import numpy as np
 from onlineboost.compiled import draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.class_votes import SharpnessHead, Tally, correct, hear, new_tally, note, weigh, write
+from onlineboost.engine.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, weigh, write
 from onlineboost.engine.objects import ObjectMachine, ObjectRows
 from onlineboost.engine.record import Record
 from onlineboost.engine.sharpness import probabilities

@@ -10,7 +10,7 @@ import numpy as np
 
 from onlineboost.data.batch import LARGEST, Floats, Ints
 from onlineboost.data.classes import Classes
-from onlineboost.errors import DataError, ParameterError
+from onlineboost.errors import DataError, ParameterError, listed
 
 BALANCED = "balanced"
 _MANY = 1 << 50  # rows
@@ -88,8 +88,9 @@ class ClassWeights:
             words = {isinstance(label, str) for label in target.known}
             if words and words.isdisjoint(isinstance(label, str) for label in self.given):
                 kind, other = ("words", "numbers") if words == {True} else ("numbers", "words")
-                labels = ", ".join(map(repr, target.known[:5]))
-                raise DataError(f"class_weight has {other}, but the labels are {kind} ({labels}): expected these")
+                raise DataError(
+                    f"class_weight has {other}, but the labels are {kind} ({listed(target.known)}): expected these"
+                )
             self.by_place = np.array([self.given.get(label, 1.0) for label in target.labels], np.float64)
             self.target = target
         return self.by_place

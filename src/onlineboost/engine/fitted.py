@@ -30,7 +30,7 @@ from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
-from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError
+from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError, listed
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError
@@ -285,6 +285,7 @@ class Fitted:
         self.check_rows(lambda: len(x))
         with self.lock.reading:
             row, names = named_row(x, self.columns, False)
+            self._warn_of_strangers(x, row)
             row = self._with_lags(row, False)
             said = machine.ask(row)
             number, data = self.pending.give(row, said, names, time)
@@ -412,6 +413,15 @@ class Fitted:
                 news = f"the values of {name!r} have left the range they had: new bins follow them"
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
 
+    def _warn_of_strangers(self, x: Mapping[Any, Any], row: Any) -> None:
+        """Say that no feature of a dict was learnt. Dicts of numbers come here until there is a plan for their keys."""
+        if not isinstance(row, Batch) or not self.machine.n_learnt or not row.indices.size:
+            return
+        if not self.machine.knows(row.indices).any():
+            known = [*self.machine.names_met(self.columns.names).values()]
+            news = f"no feature of x was learnt: x has {listed([*x])}, the model knows {listed(known)}"
+            warnings.warn(f"{news}. The answer is that to an empty dict", stacklevel=4)
+
     # ---- answers
 
     def parts(self, rows: Rows) -> Iterator[Any]:
@@ -475,6 +485,7 @@ class Fitted:
                 found = machine.probabilities(np.array([score]))[0] if probabilities else score
             else:
                 examples = machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
+                self._warn_of_strangers(x, examples)
                 found = self._run(self._with_lags(examples, False), probabilities)[0]
         if not self._of_numbers and self.target.width > 1:
             (found,) = self.target.widened(np.array([found]), probabilities)
@@ -511,6 +522,7 @@ class Fitted:
         self._check_explaining()
         with self.lock.reading:
             row = self.machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
+            self._warn_of_strangers(x, row)
         return self._explain([row], [str(name) for name in x], False)[0]
 
     def importances(self) -> dict[str, float]:

@@ -9,7 +9,9 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.class_votes import ClassVotesMachine, sharpness_head
+from onlineboost.engine.class_tally import sharpness_head
+from onlineboost.engine.class_votes import ClassVotesMachine
+from onlineboost.engine.explaining_classes import credit_classes
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
@@ -43,6 +45,12 @@ def settle(state: AloneOfClassesState, e: Floats, y: float) -> None:
     pass
 
 
+@hot
+def credit(state: AloneOfClassesState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
+    credit_classes(slopes)
+
+
+dispatch.register(dispatch.credit, AloneOfClassesState, credit)
 dispatch.register(dispatch.lead, AloneOfClassesState, lead)
 dispatch.register(dispatch.round, AloneOfClassesState, round)
 dispatch.register(dispatch.vote, AloneOfClassesState, vote)

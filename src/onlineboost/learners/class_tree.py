@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.class_learner import ClassLearner
@@ -19,6 +20,7 @@ from onlineboost.learners.class_tree_kernels import (
     forget,
     learn,
     predict,
+    shares_below,
     workspace,
 )
 from onlineboost.learners.forest import Forest
@@ -132,6 +134,9 @@ class ClassTree(
 
     def _all_rows(self, room: Any, n_learners: int) -> int:
         return n_learners * self._rows_within(n_learners, room)[0] if room.bins else 0
+
+    def means(self, committee: Any) -> Floats:
+        return shares_below(committee)
 
     def deepest_counted(self) -> int:
         return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1

@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import f32, hot, lean
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.engine.explaining_classes import ClassFound, add_change, begin, share_vote
 from onlineboost.learners.forest_kernels import (
+    CHILD,
     DEPTH,
     MAX_EXAMPLES,
     MISSING,
@@ -24,6 +27,7 @@ from onlineboost.learners.forest_kernels import (
     SLOT,
     base_of,
     check_forest,
+    child_of,
     grow_children,
     halve_row,
     is_due,
@@ -125,28 +129,109 @@ def _majority(state: ClassTreeState, i: int, node: int) -> int:
 @lean
 def _bayes(state: ClassTreeState, work: ClassTreeWork, i: int, node: int) -> int:
     """The likeliest class by the histograms of a leaf, over the values that are counted there."""
-    since, chance = state.since[i, node], work.chance
-    base = base_of(state, i, state.nodes[i, node, ROW])
-    classes = state.weight.shape[2]
-    for c in range(classes):
-        chance[c] = since[FIRST + c] + 1 if since[FIRST + c] > 0 else 0.0
+    chance, best = work.chance, 0
+    _begin_bayes(state, work, i, node)
     for k in range(work.row.found[1]):
-        slot = work.row.counted[k]
-        if not state.allowed[i, slot]:
-            continue
-        histogram, total = state.histograms[base + slot, work.row.codes[slot]], 0.0
-        for c in range(classes):
-            if chance[c] > 0:
-                chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
-                total += chance[c]
-        if total < _TINY:
-            for c in range(classes):
-                chance[c] /= _TINY
-    best = 0
-    for c in range(1, classes):
+        if state.allowed[i, work.row.counted[k]]:
+            _add_value(state, work, i, node, work.row.counted[k])
+    for c in range(1, chance.size):
         if chance[c] > chance[best]:
             best = c
     return best
+
+
+@hot
+def _begin_bayes(state: ClassTreeState, work: ClassTreeWork, i: int, node: int) -> None:
+    """The chances of the classes in a leaf, up to a factor, before any value."""
+    for c in range(work.chance.size):
+        weight = state.since[i, node, FIRST + c]
+        work.chance[c] = weight + 1 if weight > 0 else 0.0
+
+
+@hot
+def _add_value(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, slot: int) -> None:
+    """Take the value of a slot into account."""
+    since, chance, total = state.since[i, node], work.chance, 0.0
+    histogram = state.histograms[base_of(state, i, state.nodes[i, node, ROW]) + slot, work.row.codes[slot]]
+    for c in range(chance.size):
+        if chance[c] > 0:
+            chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
+            total += chance[c]
+    if total < _TINY:
+        for c in range(chance.size):
+            chance[c] /= _TINY
+
+
+@hot
+def explain(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h: Floats32, found: ClassFound) -> None:
+    """The terms of a vote: what each split of the path changes in the shares of the classes below it, and in a leaf
+    that votes by naive Bayes what each value does, in the order of the row.
+    """
+    for i in range(state.used.shape[0]):
+        node = n = 0
+        _shares(state, work, i, node, found)
+        for c in range(found.first.size):
+            begin(found, c, work.chance[c])
+        while state.nodes[i, node, SLOT] > 0:
+            slot = state.nodes[i, node, SLOT] - 1
+            node = child_of(state, work.row, i, node)
+            _shares(state, work, i, node, found)
+            for c in range(found.first.size):
+                add_change(found, n, slot, c, work.chance[c])
+            n += 1
+        if work.bayes[i] >= 0:
+            n = _explain_bayes(state, work, i, n, found)
+        share_vote(found, i, n, int(h[i]))
+
+
+@hot
+def _shares(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, found: ClassFound) -> None:
+    """The shares of the classes below a node; of a leaf that votes by naive Bayes, before it looks at a value."""
+    if work.bayes[i] >= 0 and node == work.leaf[i]:
+        _begin_bayes(state, work, i, node)
+        _to_shares(work.chance)
+    else:
+        for c in range(work.chance.size):
+            work.chance[c] = found.means[i, node, c]
+
+
+@lean
+def _explain_bayes(state: ClassTreeState, work: ClassTreeWork, i: int, n: int, found: ClassFound) -> int:
+    for k in range(work.row.found[1]):
+        slot = work.row.counted[k]
+        if state.allowed[i, slot]:
+            _add_value(state, work, i, work.leaf[i], slot)
+            _to_shares(work.chance)
+            for c in range(work.chance.size):
+                add_change(found, n, slot, c, work.chance[c])
+            n += 1
+    return n
+
+
+@hot
+def _to_shares(chance: Floats) -> None:
+    total = 0.0
+    for c in range(chance.size):
+        total += chance[c]
+    total = 1 / total
+    for c in range(chance.size):
+        chance[c] *= total
+
+
+@njit
+def shares_below(state: ClassTreeState) -> NDArray[np.float64]:
+    """The shares of the classes below each node, [trees, nodes, classes]; equal ones where there is no example."""
+    shares = state.weight.copy()
+    for i in range(shares.shape[0]):
+        for node in range(state.used[i, 0] - 1, -1, -1):  # children come after their parents
+            if state.nodes[i, node, SLOT] > 0:
+                child = state.nodes[i, node, CHILD]
+                shares[i, node] = shares[i, child] + shares[i, child + 1]
+    for i in range(shares.shape[0]):
+        for node in range(state.used[i, 0]):
+            total = shares[i, node].sum()
+            shares[i, node] = shares[i, node] / total if total > 0 else np.full(shares.shape[2], 1 / shares.shape[2])
+    return shares
 
 
 @lean
@@ -341,3 +426,6 @@ def _gain(
 @hot
 def _information(x: float) -> float:
     return x * math.log(x) / _LN2 if x > 0 else 0.0
+
+
+dispatch.register(dispatch.explain_classes, ClassTreeState, explain)

@@ -19,7 +19,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
 from onlineboost.engine.dicts import row_of
 from onlineboost.engine.machine import Machine
-from onlineboost.errors import DataError, ParameterError
+from onlineboost.errors import DataError, ParameterError, listed
 from onlineboost.parameters import Parameters
 
 _WIDTH = 1 << 18  # columns of the matrices that hold streams
@@ -119,7 +119,9 @@ class Committee:
         for i, member in enumerate(self.members):
             if self.started[i] or self.kind.predicts_unfitted:
                 label = self.kind.label(member, x)
-                found[i] = target.labels.index(label) if label in target.known else 0
+                if label is not None:
+                    _check_answer(label, target)
+                    found[i] = target.labels.index(label) if label in target.known else 0
         return found
 
     def check_classes(self, n: int) -> None:
@@ -333,7 +335,16 @@ def _rows(source: Dense | Sparse) -> Iterator[Any]:
 
 
 def _sign(label: Any, target: Classes) -> float:
-    return 0.0 if label is None else 1.0 if label == target.positive else -1.0
+    if label is None:
+        return 0.0
+    _check_answer(label, target)
+    return 1.0 if label == target.positive else -1.0
+
+
+def _check_answer(label: Any, target: Classes) -> None:
+    """Raise an error for an answer that is none of the labels; while one of two is not known, it may be that."""
+    if label not in target.labels and len(target.known) > 1:
+        raise DataError(f"the weak learner answers {label!r}: expected a label, one of {listed(target.known)}, or None")
 
 
 def _kind(estimator: Any) -> Kind:

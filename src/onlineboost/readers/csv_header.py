@@ -99,7 +99,7 @@ def first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[
             return None, at
         if status != OK:
             column = len(text[state[AT] : at].tobytes().decode(errors="replace")) + 1
-            raise DataError(f"line {state[LINE]}, column {column}: {EXPECTED[status]}")
+            raise DataError(f"line {state[LINE]}, character {column}: {EXPECTED[status]}")
         a, b, after = place.tolist()
         cells.append((text[a:b] if a >= 0 else cell[:b]).tobytes().decode(errors="replace"))
         at = after + 1

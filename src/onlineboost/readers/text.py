@@ -239,7 +239,7 @@ class TextReader:
             message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
         if status == LONG_RECORD:
             message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
-        self.builder.reject(f"{path}: line {line}, column {column}: {message}", path, line, column)
+        self.builder.reject(f"{path}: line {line}, character {column}: {message}", path, line, column)
         self._skip_line()
         state[LINE] += 1
         state[NO_ROOM] = 0

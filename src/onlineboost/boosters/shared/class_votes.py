@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from onlineboost.boosters.base import MAX_LEARNERS, seed_of
 from onlineboost.engine.class_objects import ClassObjectsMachine
-from onlineboost.engine.class_votes import ClassVotesMachine, sharpness_head
+from onlineboost.engine.class_tally import sharpness_head
+from onlineboost.engine.class_votes import ClassVotesMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner

@@ -1,0 +1,135 @@
+"""One row of a committee whose learners vote for a class each: scores from votes, weights from labels.
+
+A vote h[i], a label y and a target t[i] are places of classes, from 0 on. The booster carries a sum for each class,
+s = ``carry[1:]``. Its ``lead`` leaves the sums of all votes there, and its ``vote(state, e, scores)`` gets them as
+scores of the classes, which it may replace. The largest score is the answer; of two classes, the sign of the second one
+less the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled import dispatch
+from onlineboost.compiled.jit import hot
+from onlineboost.data.batch import Floats, Floats32
+from onlineboost.engine.record import Record
+from onlineboost.engine.sharpness import check_sharpness, new_sharpness, sharpen
+
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
+
+_LITTLE = 1e-9
+_FARTHEST = 100.0  # of scores that teach something about the sharpness
+
+
+class SharpnessHead(NamedTuple):
+    sharpness: Floats  # [2] b, and the information on it
+
+    def check(self) -> None:
+        check_sharpness(self.sharpness)
+
+
+def sharpness_head() -> SharpnessHead:
+    return SharpnessHead(new_sharpness())
+
+
+class Tally(NamedTuple):
+    """Memory for one row."""
+
+    votes: Floats  # [learners]
+    e: Floats  # [learners] what the vote is made of
+    heard: Floats  # [1 + classes] what is carried from learner to learner, by ``lead``
+    carry: Floats  # [1 + classes] and by ``round``
+    scores: Floats  # [classes]
+    chances: Floats  # [classes]
+
+
+def new_tally(n_learners: int, n_classes: int) -> Tally:
+    sizes = n_learners, n_learners, 1 + n_classes, 1 + n_classes, n_classes, n_classes
+    return Tally(*(np.zeros(size) for size in sizes))
+
+
+@hot
+def place_of(scores: Floats) -> int:
+    """The class with the largest score, the first of several; of two, the second: a score of 0 is positive."""
+    best = 0
+    for k in range(1, scores.size):
+        if scores[k] > scores[best] or (scores.size == 2 and scores[1] >= scores[0]):
+            best = k
+    return best
+
+
+@hot
+def hear(booster: Any, tally: Tally, number: int) -> None:
+    """The scores of all classes, from the votes."""
+    tally.heard[0] = number
+    for k in range(tally.scores.size):
+        tally.heard[1 + k] = 0.0
+    _lead(booster, tally.votes, tally.e, 0, tally.heard)
+    for k in range(tally.scores.size):
+        tally.scores[k] = tally.heard[1 + k]
+    _vote(booster, tally.e, tally.scores)
+
+
+@hot
+def weigh(booster: Any, tally: Tally, y: int, number: int, p: Floats, t: Floats32) -> None:
+    """The weight for each learner."""
+    tally.carry[0] = number
+    for k in range(tally.scores.size):
+        tally.carry[1 + k] = 0.0
+    _round(booster, tally.votes, float(y), p, t, 0, tally.carry)
+
+
+@hot
+def write(scores: Floats, answer: Floats) -> None:
+    """The answer to a row: a score for each class, or the difference of two.
+
+    Of several that are largest, the first is the answer in any order of the classes: it gets a little more.
+    """
+    if answer.size == 1:
+        answer[0] = scores[1] - scores[0]
+    else:
+        best = place_of(scores)
+        for k in range(answer.size):
+            answer[k] = scores[k]
+            if k > best and scores[k] == scores[best]:
+                answer[best] = scores[best] + _LITTLE
+
+
+@hot
+def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> None:
+    """Add an example to the edges: 1 for a learner that is right, and as far below 0 that guessing is 0."""
+    wrong = -1.0 / (n_classes - 1)
+    for i in range(votes.size):
+        record.edges[i] += p[i] if votes[i] == y else p[i] * wrong
+        record.weights[i] += p[i]
+
+
+@hot
+def correct(booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
+    """The answer is compared with the label; head and experts learn from it."""
+    totals, scores = record.totals, tally.scores
+    own = scores[y]
+    ahead = True
+    for k in range(scores.size):
+        if k != y and scores[k] >= own:
+            ahead = False
+    totals[0] += w
+    totals[1] += 0.0 if ahead else w
+    if answer.size == 1:
+        scores[0], scores[1] = 0.0, answer[0]
+    else:
+        for k in range(scores.size):
+            scores[k] = answer[k]
+    wrong, first_wrong = place_of(scores) != y, tally.votes[0] != y
+    if wrong != first_wrong:
+        totals[3 if wrong else 2] += w
+        totals[4] += w * w
+    top = scores[place_of(scores)]
+    for k in range(scores.size):
+        scores[k] = max(scores[k] - top, -_FARTHEST)
+    sharpen(head.sharpness, scores, tally.chances, y, w)
+    _settle(booster, tally.e, float(y))
+    record.clock[0] += 1
