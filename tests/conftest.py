@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import gzip
 import importlib.util
 import os
@@ -29,6 +30,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group("ray"))  # one cluster for all
         else:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def pytest_collection_finish(session):
+    """What is there by now stays, and the compiler's objects do too: the garbage collector need not look often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

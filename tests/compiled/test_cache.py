@@ -20,9 +20,8 @@ from onlineboost.compiled import cache, draws
 from onlineboost.compiled.jit import hot, lean, njit
 
 SCRIPT = """
-import numpy as np
-from onlineboost.storage.validity import check_values
-check_values("numbers", np.arange(3.0), {})
+from onlineboost.compiled.draws import uniform
+uniform(1, 2, 3)
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -29,6 +30,15 @@ from river import (
 from onlineboost import LeastSquares, Linear, OnlineBBM
 
 ROWS = 8  # of each stream, unless ONLINEBOOST_TEST_RIVER is set (make river)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen():
+    """River's checks collect garbage time and again: what was there before is left out, a second each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -28,23 +28,29 @@ def solve(
     U is memory for the factor. Where a diagonal is 0, so is w.
     """
     for i in range(n):
+        row, z = U[i], b[i]
         for k in range(i, n):
-            U[i, k] = A[i, k]
-        U[i, i] += ridge[i]
-        w[i] = b[i]
-    for j in range(n):
-        least = _TINY * (A[j, j] + ridge[j])
-        pivot = math.sqrt(U[j, j] if U[j, j] > least else least)
-        scale = 1 / pivot if pivot > 0 else 0.0
-        for k in range(j, n):
-            U[j, k] *= scale
-        U[j, j] = pivot
-        w[j] *= scale
-        for i in range(j + 1, n):
-            part = U[j, i]
-            w[i] -= part * w[j]
+            row[k] = A[i, k]
+        row[i] += ridge[i]
+        j = 0
+        while j + 4 <= i:  # four rows at a time: a number is read and written once for all
+            p, q, r, s = U[j, i], U[j + 1, i], U[j + 2, i], U[j + 3, i]
+            z = z - p * w[j] - q * w[j + 1] - r * w[j + 2] - s * w[j + 3]
             for k in range(i, n):
-                U[i, k] -= part * U[j, k]
+                row[k] = row[k] - p * U[j, k] - q * U[j + 1, k] - r * U[j + 2, k] - s * U[j + 3, k]
+            j += 4
+        while j < i:
+            z -= U[j, i] * w[j]
+            for k in range(i, n):
+                row[k] -= U[j, i] * U[j, k]
+            j += 1
+        least = _TINY * (A[i, i] + ridge[i])
+        pivot = math.sqrt(row[i] if row[i] > least else least)
+        scale = 1 / pivot if pivot > 0 else 0.0
+        for k in range(i, n):
+            row[k] *= scale
+        row[i] = pivot
+        w[i] = z * scale
     for i in range(n - 1, -1, -1):
         s = w[i]
         for k in range(i + 1, n):

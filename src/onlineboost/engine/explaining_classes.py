@@ -31,10 +31,9 @@ class ClassFound(NamedTuple):
     sums: Floats  # [slots, classes] contributions; zeros, to be left as such
     slots: Ints  # [terms] of the learner at hand
     terms: Floats  # [terms, classes]
-    first: Floats  # [classes] shares before any term
-    before: Floats  # [classes] after the terms so far
-    up: Floats  # [classes] memory
-    down: Floats
+    before: Floats  # [classes] shares after the terms so far
+    up: Floats  # [classes] sums of the positive terms, a constant among them; then how often these count
+    down: Floats  # [classes] the same for the negative ones
 
 
 def explained(machine: Any, rows: Batch) -> Explained:
@@ -44,7 +43,7 @@ def explained(machine: Any, rows: Batch) -> Explained:
     rows = learner.known(committee, rows)
     means, most = learner.means(committee), ids.size + learner.max_depth
     memory = np.empty((n, k)), np.zeros((ids.size, k)), np.empty(most, np.int64), np.empty((most, k))
-    found = ClassFound(means, *memory, *(np.empty(k) for _ in range(4)))
+    found = ClassFound(means, *memory, *(np.empty(k) for _ in range(3)))
     work = learner.workspace(committee, int(np.diff(rows.indptr).max(initial=0)))
     h, step, parts = np.zeros(n, np.float32), max(_NUMBERS // (max(ids.size, 1) * k), 1), []
     for start in range(0, max(rows.y.size, 1), step):
@@ -99,39 +98,39 @@ def credit_classes(slopes: Floats) -> None:
 
 
 @hot
-def begin(found: ClassFound, c: int, share: float) -> None:
-    """The share of a class before any term of a learner."""
-    found.first[c] = found.before[c] = share
+def begin(found: ClassFound, chances: Floats, scale: float) -> None:
+    """The shares of the classes before any term of a learner: chances times a scale."""
+    even = 1 / chances.size
+    for c in range(chances.size):
+        found.before[c] = chances[c] * scale
+        constant = found.before[c] - even
+        found.up[c], found.down[c] = max(constant, 0.0), min(constant, 0.0)
 
 
 @hot
-def add_change(found: ClassFound, n: int, slot: int, c: int, share: float) -> None:
-    """Term n of a learner: what a slot makes of the share of a class."""
-    found.slots[n], found.terms[n, c] = slot, share - found.before[c]
-    found.before[c] = share
+def add_change(found: ClassFound, n: int, slot: int, chances: Floats, scale: float) -> None:
+    """Term n of a learner: what a slot makes of the shares of the classes."""
+    found.slots[n] = slot
+    terms, before, up, down = found.terms[n], found.before, found.up, found.down
+    for c in range(chances.size):  # without min and max, whose rules for NaN forbid vector code
+        share = chances[c] * scale
+        term = share - before[c]
+        up[c] += term if term > 0 else 0.0
+        down[c] += term if term < 0 else 0.0
+        terms[c], before[c] = term, share
 
 
 @hot
 def share_vote(found: ClassFound, i: int, n: int, voted: int) -> None:
     """Share the vote of learner i for a class among its n terms, of each class by itself."""
-    up, down, classes = found.up, found.down, found.first.size
-    even = 1 / classes
+    up, down, classes = found.up, found.down, found.before.size
     for c in range(classes):
-        constant = found.first[c] - even
-        up[c], down[c] = max(constant, 0.0), min(constant, 0.0)
-    for k in range(n):
-        for c in range(classes):  # without min and max, whose rules for NaN forbid vector code
-            term = found.terms[k, c]
-            up[c] += term if term > 0 else 0.0
-            down[c] += term if term < 0 else 0.0
-    for c in range(classes):
-        plus, minus = shared_among(up[c], down[c], c == voted, even)
+        plus, minus = shared_among(up[c], down[c], c == voted, 1 / classes)
         up[c], down[c] = found.slopes[i, c] * plus, found.slopes[i, c] * minus
     for k in range(n):
-        sums = found.sums[found.slots[k]]
+        sums, terms = found.sums[found.slots[k]], found.terms[k]
         for c in range(classes):
-            term = found.terms[k, c]
-            sums[c] += term * (up[c] if term > 0 else down[c])
+            sums[c] += terms[c] * (up[c] if terms[c] > 0 else down[c])
 
 
 @hot

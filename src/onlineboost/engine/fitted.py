@@ -201,15 +201,18 @@ class Fitted:
         some = cut if isinstance(part, Batch) else ObjectRows.cut
         scores, start, y, weight = [], 0, part.y, part.weight
         size, places = y.size, Classes.places(y)
+        known = self.machine.n_classes
         while True:
             new = np.flatnonzero((places[start:] >= self.machine.n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
                 scores.append(self.machine.run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
+                if known < self.machine.n_classes:  # who answers the first row of a class does not know it
+                    scores[-1][0, known:] = -np.inf
             if stop == size:
                 return scores
+            known, start = self.machine.n_classes, stop
             self._take_classes(int(places[stop]) + 1)
-            start = stop
 
     @property
     def _of_numbers(self) -> bool:

@@ -132,5 +132,7 @@ def _columns(coverage: Any) -> tuple[int, int]:
         return 1 + 2 * int(np.argmax(lows)), 2 + 2 * int(np.argmax(highs))
     found = [k for k, known in enumerate(COVERAGES) if isinstance(coverage, numbers.Real) and known == coverage]
     if not found:
-        raise ParameterError("coverage", coverage, f"one of {', '.join(f'{known:g}' for known in COVERAGES)}")
+        percent = isinstance(coverage, int | float) and 1 < coverage <= 100
+        hint = f"; {coverage:g} % is {coverage / 100:g}" if percent else ""
+        raise ParameterError("coverage", coverage, f"one of {', '.join(f'{known:g}' for known in COVERAGES)}{hint}")
     return 1 + 2 * found[0], 2 + 2 * found[0]

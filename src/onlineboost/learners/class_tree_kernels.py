@@ -149,17 +149,18 @@ def _begin_bayes(state: ClassTreeState, work: ClassTreeWork, i: int, node: int) 
 
 
 @hot
-def _add_value(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, slot: int) -> None:
-    """Take the value of a slot into account."""
-    since, chance, total = state.since[i, node], work.chance, 0.0
+def _add_value(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, slot: int) -> float:
+    """Take the value of a slot into account; returns the sum of all chances."""
+    since, chance = state.since[i, node], work.chance
     histogram = state.histograms[base_of(state, i, state.nodes[i, node, ROW]) + slot, work.row.codes[slot]]
     for c in range(chance.size):
-        if chance[c] > 0:
-            chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
-            total += chance[c]
+        chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
+    total = _total(chance)
     if total < _TINY:
         for c in range(chance.size):
             chance[c] /= _TINY
+        return _total(chance)
+    return total
 
 
 @hot
@@ -169,15 +170,11 @@ def explain(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h:
     """
     for i in range(state.used.shape[0]):
         node = n = 0
-        _shares(state, work, i, node, found)
-        for c in range(found.first.size):
-            begin(found, c, work.chance[c])
+        begin(found, work.chance, _shares(state, work, i, node, found))
         while state.nodes[i, node, SLOT] > 0:
             slot = state.nodes[i, node, SLOT] - 1
             node = child_of(state, work.row, i, node)
-            _shares(state, work, i, node, found)
-            for c in range(found.first.size):
-                add_change(found, n, slot, c, work.chance[c])
+            add_change(found, n, slot, work.chance, _shares(state, work, i, node, found))
             n += 1
         if work.bayes[i] >= 0:
             n = _explain_bayes(state, work, i, n, found)
@@ -185,14 +182,17 @@ def explain(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h:
 
 
 @hot
-def _shares(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, found: ClassFound) -> None:
-    """The shares of the classes below a node; of a leaf that votes by naive Bayes, before it looks at a value."""
+def _shares(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, found: ClassFound) -> float:
+    """Write the shares of the classes below a node; of a leaf that votes by naive Bayes, before it looks at a value.
+
+    Returns the factor that they are to be multiplied by.
+    """
     if work.bayes[i] >= 0 and node == work.leaf[i]:
         _begin_bayes(state, work, i, node)
-        _to_shares(work.chance)
-    else:
-        for c in range(work.chance.size):
-            work.chance[c] = found.means[i, node, c]
+        return 1 / _total(work.chance)
+    for c in range(work.chance.size):
+        work.chance[c] = found.means[i, node, c]
+    return 1.0
 
 
 @lean
@@ -200,22 +200,17 @@ def _explain_bayes(state: ClassTreeState, work: ClassTreeWork, i: int, n: int, f
     for k in range(work.row.found[1]):
         slot = work.row.counted[k]
         if state.allowed[i, slot]:
-            _add_value(state, work, i, work.leaf[i], slot)
-            _to_shares(work.chance)
-            for c in range(work.chance.size):
-                add_change(found, n, slot, c, work.chance[c])
+            add_change(found, n, slot, work.chance, 1 / _add_value(state, work, i, work.leaf[i], slot))
             n += 1
     return n
 
 
 @hot
-def _to_shares(chance: Floats) -> None:
+def _total(chance: Floats) -> float:
     total = 0.0
     for c in range(chance.size):
         total += chance[c]
-    total = 1 / total
-    for c in range(chance.size):
-        chance[c] *= total
+    return total
 
 
 @njit

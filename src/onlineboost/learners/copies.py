@@ -119,9 +119,8 @@ class Committee:
         for i, member in enumerate(self.members):
             if self.started[i] or self.kind.predicts_unfitted:
                 label = self.kind.label(member, x)
-                if label is not None:
-                    _check_answer(label, target)
-                    found[i] = target.labels.index(label) if label in target.known else 0
+                _check_answer(label, target)
+                found[i] = target.labels.index(label) if label in target.known else 0
         return found
 
     def check_classes(self, n: int) -> None:
@@ -216,6 +215,7 @@ class _River:
         label = self.label(member, x)
         if self.of_truths:
             return 0.0 if label is None else 1.0 if label else -1.0
+        _check_answer(label, target)
         return _sign(label, target)
 
     def score(self, member: Any, x: Any, target: Classes) -> float:
@@ -335,15 +335,15 @@ def _rows(source: Dense | Sparse) -> Iterator[Any]:
 
 
 def _sign(label: Any, target: Classes) -> float:
-    if label is None:
-        return 0.0
-    _check_answer(label, target)
-    return 1.0 if label == target.positive else -1.0
+    return 0.0 if label is None else 1.0 if label == target.positive else -1.0
 
 
 def _check_answer(label: Any, target: Classes) -> None:
-    """Raise an error for an answer that is none of the labels; while one of two is not known, it may be that."""
-    if label not in target.labels and len(target.known) > 1:
+    """Raise an error for an answer that is none of the labels; while one of two is not known, it may be that.
+
+    Learners of scikit-learn cannot answer so: all of their labels are given to them.
+    """
+    if label is not None and label not in target.labels and len(target.known) > 1:
         raise DataError(f"the weak learner answers {label!r}: expected a label, one of {listed(target.known)}, or None")
 
 
