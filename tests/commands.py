@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from onlineboost.cli.app import main
+from onlineboost.compiled import cache
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 
@@ -28,6 +30,15 @@ def run(capsys, *arguments: object, code: int = 0) -> tuple[str, str]:
 
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "onlineboost", *map(str, arguments)]
+
+
+def most_code(folder: Path, *left_out: str) -> None:
+    """Put compiled code of this process into a folder for NUMBA_CACHE_DIR, but for the loop and these patterns.
+
+    A command with this folder compiles for seconds, not for a minute.
+    """
+    known = Path(cache.cache_directory())
+    shutil.copytree(known, folder / known.name, ignore=shutil.ignore_patterns("done-*", "*.loop.*", *left_out))
 
 
 def heeding_hangups() -> None:

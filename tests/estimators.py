@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from river import linear_model
+
 import onlineboost
 from onlineboost import (
     AdaBoostOL,
@@ -10,7 +12,6 @@ from onlineboost import (
     Adaptive,
     AdaptiveRegressor,
     ClassTree,
-    Copies,
     DefensiveBoost,
     LeastSquares,
     Linear,
@@ -49,7 +50,7 @@ ESTIMATORS = {
     "OSBoostOCP": OSBoostOCP(n_estimators=3),
     "OnlineBBM": OnlineBBM(n_estimators=3),
     "OnlineBBM over Tree": OnlineBBM(Tree(3), 3, random_state=0),
-    "OnlineBBM over an object": OnlineBBM(Copies(Perceptron()), 2),
+    "OnlineBBM over an object": OnlineBBM(linear_model.LogisticRegression(), 2),
     "OnlineBoost": OnlineBoost("low", random_state=0),
     "OnlineBoostRegressor": OnlineBoostRegressor(),
     "OnlineGradientBoost": OnlineGradientBoost(n_estimators=3),

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from commands import most_code
 
 import onlineboost
 from onlineboost.datasets import load_letter
@@ -47,6 +48,7 @@ for command in ("train rows.csv --label y -a bbm -o model -q", "predict model ro
 def test_compiled_code_is_cached_and_a_damaged_cache_is_compiled_again(tmp_path):
     """The first run says that it compiles and the second does not."""
     program = "import numpy as np, onlineboost; onlineboost.Perceptron().fit(np.eye(2), [0, 1])"
+    most_code(tmp_path)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = {"args": [sys.executable, "-c", program], "capture_output": True, "text": True, "env": environment}
     first, second = (subprocess.run(**command, check=True).stderr for _ in range(2))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from acts import Act
-from commands import run
+from commands import most_code, run
 from sklearn.linear_model import SGDClassifier
 
 from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM, OnlineBoost, StackedEnsemble, Tree
@@ -47,12 +46,8 @@ SEVERAL = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one co
 
 @SEVERAL
 def test_a_command_compiles_side_by_side_once(tmp_path):
-    """Most of the code is there already, from other tests, so that it takes seconds and not a minute."""
     (tmp_path / "rows.csv").write_text(CSV)
-    known = Path(cache.cache_directory())
-    if known.is_dir():
-        left_out = shutil.ignore_patterns("done-*", "*.loop.*", "*.csv.*")
-        shutil.copytree(known, tmp_path / "cache" / known.name, ignore=left_out)
+    most_code(tmp_path / "cache", "*.csv.*")
     train = ["train", "rows.csv", "--label", "y", "-a", "none", "--learner", "perceptron", "-o", "model"]
     first = command(tmp_path, train).stderr
     assert first.startswith("onlineboost: compiling for this machine, once: Perceptron ...\nonlineboost: compiled in ")

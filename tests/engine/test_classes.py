@@ -131,7 +131,19 @@ def by_hand(model, X, codes, rows_of_birth):
         scores[start:, k] = sign * single.progressive_fit(X[start:], labels[start:], classes=[-1, 1])
         if k < 2:  # the same until the third class came
             assert set(codes[:third]) == {0, 1}
+        else:
+            scores[birth, k] = -np.inf  # who answers the first row of a class does not know it
     return scores
+
+
+@pytest.mark.parametrize("kind", ["linear", "alone", "votes", "stacked"])
+def test_the_first_row_of_a_class_is_answered_without_it(kind, rows):
+    X, _ = rows
+    y = np.arange(12) // 2 + 100  # each class twice
+    scores = MODELS[kind]().progressive_fit(X[:12], y)
+    assert np.isneginf(scores[np.arange(4, 12, 2), np.arange(2, 6)]).all()
+    assert np.isfinite(scores[np.arange(5, 12, 2), np.arange(2, 6)]).all()
+    assert progressive_score(MODELS[kind](), X[:12], np.arange(12)) >= 10 / 12
 
 
 def test_one_against_the_rest_by_hand(rows):
