@@ -420,8 +420,8 @@ class Fitted:
         """Say that no feature of a dict was learnt. Dicts of numbers come here until there is a plan for their keys."""
         if not isinstance(row, Batch) or not self.machine.n_learnt or not row.indices.size:
             return
-        if not self.machine.knows(row.indices).any():
-            known = [*self.machine.names_met(self.columns.names).values()]
+        known = [*self.machine.names_met(self.columns.names).values()]  # none after the model has started over
+        if known and not self.machine.knows(row.indices).any():
             news = f"no feature of x was learnt: x has {listed([*x])}, the model knows {listed(known)}"
             warnings.warn(f"{news}. The answer is that to an empty dict", stacklevel=4)
 

@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean
-from onlineboost.compiled.simd import prefetch
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
@@ -59,7 +58,6 @@ from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
 
 _LEAST = 4.0  # examples on each side of a split
-_AHEAD, _RING = 2, 4  # trees whose histograms are fetched ahead; more than that many, a power of two
 MEAN, LINE, EITHER = range(3)  # how leaves vote
 FEATURE, WEIGHT, X0, T0, V, C, D = range(7)  # fields of a line; the first is 1 + its slot, 0: none
 _FARTHEST = 3.0  # deviations of x
@@ -117,14 +115,12 @@ class RegressionTreeState(NamedTuple):
 class RegressionTreeWork(NamedTuple):
     row: BinsWork
     leaf: Ints  # [trees] the leaf that the row falls into
-    mine: Ints32  # [_RING, longest] those of the counted slots that a tree may split by, of tree i in row i % _RING
-    n_mine: Ints  # [_RING] how many they are
+    mine: Ints32  # those of the counted slots that a tree may split by
 
 
 def workspace(state: RegressionTreeState, longest: int) -> RegressionTreeWork:
     leaf = np.zeros(state.used.shape[0], np.int64)
-    mine = np.empty((_RING, longest), np.int32), np.zeros(_RING, np.int64)
-    return RegressionTreeWork(new_work(state.bins, longest), leaf, *mine)
+    return RegressionTreeWork(new_work(state.bins, longest), leaf, np.empty(longest, np.int32))
 
 
 @hot
@@ -205,26 +201,9 @@ def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
 def learn(
     state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
 ) -> None:
-    for i in range(-_AHEAD, p.size):
-        if i + _AHEAD < p.size:
-            _fetch(state, work, i + _AHEAD)
-        if i >= 0 and p[i] > 0:
+    for i in range(p.size):
+        if p[i] > 0:
             _learn(state, work, i, work.leaf[i], float(t[i]), p[i])
-
-
-@hot
-def _fetch(state: RegressionTreeState, work: RegressionTreeWork, i: int) -> None:
-    """The slots that a tree may split by, without a branch for each; prefetch what is added to its histograms."""
-    m, mine, row = 0, work.mine[i % _RING], work.row
-    for k in range(row.found[1]):
-        mine[m] = row.counted[k]
-        m += state.allowed[i, row.counted[k]]
-    work.n_mine[i % _RING] = m
-    held = state.nodes[i, work.leaf[i], ROW]
-    if held > 0:
-        base, bins = base_of(state, i, held), state.histograms.shape[1]
-        for k in range(m):
-            prefetch(state.histograms, 2 * ((base + mine[k]) * bins + row.codes[mine[k]]))
 
 
 @hot
@@ -255,10 +234,13 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
 
 @hot
 def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, base: int, w: Any, wt: Any) -> None:
-    """Add an example to the histograms."""
-    mine = work.mine[i % _RING]
-    for k in range(work.n_mine[i % _RING]):
-        slot = mine[k]
+    """Add an example to the histograms. First the slots, then the sums: a branch for each slot would take longer."""
+    m = 0
+    for k in range(work.row.found[1]):
+        work.mine[m] = work.row.counted[k]
+        m += state.allowed[i, work.row.counted[k]]
+    for k in range(m):
+        slot = work.mine[k]
         b = work.row.codes[slot]
         state.histograms[base + slot, b, 0] += w
         state.histograms[base + slot, b, 1] += wt
