@@ -38,7 +38,7 @@ def most_code(folder: Path, *left_out: str) -> None:
     A command with this folder compiles for seconds, not for a minute.
     """
     known = Path(cache.cache_directory())
-    shutil.copytree(known, folder / known.name, ignore=shutil.ignore_patterns("done-*", "*.loop.*", *left_out))
+    shutil.copytree(known, folder / known.name, ignore=shutil.ignore_patterns("done-*", ".*", "*.loop.*", *left_out))
 
 
 def heeding_hangups() -> None:

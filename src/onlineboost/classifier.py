@@ -126,7 +126,7 @@ class OnlineClassifier(OnlineModel):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, np.empty((len(X), 0)), [])
-        chances = self._answers(fitted, X, probabilities=True, loose=True)
+        chances = self._answers_to_many(fitted, X, probabilities=True)
         return like_frame(X, *fitted.target.columns(chances))
 
     def decision_one(self, x: Mapping[Any, Any]) -> Any:

@@ -319,6 +319,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
+        if self._takes_dicts():
+            labels = check_labels(y, len(X)).tolist()
+            for x, label, weight in zip(_dicts(X), labels, check_weight(w, len(X)).tolist(), strict=True):
+                self.learn_one(x, label, weight)
+            return
         if self.fitted is not None and _is_read(self.fitted, X):
             from onlineboost.readers import open_stream
 
@@ -346,8 +351,16 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, [None] * len(X), None)
-        scores = self._answers(fitted, X, loose=True)
-        return like_frame(X, fitted.target.decode(scores), None)
+        return like_frame(X, fitted.target.decode(self._answers_to_many(fitted, X)), None)
+
+    def _answers_to_many(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
+        """The scores of the rows of a data frame, or the probabilities, as ``learn_many`` reads them."""
+        if self._takes_dicts():
+            return np.array([fitted.score_one(x, probabilities) for x in _dicts(X)])
+        return self._answers(fitted, X, probabilities, loose=True)
+
+    def _takes_dicts(self) -> bool:
+        return bool(getattr(self.base_learner(), "takes_dicts", False))
 
     # ---- reasons
 
@@ -606,6 +619,14 @@ def _in_memory(X: Any, loose: bool = False) -> Source:
     from onlineboost.readers.named import table_of
 
     return table_of(X, loose)
+
+
+def _dicts(X: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a data frame."""
+    import narwhals as nw
+
+    for row in nw.from_native(X).iter_rows(named=True):
+        yield {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
 
 
 def _headings(X: Any) -> list[str] | None:

@@ -21,13 +21,16 @@ from river import (
     drift,
     evaluate,
     imblearn,
+    linear_model,
     metrics,
     model_selection,
     multiclass,
     preprocessing,
+    tree,
 )
 
 from onlineboost import LeastSquares, Linear, OnlineBBM
+from onlineboost.readers import open_stream
 
 ROWS = 8  # of each stream, unless ONLINEBOOST_TEST_RIVER is set (make river)
 
@@ -37,8 +40,6 @@ def frozen():
     """River's checks collect garbage time and again: what was there before is left out, a second each time."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -142,3 +143,28 @@ def test_the_order_of_features_does_not_matter():
 def test_a_pipeline_has_names():
     assert [*(preprocessing.StandardScaler() | Linear()).steps] == ["StandardScaler", "Linear"]
     assert isinstance(Linear() | compose.Discard("x"), compose.Pipeline)
+
+
+def test_a_river_learner_gets_the_same_names_from_dicts_and_frames():
+    rows = [*datasets.Phishing().take(60)]
+    frame, y = pd.DataFrame([x for x, _ in rows]), pd.Series([label for _, label in rows])
+    make = lambda: OnlineBBM(linear_model.LogisticRegression(), 2, random_state=0)
+    one, many, fitted = make(), make(), make().fit(frame, y)
+    for x, label in rows:
+        one.learn_one(x, label)
+    for start in (0, 25):
+        many.learn_many(frame[start : 25 if not start else 60], y[start : 25 if not start else 60])
+    expected = [one.predict_proba_one(x)[True] for x, _ in rows]
+    assert len(set(expected)) > 10
+    assert [many.predict_proba_one(x)[True] for x, _ in rows] == expected
+    assert many.predict_proba_many(frame)[True].tolist() == expected
+    assert many.predict_many(frame).tolist() == [one.predict_one(x) for x, _ in rows]
+    assert [fitted.predict_one(x) for x, _ in rows] == fitted.predict(frame).tolist()
+
+
+def test_a_river_learner_may_answer_one_of_several_negative_labels():
+    rows = [({"a": float(k % 5)}, "yes" if k % 5 > 2 else "no" if k < 40 else "maybe") for k in range(80)]
+    model = OnlineBBM(tree.HoeffdingTreeClassifier(grace_period=5), 2, random_state=0)
+    for page in open_stream(rows, positive="yes", batch_size=20):
+        model.learn(page)
+    assert model.predict_one({"a": 4.0}) == "yes"

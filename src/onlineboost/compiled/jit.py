@@ -135,9 +135,9 @@ class _CollectorPause(event.Listener):  # type: ignore[misc]
             gc.enable()
 
 
+event.register("numba:compile", _CollectorPause())  # before the notice, which may fail where nobody reads it
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
-event.register("numba:compile", _CollectorPause())
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,6 +49,11 @@ class Source(ABC):
         """Give the columns these names; None: their numbers."""
         self._known_as = names
         self._ids = np.array([feature_id(name) for name in names], np.int32) if names is not None else None
+
+    @property
+    def known_as(self) -> Sequence[Any]:
+        """The names of the columns, or their numbers."""
+        return range(self.n_features) if self._known_as is None else self._known_as
 
     def new_names(self) -> list[tuple[int, str]]:
         """The ids and names of all features."""

@@ -65,7 +65,7 @@ class ClassObjectsMachine(ObjectMachine):
         answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
         tally = new_tally(n, k)
         for r, (x, code, weight) in enumerate(examples.rows):
-            places = self.committee.places(x, target)
+            places = self.committee.places(x, target, learning)
             tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
             _heard(self.booster, tally, int(record.clock[0]), answers[r])
             if not learning or weight <= 0:

@@ -391,6 +391,8 @@ class CompiledMachine(BatchMachine):
     def check(self) -> None:
         bins = self.learner.bins_of(self.committee, self.transforms)
         require(bins is None or bins.clock[MET] <= self.n_slots, "bins.clock", "slots in use")
+        if hasattr(self.committee, "nodes"):  # of trees: 1 + the slot that a node splits by
+            require(self.committee.nodes[..., 0].max(initial=0) <= self.n_slots, "nodes", "splits by slots in use")
         if self.kept.indices.size:
             require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
 

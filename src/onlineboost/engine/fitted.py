@@ -420,8 +420,11 @@ class Fitted:
         """Say that no feature of a dict was learnt. Dicts of numbers come here until there is a plan for their keys."""
         if not isinstance(row, Batch) or not self.machine.n_learnt or not row.indices.size:
             return
-        known = [*self.machine.names_met(self.columns.names).values()]  # none after the model has started over
-        if known and not self.machine.knows(row.indices).any():
+        machine: Any = self.machine
+        if machine.n_slots >= machine.max_slots or machine.knows(row.indices).any():  # further ones share slots
+            return
+        known = [*machine.names_met(self.columns.names).values()]
+        if known:  # the model has not started over just now
             news = f"no feature of x was learnt: x has {listed([*x])}, the model knows {listed(known)}"
             warnings.warn(f"{news}. The answer is that to an empty dict", stacklevel=4)
 

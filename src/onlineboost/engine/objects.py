@@ -92,7 +92,7 @@ class ObjectMachine(Machine):
         p, e = np.empty(settings.n_learners), np.empty(settings.n_learners)
         scores = []
         for x, y, weight in examples.rows:
-            votes = self.committee.predict(x, settings.hard, examples.target)
+            votes = self.committee.predict(x, settings.hard, examples.target, learning)
             score = voted(self.booster, settings.leading, votes, e)
             h = votes.astype(np.float32)
             scores.append(_asked(head, score, h))

@@ -166,7 +166,7 @@ def _add_value(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, sl
 @hot
 def explain(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h: Floats32, found: ClassFound) -> None:
     """The terms of a vote: what each split of the path changes in the shares of the classes below it, and in a leaf
-    that votes by naive Bayes what each value does, in the order of the row.
+    that votes by naive Bayes what each value does, in the order of ids.
     """
     for i in range(state.used.shape[0]):
         node = n = 0

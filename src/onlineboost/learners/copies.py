@@ -59,6 +59,11 @@ class Copies(Parameters):
         """Whether the learner takes more than two labels."""
         return not getattr(_kind(self.estimator), "of_truths", False)
 
+    @property
+    def takes_dicts(self) -> bool:
+        """Whether the learner takes dicts of features as they are."""
+        return isinstance(_kind(self.estimator), _River)
+
     def max_features(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
         return self.estimator.max_features() if isinstance(self.estimator, OnlineClassifier) else _WIDTH
@@ -105,21 +110,36 @@ class Committee:
         """A dict of features in the form that the members take."""
         return self.kind.from_dict(x, columns, learning, self.members)
 
-    def predict(self, x: Any, hard: bool, target: Classes) -> Floats:
+    def predict(self, x: Any, hard: bool, target: Classes, learning: bool) -> Floats:
         """Every member's vote; 0 before it can predict, which counts as +1."""
         votes = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
             if self.started[i] or self.kind.predicts_unfitted:
-                votes[i] = self.kind.sign(member, x, target) if hard else self.kind.score(member, x, target)
+                if hard and self.kind.answers_freely:
+                    votes[i] = _sign(self._label(member, x, target, learning), target)
+                else:
+                    votes[i] = self.kind.sign(member, x, target) if hard else self.kind.score(member, x, target)
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
-    def places(self, x: Any, target: Classes) -> Floats:
+    def _label(self, member: Any, x: Any, target: Classes, learning: bool) -> Any:
+        """A member's answer; while it learns, an error if that is none of the labels.
+
+        As long as one of two labels is not known, the answer may be that; and a learner may have learnt a label that
+        is one of several negative ones by now.
+        """
+        label = self.kind.label(member, x)
+        strange = label is not None and label not in target.labels
+        if learning and strange and len(target.known) > 1 and target.named is None and self.kind.answers_freely:
+            known = listed(target.known)
+            raise DataError(f"the weak learner answers {label!r}: expected a label, one of {known}, or None")
+        return label
+
+    def places(self, x: Any, target: Classes, learning: bool) -> Floats:
         """The place of the class that every member votes for; the first before it can predict."""
         found = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
             if self.started[i] or self.kind.predicts_unfitted:
-                label = self.kind.label(member, x)
-                _check_answer(label, target)
+                label = self._label(member, x, target, learning)
                 found[i] = target.labels.index(label) if label in target.known else 0
         return found
 
@@ -152,6 +172,7 @@ class Kind(Protocol):
     """The interface to the classifiers of one library."""
 
     predicts_unfitted: bool  # whether it can predict before it has learnt
+    answers_freely: bool  # whether its answers are labels that nobody has given to it before it learns
 
     def new_member(self, estimator: Any, n_features: int) -> Any: ...
 
@@ -182,6 +203,7 @@ class _River:
 
     def __init__(self, estimator: Any) -> None:
         self.of_truths = getattr(estimator, "_multiclass", True) is False
+        self.answers_freely = not self.of_truths
 
     def new_member(self, estimator: Any, n_features: int) -> Any:
         return _clone(estimator)
@@ -193,12 +215,13 @@ class _River:
         return hasattr(estimator, "predict_proba_one")
 
     def rows(self, source: Dense | Sparse) -> Iterator[dict[Any, Any]]:
-        """Dicts by column; missing values are left out."""
+        """Dicts by column, its name where it has one; missing values are left out."""
+        names = source.known_as
         for row in _rows(source):
             if hasattr(row, "tocsr"):
-                pairs = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+                pairs = zip((names[column] for column in row.indices.tolist()), row.data.tolist(), strict=True)
             else:
-                pairs = zip(range(row.shape[1]), row[0].tolist(), strict=True)
+                pairs = zip(names, row[0].tolist(), strict=True)
             yield {column: value for column, value in pairs if value == value}
 
     def from_dict(
@@ -213,10 +236,7 @@ class _River:
 
     def sign(self, member: Any, x: Any, target: Classes) -> float:
         label = self.label(member, x)
-        if self.of_truths:
-            return 0.0 if label is None else 1.0 if label else -1.0
-        _check_answer(label, target)
-        return _sign(label, target)
+        return 0.0 if label is None else 1.0 if label else -1.0
 
     def score(self, member: Any, x: Any, target: Classes) -> float:
         shares = member.predict_proba_one(x)
@@ -230,7 +250,7 @@ class _River:
 class _ScikitLearn:
     """``partial_fit(X, y, classes, sample_weight)``, ``predict(X)``, ``decision_function(X)`` on tables of one row."""
 
-    predicts_unfitted = False
+    predicts_unfitted, answers_freely = False, False
 
     def __init__(self) -> None:
         self.dtype: Any = np.float64  # of the rows so far: classifiers need the same type in every call
@@ -292,7 +312,7 @@ class _ScikitLearn:
 class _Ours:
     """Classifiers of onlineboost, as machines; the rows are already checked."""
 
-    predicts_unfitted = True
+    predicts_unfitted, answers_freely = True, False
 
     def new_member(self, estimator: OnlineClassifier, n_features: int) -> Machine:
         return estimator.clone().new_machine(n_features)
@@ -336,15 +356,6 @@ def _rows(source: Dense | Sparse) -> Iterator[Any]:
 
 def _sign(label: Any, target: Classes) -> float:
     return 0.0 if label is None else 1.0 if label == target.positive else -1.0
-
-
-def _check_answer(label: Any, target: Classes) -> None:
-    """Raise an error for an answer that is none of the labels; while one of two is not known, it may be that.
-
-    Learners of scikit-learn cannot answer so: all of their labels are given to them.
-    """
-    if label is not None and label not in target.labels and len(target.known) > 1:
-        raise DataError(f"the weak learner answers {label!r}: expected a label, one of {listed(target.known)}, or None")
 
 
 def _kind(estimator: Any) -> Kind:
