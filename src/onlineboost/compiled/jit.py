@@ -116,7 +116,7 @@ def _is_ours(event: Any) -> bool:
 class _CollectorPause(event.Listener):  # type: ignore[misc]
     """No garbage collection within a compilation: of what it makes, little is garbage before its end.
 
-    The collector would look at all of it time and again, a sixth of the time. Numba compiles in one thread at a time.
+    The collector would look at all of it time and again, an eighth of the time. Numba compiles in one thread at a time.
     """
 
     def __init__(self) -> None:
