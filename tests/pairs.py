@@ -1,6 +1,6 @@
 """Boosters and learners of the tests: an L of pairs, not their product, since each pair is compiled by itself.
 
-Every booster meets two learners and every learner two boosters; a few pairs more were drawn once.
+Every booster meets `Linear`, every learner meets Online BBM, and there are some pairs more.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from onlineboost import (
     Stump,
     Tree,
 )
-from onlineboost.storage.validity import check_values, limits_of, saved_arrays
+from onlineboost.storage.validity import InvalidStateError, check_values, limits_of, saved_arrays
 
 MODELS = {
     "linear": lambda: OnlineBBM(Linear(standardize=True), 3),
@@ -463,3 +463,13 @@ def test_labels_that_json_cannot_hold(tmp_path):
     model.learn_one({"a": 1.0}, b"yes")
     with pytest.raises(DataError, match="cannot be saved in a model file"):
         model.save(tmp_path / "m")
+
+
+def test_trees_split_by_slots_in_use():
+    """Explanations have a place for each slot in use, and for no other."""
+    model = Tree(2, grace=8).fit(np.eye(2, dtype=np.float32)[[0, 1] * 60], [0, 1] * 60)
+    machine = model.fitted.machine
+    machine.check()
+    machine.committee.nodes[0, 0, 0] = machine.n_slots + 1
+    with pytest.raises(InvalidStateError, match="splits by slots in use"):
+        machine.check()

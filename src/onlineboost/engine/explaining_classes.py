@@ -41,7 +41,8 @@ def explained(machine: Any, rows: Batch) -> Explained:
     learner, committee, k = machine.learner, machine.committee, machine.n_classes
     ids, n = machine.slots.ids(), machine.settings.n_learners
     rows = learner.known(committee, rows)
-    means, most = learner.means(committee), ids.size + learner.max_depth
+    means = learner.means(committee)
+    most = ids.size + means.shape[1]  # a path has fewer nodes than its tree
     memory = np.empty((n, k)), np.zeros((ids.size, k)), np.empty(most, np.int64), np.empty((most, k))
     found = ClassFound(means, *memory, *(np.empty(k) for _ in range(3)))
     work = learner.workspace(committee, int(np.diff(rows.indptr).max(initial=0)))
