@@ -12,12 +12,10 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from conftest import make_stream  # noqa: E402
 
-TREES = ob.OnlineBBM(ob.Tree(3), 5, head="stack")
 MODELS = {
-    "newton": ob.OnlineBBM(ob.Newton(max_slots=8), 3),
-    "restarting": ob.Restarting(ob.OnlineBBM(ob.NaiveBayes(), 3), delta=0.9),
-    "adaptive": ob.Adaptive(ob.OnlineBBM(ob.Tree(3), 5, random_state=1), reset="learners"),
-    "stacked": ob.StackedEnsemble([ob.Linear(), TREES, ob.Restarting(TREES)], n_always=1, random_state=1),
+    "bbm": ob.OnlineBBM(n_estimators=3),
+    "binned": ob.OnlineBBM(ob.Linear(bins=8), 9),
+    "stacked": ob.StackedEnsemble([ob.Linear(), ob.OnlineBBM(ob.Linear(standardize=True), 3)], random_state=1),
 }
 
 X, y = make_stream()

@@ -318,7 +318,7 @@ def nearest_on_simplex(a: list[float]) -> list[float]:
         alive = left
 
 
-# ---- Linear: section 2 of the description of Vowpal Wabbit, for N learners that share the features' scales
+# ---- Linear: section 2 of the description of Vowpal Wabbit, for N learners
 
 f32 = np.float32
 
@@ -328,7 +328,7 @@ class Linear:
         self.N, self.loss, self.eta, self.P = N, loss, f32(learning_rate), power_t
         self.w: list[dict[int, np.float32]] = [{} for _ in range(N)]
         self.G: list[dict[int, np.float32]] = [{} for _ in range(N)]
-        self.n: dict[int, np.float32] = {}
+        self.n: list[dict[int, np.float32]] = [{} for _ in range(N)]
         self.S, self.T = [0.0] * N, [0.0] * N
 
     def predict(self, x: dict[int, float]) -> list[float]:
@@ -348,17 +348,9 @@ class Linear:
     def learn(self, x: dict[int, float], y: float, importance: list[float]) -> None:
         p = [f32(score) for score in self.predict(x)]
         y = f32(y)
-        active = [i for i in range(self.N) if importance[i] > 0 and self.square(p[i], y) > 0]
-        if not active and self.N == 1:
-            return
-        for j, value in self.with_constant(x):
-            if abs(value) > self.n.get(j, f32(0)):
-                for w in self.w:
-                    if j in w:
-                        w[j] *= f32((float(abs(value) / self.n[j]) ** 2) ** (self.P - 1))
-                self.n[j] = abs(value)
-        for i in active:
-            self.learn_alone(i, x, y, f32(importance[i]), p[i])
+        for i in range(self.N):
+            if importance[i] > 0 and self.square(p[i], y) > 0:
+                self.learn_alone(i, x, y, f32(importance[i]), p[i])
 
     def square(self, p: np.float32, y: np.float32) -> np.float32:
         if self.loss == "squared":
@@ -368,12 +360,16 @@ class Linear:
         return f32((1 / (1 + math.exp(float(y * p)))) ** 2)
 
     def learn_alone(self, i: int, x: dict[int, float], y: np.float32, h: np.float32, p: np.float32) -> None:
-        w, G = self.w[i], self.G[i]
+        w, G, n = self.w[i], self.G[i], self.n[i]
         rates, nx, q = {}, f32(0), f32(0)
         for j, value in self.with_constant(x):
+            if abs(value) > n.get(j, f32(0)):
+                if j in w:
+                    w[j] *= f32((float(abs(value) / n[j]) ** 2) ** (self.P - 1))
+                n[j] = abs(value)
             G[j] = G.get(j, f32(0)) + h * self.square(p, y) * value * value
-            nx += value * value / (self.n[j] * self.n[j])
-            rates[j] = f32(float(G[j]) ** -self.P) * f32(float(self.n[j]) ** (2 * (self.P - 1)))
+            nx += value * value / (n[j] * n[j])
+            rates[j] = f32(float(G[j]) ** -self.P) * f32(float(n[j]) ** (2 * (self.P - 1)))
             q += value * value * rates[j]
         self.S[i] += float(h) * float(nx)
         self.T[i] += float(h)
@@ -1085,7 +1081,7 @@ class Features(Bins):
             masses[sum(edge < x for edge in old)] += feature.weigh(x)
         zero = feature.bin(0.0)
         bins = range(len(feature.edges) + 1)
-        for table in (linear.n, *linear.G, *linear.w):
+        for table in (*linear.n, *linear.G, *linear.w):
             had = {k: float(table.pop(first + k, 0.0)) for k in range(self.n_bins)} | {old_zero: 0.0}
             new = {}
             for b in bins:
@@ -1093,18 +1089,18 @@ class Features(Bins):
                 if not sum(mass.values()):  # no value tells
                     mass = {sum(edge < [*feature.edges, math.inf][b] for edge in old): 1.0}
                 parts = [(had[k], m) for k, m in mass.items() if m]
-                if table is linear.n:
+                if any(table is n for n in linear.n):
                     new[b] = max(x for x, _ in parts)
                 else:
                     new[b] = sum(x * m for x, m in parts) / sum(m for _, m in parts)
-            if table in linear.w:
+            if any(table is w for w in linear.w):
                 table[-1] = f32(table.get(-1, f32(0)) + new[zero])
                 new = {b: x - new[zero] for b, x in new.items()}
             for b in bins:
                 if b != zero and new[b]:
                     table[first + b] = f32(new[b])
-                if b != zero and any(first + b in w for w in linear.w):
-                    linear.n[first + b] = f32(1)
+        for n, w in zip(linear.n, linear.w, strict=True):
+            n.update({first + b: f32(1) for b in bins if first + b in w})
 
 
 def logistic(s: float) -> float:

@@ -68,7 +68,7 @@ def both(capsys, options: str, file: str = "two.vw") -> tuple[np.ndarray, list[l
         ("--loss_function=logistic -l .1 --power_t .3 -b20", 1e-5),
         (f"-q ab {LABEL_RANGE}", 1e-5),
         (f"--boosting 5 --alg logistic {LABEL_RANGE} -b 22", 1e-4),
-        (f"--boosting 5 --alg BBM --gamma .2 {LABEL_RANGE} -b 22", 0.1),  # scales of features are shared
+        (f"--boosting 5 --alg BBM --gamma .2 {LABEL_RANGE} -b 22", 1e-4),
     ],
 )
 def test_the_commands_printed_learn_what_vw_learns(options, tolerance, data, capsys):
@@ -145,7 +145,6 @@ def test_a_wrong_command_says_what_is_wrong(options, message, capsys):
 
 def test_what_differs_is_said(data, capsys):
     _, said = printed(capsys, "-d two.vw --boosting 70 --passes 3 -l .2 -f model")
-    assert 'OnlineBBM(Copies(Linear(learning_rate=.2)), 70, votes="real", normalizer="none")' in said
     assert "wrong for more than 62 learners" in said
     assert "vw holds out every tenth" in said
     assert "every tenth" not in printed(capsys, "-d two.vw --passes 3 --holdout_off")[1]

@@ -12,9 +12,9 @@ from onlineboost import DataError, Linear, OnlineBBM
 
 @pytest.mark.parametrize("power_t", [0.5, 0.3])
 @pytest.mark.parametrize(("loss", "tolerance"), [("squared", 1e-5), ("logistic", 2e-3)])
-@pytest.mark.parametrize("n", [1, 2, 9, 24])
+@pytest.mark.parametrize("n", [1, 2, 9, 17])
 def test_fused_committee_equals_the_transcription(n, loss, tolerance, power_t, stream):
-    """Learners that share the features' scales but not the importance of the examples; every lane is compared."""
+    """Learners of different importance of the examples, and so of different scales; every lane is compared."""
     X, y = stream[0][:150], stream[1][:150]
     model = OnlineBBM(Linear(loss, power_t=power_t), n, gamma=0.3)
     model.partial_fit(X[:0], y[:0], classes=[-1, 1])

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import vw
 
-from onlineboost import AdaBoostOL, Copies, Linear, OnlineBBM
+from onlineboost import AdaBoostOL, Linear, OnlineBBM
 from onlineboost.datasets import load_letter
 
 LABEL_RANGE = (
@@ -68,8 +68,8 @@ def test_linear_equals_vw_on_real_sets(name, real_set):
 
 VW_COIN = float(np.float32(0.5) + np.float32(0.1))
 BOOSTED = {
-    "BBM": lambda n: OnlineBBM(Copies(Linear()), n, delivery="weight", votes="real", coin=VW_COIN, normalizer="none"),
-    "logistic": lambda n: AdaBoostOL(Copies(Linear()), n, delivery="weight", votes="real", expert="last"),
+    "BBM": lambda n: OnlineBBM(Linear(), n, delivery="weight", votes="real", coin=VW_COIN, normalizer="none"),
+    "logistic": lambda n: AdaBoostOL(Linear(), n, delivery="weight", votes="real", expert="last"),
 }
 
 

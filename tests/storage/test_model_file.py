@@ -128,7 +128,7 @@ def part(facts: dict) -> dict:
         (
             "format",
             lambda f: f.update(format=99),
-            "format: is 99, expected a number from 1 to 4: try a newer onlineboost",
+            "format: is 99, expected a number from 1 to 5: try a newer onlineboost",
         ),
         ("class", lambda f: part(f).update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: part(f).pop("class"), "class: missing"),
@@ -160,17 +160,17 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
 
     def first(arrays, facts):
         facts["parts"]["model"]["target"] = facts["parts"]["model"].pop("labels")
-        return arrays, facts | {"format": 5}
+        return arrays, facts
 
     def second(arrays, facts):
         return {name.replace("model.old.", "model.record."): array for name, array in arrays.items()}, facts
 
-    expected = onlineboost.load(saved).decision_function(stream[0])
+    now, expected = upgrades.FORMAT, onlineboost.load(saved).decision_function(stream[0])
     forge(saved, tmp_path / "old", lambda _, facts: part(facts).update(labels=part(facts).pop("target")))
     with pytest.raises(ModelFileError, match="target: missing"):
         onlineboost.load(tmp_path / "old")
-    monkeypatch.setattr(upgrades, "FORMAT", 6)
-    monkeypatch.setattr(upgrades, "UPGRADES", {4: first, 5: second})
+    monkeypatch.setattr(upgrades, "FORMAT", now + 2)
+    monkeypatch.setattr(upgrades, "UPGRADES", {now: first, now + 1: second})
     assert np.array_equal(onlineboost.load(tmp_path / "old").decision_function(stream[0]), expected)
 
 

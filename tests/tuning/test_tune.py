@@ -53,11 +53,11 @@ NESTED = {
     "random expert": lambda: AdaBoostOL(NaiveBayes(replay=0), expert="random"),
     "last expert": lambda: AdaBoostOL(Stump(grace=8, features=0.5, replay=0), expert="last", votes="real"),
     "osboost": lambda: OSBoost(Tree(2, grace=8, replay=0), gamma=0.2),
+    "linear": lambda: AdaBoostOL(Linear("logistic")),
     "perceptron": lambda: OSBoost(Perceptron(standardize=True), random_state=7),
 }
 OTHERS = {
     "bbm": lambda: OnlineBBM(Linear(standardize=True)),
-    "linear": lambda: AdaBoostOL(Linear("logistic")),
     "ocp": lambda: OSBoostOCP(Tree(2, grace=8)),
     "plus": lambda: AdaBoostOLPlus(Tree(2, grace=8)),
     "stack": lambda: AdaBoostOL(Tree(2, grace=8), head="stack"),

@@ -12,8 +12,7 @@ weighted by AdaNormalHedge:
 | AdaBoost.OL | the vote of the base learner and the groups, with weights (alphas) learnt by gradient descent |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
-On short streams the search for the best expert costs a few percent (figures: ``docs/cli.md``). Linear learners share
-feature scales, so that learner 1 is not exactly the base learner alone (``docs/shared-scale.md``).
+On short streams the search for the best expert costs a few percent (figures: ``docs/cli.md``).
 The score is the stack's log odds if the answer has their sign, else almost 0: logistic(score) is a probability.
 """
 

@@ -44,6 +44,13 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type
     return builder.gep(data, [context.cast(builder, index, index_type, types.int64)])
 
 
+def _any(builder: Any, bits: Any, width: int) -> Any:
+    """Whether a bit of a vector is set."""
+    kind = ir.FunctionType(ir.IntType(1), [ir.VectorType(ir.IntType(1), width)])
+    name = f"llvm.vector.reduce.or.v{width}i1"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [bits])
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def zeros(typing: Any, block: Any) -> Any:
     """Zeros, as many lanes as the tuple ``block`` is long."""
@@ -126,6 +133,16 @@ def where_positive(typing: Any, test: Any, lanes: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def choose(typing: Any, test: Any, first: Any, second: Any) -> Any:
+    """The first number of each lane where ``test`` is above zero, the second elsewhere."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", args[0], ir.Constant(test.vector, None)), *args[1:])
+
+    return first(test, first, second), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def larger(typing: Any, first: Any, second: Any) -> Any:
     """The larger number of each lane; the second where they cannot be compared."""
 
@@ -178,13 +195,21 @@ def any_positive(typing: Any, lanes: Any) -> Any:
     """Whether a lane is above zero."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        bits = ir.VectorType(ir.IntType(1), lanes.width)
-        name = f"llvm.vector.reduce.or.v{lanes.width}i1"
-        kind = ir.FunctionType(ir.IntType(1), [bits])
-        test = builder.fcmp_ordered(">", args[0], ir.Constant(lanes.vector, None))
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [test])
+        return _any(builder, builder.fcmp_ordered(">", args[0], ir.Constant(lanes.vector, None)), lanes.width)
 
     return types.boolean(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def agree(typing: Any, test: Any, first: Any, second: Any) -> Any:
+    """Whether two numbers are equal in every lane where ``test`` is above zero."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        tested = builder.fcmp_ordered(">", args[0], ir.Constant(test.vector, None))
+        differ = builder.and_(tested, builder.fcmp_unordered("!=", *args[1:]))
+        return builder.not_(_any(builder, differ, test.width))
+
+    return types.boolean(test, first, second), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

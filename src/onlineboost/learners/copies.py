@@ -28,8 +28,8 @@ _WIDTH = 1 << 18  # columns of the matrices that hold streams
 class Copies(Parameters):
     """N separate copies of any online classifier, as the committee of a booster.
 
-    Boosters wrap classifiers of River and scikit-learn in it automatically. With a compiled learner,
-    ``OnlineBBM(Copies(Linear()))`` has separate copies, where ``OnlineBBM(Linear())`` shares feature scales.
+    Boosters wrap classifiers of River and scikit-learn in it automatically. Copies of a compiled learner give the same
+    bits as its own committee, slowly.
 
     Parameters
     ----------

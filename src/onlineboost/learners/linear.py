@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from onlineboost.data.allocation import extended, filled, planning
+from onlineboost.data.allocation import filled, planning
 from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ConflictError, ParameterError
@@ -98,7 +98,7 @@ class Linear(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     linear: ClassVar[bool] = True
-    axes: ClassVar[dict[str, int]] = {"weights": 2}
+    axes: ClassVar[dict[str, int]] = {"weights": 2, "scale": 1}
     grain: ClassVar[int] = 16  # a cache line
     several_classes: ClassVar[bool] = True
 
@@ -136,7 +136,7 @@ class Linear(
         rows = self._n_rows(n_features)
         return LinearState(
             weights=_aligned_zeros((rows, 2, _stride(lanes))),
-            scale=filled(0, rows, np.float32),
+            scale=_aligned_zeros((rows, _stride(lanes))),
             norm_sum=filled(0, lanes),
             weight_sum=filled(0, lanes),
             lane=0,
@@ -149,10 +149,11 @@ class Linear(
     def strengths(self, committee: LinearState, n_learners: int) -> Floats | None:
         """The learners' mean weight times the largest magnitude of the feature."""
         mean: Floats = committee.weights[1:, 0, :n_learners].mean(axis=1, dtype=np.float64)
-        return mean * committee.scale[1:].astype(np.float64)
+        largest: Floats32 = committee.scale[1:, :n_learners].max(axis=1)
+        return mean * largest.astype(np.float64)
 
     def n_seen(self, committee: LinearState) -> int | None:
-        return int(np.count_nonzero(committee.scale[1:]))
+        return int(np.count_nonzero(committee.scale[1:].any(axis=1)))
 
     def transforms(self, n_features: int) -> Transforms:
         bins, products = int(self.bins), n_products(self.crosses, self.bits)
@@ -168,6 +169,9 @@ class Linear(
     def settle(self, committee: LinearState, transform: Transform) -> None:
         if isinstance(transform, IndicatorsState):
             transform.settle(committee.weights, committee.scale, 1 + n_products(self.crosses, self.bits))
+
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return True
 
     def needs_names(self) -> bool:
         return bool(crossed_columns(self.crosses))
@@ -197,21 +201,17 @@ class Linear(
         return 1 << n_output_features(n_features, bins=int(self.bins), products=products).bit_length()
 
     def part(self, committee: LinearState, first: int, last: int) -> LinearState:
-        """Whole blocks of lanes have the memory of all; others, and what learners share, are copied."""
+        """Whole blocks of lanes have the memory of all; others are copied."""
         width, lanes = len(committee.block), committee.norm_sum.size
-        scale = committee.scale if first == 0 else committee.scale.copy()
         if first % width == 0 and (last % width == 0 or last + width > lanes):
             mine = slice(first, min(-(-last // width) * width, lanes))
             sums = isolated(committee.norm_sum[mine]), isolated(committee.weight_sum[mine])
-            return committee._replace(scale=scale, norm_sum=sums[0], weight_sum=sums[1], lane=committee.lane + first)
-        return self.apart(committee, first, last)._replace(scale=scale)
+            return committee._replace(norm_sum=sums[0], weight_sum=sums[1], lane=committee.lane + first)
+        return self.apart(committee, first, last)
 
     def apart(self, committee: LinearState, first: int, last: int) -> LinearState:
         width = len(committee.block)
-        size = -(-(last - first) // width) * width
-        weights, sums = _aligned_zeros((len(committee.weights), 2, size)), (np.zeros(size), np.zeros(size))
-        scale = committee.scale.copy()
-        part = committee._replace(weights=weights, scale=scale, norm_sum=sums[0], weight_sum=sums[1], lane=0)
+        part = _with_lanes(committee, -(-(last - first) // width) * width, committee.block)
         for mine, whole in _lanes(part, committee, first, last):
             mine[:] = whole
         return part
@@ -219,10 +219,7 @@ class Linear(
     def joined(self, parts: list[LinearState], sizes: list[int]) -> LinearState:
         n = sum(sizes)
         block = BLOCK if n > 1 else ALONE
-        lanes = -(-n // len(block)) * len(block)
-        weights = _aligned_zeros((len(parts[0].weights), 2, _stride(lanes)))
-        sums = np.zeros(lanes), np.zeros(lanes)
-        whole, first = parts[0]._replace(weights=weights, norm_sum=sums[0], weight_sum=sums[1], lane=0, block=block), 0
+        whole, first = _with_lanes(parts[0], -(-n // len(block)) * len(block), block), 0
         for part, size in zip(parts, sizes, strict=True):
             self.put(whole, part, first, first + size)
             first += size
@@ -234,13 +231,26 @@ class Linear(
                 whole[:] = mine
 
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
-        rows, (old, *rest) = self._n_rows(n_features), committee.weights.shape
+        rows, old = self._n_rows(n_features), len(committee.weights)
         if rows <= old:
             return committee
-        weights = _aligned_zeros((rows, *rest))
+        weights, scale = (_aligned_zeros((rows, *kept.shape[1:])) for kept in (committee.weights, committee.scale))
         if not planning():
-            weights[:old] = committee.weights
-        return committee._replace(weights=weights, scale=extended(committee.scale, rows))
+            weights[:old], scale[:old] = committee.weights, committee.scale
+        return committee._replace(weights=weights, scale=scale)
+
+
+def _with_lanes(like: LinearState, lanes: int, block: tuple[int, ...]) -> LinearState:
+    """Fresh learners over the features of others."""
+    rows, stride = len(like.weights), _stride(lanes)
+    return like._replace(
+        weights=_aligned_zeros((rows, 2, stride)),
+        scale=_aligned_zeros((rows, stride)),
+        norm_sum=np.zeros(lanes),
+        weight_sum=np.zeros(lanes),
+        lane=0,
+        block=block,
+    )
 
 
 def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list[tuple[Any, Any]]:
@@ -249,6 +259,7 @@ def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list
     its = slice(part.lane, part.lane + n)
     return [
         (part.weights[:, :, its], whole.weights[:, :, mine]),
+        (part.scale[:, its], whole.scale[:, mine]),
         (part.norm_sum[:n], whole.norm_sum[mine]),
         (part.weight_sum[:n], whole.weight_sum[mine]),
     ]
@@ -259,7 +270,7 @@ def _stride(lanes: int) -> int:
     return lanes if lanes < 64 else -(-lanes // 16) * 16
 
 
-def _aligned_zeros(shape: tuple[int, int, int]) -> Floats32:
+def _aligned_zeros(shape: tuple[int, ...]) -> Floats32:
     """Zeros aligned to a cache line, so that a row of weights takes as few lines as possible."""
     if planning():
         return filled(0, shape, np.float32)

@@ -3,7 +3,7 @@
 | symbol | here | meaning |
 | --- | --- | --- |
 | w, G | ``weights[j, 0]``, ``weights[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
-| n | ``scale[j]`` | largest magnitude seen of feature j - 1, shared by all learners |
+| n | ``scale[j]`` | largest magnitude of feature j - 1 in the examples that a learner has learnt |
 | S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalised squared lengths, and of their weights |
 | r, q | ``rates``, ``gain`` | a feature's step size; change of the score by a unit step |
 """
@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.compiled.jit import hot, lean, njit
+from onlineboost.compiled.jit import hot, lean
 from onlineboost.compiled.simd import (
+    agree,
     any_positive,
+    choose,
     larger,
     load,
     narrow,
@@ -47,7 +49,7 @@ BLOCK, ALONE = (0,) * VECTOR, (0,)
 
 class LinearState(NamedTuple):
     weights: Floats32  # [1 + features, 2, all lanes]: the N copies of a number are adjacent
-    scale: Floats32  # [1 + features]
+    scale: Floats32  # [1 + features, all lanes]
     norm_sum: Floats  # [lanes]
     weight_sum: Floats  # [lanes]
     lane: int  # the first lane of these learners
@@ -64,29 +66,21 @@ class LinearWork(NamedTuple):
     """Scratch memory for one example: numbers for each of its features, and for each learner."""
 
     x2: Floats32
+    scale: Floats32  # that of the first learner after this example; most others have the same
     inverse: Floats32  # 1 / scale
     length2: Floats32  # (x / scale)^2
     rates: Floats32  # [features + 1, width] of one block of lanes; the constant comes last
     importance: Floats32  # [lanes] this and the next are zero for learners with nothing to learn
     squared: Floats32  # [lanes] squared gradient
+    length: Floats32  # [lanes] squared length of the example, each feature in units of its scale
     gain: Floats32  # [lanes]
     multiplier: Floats32  # [lanes]
     step: Floats32  # [lanes]
 
 
 def workspace(state: LinearState, longest: int) -> LinearWork:
-    lanes = state.norm_sum.size
-    return LinearWork(
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty((longest + 1) * len(state.block), np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-        np.zeros(lanes, np.float32),
-    )
+    features, lanes = np.empty((4, longest), np.float32), np.zeros((6, state.norm_sum.size), np.float32)
+    return LinearWork._make((*features, np.empty((longest + 1) * len(state.block), np.float32), *lanes))
 
 
 @hot
@@ -120,31 +114,29 @@ def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zer
 
 @hot
 def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
-    """A step of every learner. Scales follow every row, whoever learns it: so they do not depend on the learners.
-
-    Only a learner alone skips rows on which it does not err, as Vowpal Wabbit does.
-    """
+    """A step of every learner that has something to learn."""
     indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
     values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
     following = min(r + 1, batch.y.size - 1)
     ahead = batch.indices[batch.indptr[following] : batch.indptr[following + 1]]
     lanes = state.norm_sum.size
     width = len(state.block)
-    idle = width == 1
+    idle = True
     for lane in range(0, lanes, width):
         idle &= not _gradients(state, work, lane, h, t, p, zeros(state.block))
     if idle:
         return
-    _rescale(state, work, indices, values)
+    _measure(state, work, indices, values)
     line = 0
     for lane in range(0, lanes, width):
         if any_positive(load(work.squared, lane, zeros(state.block))):
             if state.power_t == 0.5:
                 reach = ahead.size if 16 * line < lanes else 0
-                length2 = _rates(state, work, indices, lane, zeros(state.block), ahead, reach, line)
+                length2 = _rates(state, work, indices, values, lane, zeros(state.block), ahead, reach, line)
                 line += 1
             else:
-                length2 = _rates_by_power(state, work, indices, lane)
+                _rates_by_power(state, work, indices, values, lane)
+                length2 = load(work.length, lane, zeros(state.block))
             _steps(state, work, lane, length2, h, t, zeros(state.block))
             _move(state, work, indices, values, lane, zeros(state.block))
 
@@ -202,10 +194,8 @@ def explain(state: LinearState, work: LinearWork, batch: Batch, r: int, found: F
 
 @lean
 def forget(state: LinearState, i: int) -> None:
-    """Reset all but the scales of the features, which the learners share."""
     for j in range(state.weights.shape[0]):
-        if state.scale[j] > 0:
-            state.weights[j, 0, i] = state.weights[j, 1, i] = f32(0)
+        state.weights[j, 0, i] = state.weights[j, 1, i] = state.scale[j, i] = f32(0)
     state.norm_sum[i] = state.weight_sum[i] = 0.0
 
 
@@ -226,16 +216,11 @@ def _gradients(state: LinearState, work: LinearWork, lane: int, h: Floats32, t: 
 
 
 @hot
-def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32) -> None:
-    """Update the scales of the features, and compute what depends on them only."""
-    state.scale[0] = f32(1)  # the constant
+def _measure(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32) -> None:
+    """What depends on the example, and on the scales of the first learner, only."""
     for k in range(indices.size):
-        j = np.int64(indices[k]) + 1
-        x = abs(values[k])
-        x = x if x > _TINY else _TINY
-        if x > state.scale[j]:
-            _raise_scale(state, j, x)
-        work.inverse[k] = state.scale[j]
+        x, known = _magnitude(values[k]), state.scale[np.int64(indices[k]) + 1, state.lane]
+        work.scale[k] = x if x > known else known
     whole = indices.size // VECTOR * VECTOR
     for k in range(0, whole, VECTOR):
         _in_scale(work, values, k, zeros(BLOCK))
@@ -243,22 +228,15 @@ def _rescale(state: LinearState, work: LinearWork, indices: Ints32, values: Floa
         _in_scale(work, values, k, zeros(ALONE))
 
 
-@njit
-def _raise_scale(state: LinearState, j: np.int64, x: np.float32) -> None:
-    """Raise the scale of a feature, and shrink its weights as if the scale had been this from the start."""
-    known = state.scale[j]
-    if known > 0:
-        power = state.power_t
-        shrink = known / x if power == 0.5 else f32(((x / known) * (x / known)) ** f32(power - 1))
-        for i in range(state.lane, state.lane + state.norm_sum.size):
-            state.weights[j, 0, i] *= shrink
-    state.scale[j] = x
+@hot
+def _magnitude(value: np.float32) -> np.float32:
+    x = abs(value)
+    return x if x > _TINY else _TINY
 
 
 @hot
 def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
-    x = load(values, k, zero)
-    scale = load(work.inverse, k, zero)
+    x, scale = load(values, k, zero), load(work.scale, k, zero)
     x2 = larger(x * x, splat(_TINY2, zero))
     store(work.x2, k, x2)
     store(work.length2, k, x2 / (scale * scale))
@@ -267,62 +245,86 @@ def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
 
 @hot
 def _rates(
-    state: LinearState, work: LinearWork, indices: Ints32, lane: int, zero: Any, ahead: Ints32, reach: int, line: int
-) -> np.float32:
+    state: LinearState,
+    work: LinearWork,
+    indices: Ints32,
+    values: Floats32,
+    lane: int,
+    zero: Any,
+    ahead: Ints32,
+    reach: int,
+    line: int,
+) -> Any:
     """Add the squared gradient to every feature's sum; compute the step sizes and the gain of a unit step.
 
     Returns the example's squared length, each feature in units of its scale. While the loop waits for roots and
-    divisions, it prefetches weights of the next example: two cache lines of a feature's row in each pass.
+    divisions, it prefetches numbers of the next example: three cache lines of a feature in each pass.
     """
-    width = len(state.block)
-    row = 2 * state.weights.shape[2]
-    own = row // 2 + state.lane + lane
-    squared = load(work.squared, lane, zero)
-    gain = zero
-    length2 = f32(0)
+    width, lanes = len(state.block), state.weights.shape[2]
+    first = state.lane + lane
+    own = lanes + first
+    squared, one = load(work.squared, lane, zero), splat(f32(1), zero)
+    gain, length2 = zero, zero
     for k in range(indices.size):
-        at = (np.int64(indices[k]) + 1) * row + own
-        x2 = splat(work.x2[k], zero)
+        j = np.int64(indices[k]) + 1
+        x2, inverse, part = splat(work.x2[k], zero), splat(work.inverse[k], zero), splat(work.length2[k], zero)
+        known = load(state.scale, j * lanes + first, zero)
+        if not agree(squared, known, splat(work.scale[k], zero)):
+            x = splat(_magnitude(values[k]), zero)
+            scale = larger(x, known)
+            inverse, part = one / larger(scale, splat(_MIN_SCALE, zero)), x2 / (scale * scale)
+            if any_positive(where_positive(squared, x - known)):
+                scale = choose(squared, scale, known)
+                store(state.scale, j * lanes + first, scale)
+                w = load(state.weights, 2 * j * lanes + first, zero)
+                store(state.weights, 2 * j * lanes + first, w * choose(known, known / scale, one))
+        at = 2 * j * lanes + own
         total = smaller(load(state.weights, at, zero) + squared * x2, splat(_MAX_SQUARES, zero))
         store(state.weights, at, total)
-        rate = where_positive(total, splat(f32(1), zero) / sqrt(total)) * splat(work.inverse[k], zero)
+        rate = where_positive(total, one / sqrt(total)) * inverse
         store(work.rates, k * width, rate)
         gain += x2 * rate
-        length2 += work.length2[k]
+        length2 += part
         if k < reach:
-            at = (np.int64(ahead[k]) + 1) * row + state.lane + 16 * line
+            j = np.int64(ahead[k]) + 1
+            at = 2 * j * lanes + state.lane + 16 * line
             prefetch(state.weights, at)
-            prefetch(state.weights, at + row // 2)
+            prefetch(state.weights, at + lanes)
+            prefetch(state.scale, j * lanes + state.lane + 16 * line)
     total = smaller(load(state.weights, own, zero) + squared, splat(_MAX_SQUARES, zero))
     store(state.weights, own, total)
-    rate = where_positive(total, splat(f32(1), zero) / sqrt(total))
+    rate = where_positive(total, one / sqrt(total))
     store(work.rates, indices.size * width, rate)
     store(work.gain, lane, gain + rate)
-    return length2 + f32(1)
+    return length2 + one
 
 
 @hot
-def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane: int) -> np.float32:
+def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int) -> None:
     """``_rates`` for an exponent other than 1/2: G^-P (n^2)^(P-1), one number at a time."""
     width = len(state.block)
     power = f32(state.power_t)
-    work.gain[lane : lane + width] = f32(0)
-    length2 = f32(0)
+    work.gain[lane : lane + width] = work.length[lane : lane + width] = f32(0)
     for k in range(indices.size + 1):
         constant = k == indices.size
         j = 0 if constant else np.int64(indices[k]) + 1
         x2 = f32(1) if constant else work.x2[k]
-        scale = state.scale[j]
-        by_scale = f32((scale * scale) ** (power - f32(1)))
+        x = f32(1) if constant else _magnitude(values[k])
         for i in range(width):
             at = state.lane + lane + i
+            known = state.scale[j, at]
+            scale = x if x > known else known
+            if work.squared[lane + i] > 0 and x > known:
+                state.scale[j, at] = x
+                if known > 0:
+                    state.weights[j, 0, at] *= f32(((x / known) * (x / known)) ** (power - f32(1)))
+            by_scale = f32((scale * scale) ** (power - f32(1)))
             total = min(state.weights[j, 1, at] + work.squared[lane + i] * x2, _MAX_SQUARES)
             state.weights[j, 1, at] = total
             rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)
             work.rates[k * width + i] = rate
             work.gain[lane + i] += x2 * rate
-        length2 += f32(1) if constant else work.length2[k]
-    return length2
+            work.length[lane + i] += x2 / (scale * scale)
 
 
 @hot
@@ -339,12 +341,10 @@ def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats3
 
 
 @hot
-def _steps(
-    state: LinearState, work: LinearWork, lane: int, length2: np.float32, h: Floats32, t: Floats32, zero: Any
-) -> None:
+def _steps(state: LinearState, work: LinearWork, lane: int, length2: Any, h: Floats32, t: Floats32, zero: Any) -> None:
     """The step of each learner of a block along its rates: the limit of ever smaller steps (``losses.py``)."""
     importance = load(work.importance, lane, zero)
-    norm_sum = load(state.norm_sum, lane, zero) + widen(importance) * widen(splat(length2, zero))
+    norm_sum = load(state.norm_sum, lane, zero) + widen(importance) * widen(length2)
     weight_sum = load(state.weight_sum, lane, zero) + widen(importance)
     store(state.norm_sum, lane, norm_sum)
     store(state.weight_sum, lane, weight_sum)

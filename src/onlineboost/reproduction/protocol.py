@@ -33,8 +33,7 @@ SETTINGS = {
     "vw": "the authors' Vowpal Wabbit variants: real votes, weights that are not normalised, a coin of 1/2 + gamma; "
     "AdaBoost.OL answers with its last expert, AdaBoost.OL.S with a random one and with weights instead of sampling, "
     "OSBoost.OCP doubles z",
-    "vw itself": "the program vw, with the parameters chosen for its variants; each of its learners has its own "
-    "feature scales, where ours share them, and its random experts are drawn differently",
+    "vw itself": "the program vw, with the parameters chosen for its variants; it draws random experts in another way",
     "trees": "the paper's algorithms over trees",
     "linear": "standardised linear learners, nothing tuned",
 }

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 4
+FORMAT = 5
 OLDEST = 2  # models of formats before it must be trained again
 
 Arrays = dict[str, NDArray[Any]]
@@ -54,7 +54,21 @@ def _trees_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     return found, facts
 
 
-UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {2: _without_adaptive, 3: _trees_apart}
+def _scales_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Linear learners have scales of features of their own; before, they shared them."""
+    found = dict(arrays)
+    for name in arrays:
+        weights = arrays.get(name.removesuffix("scale") + "weights")
+        if name.endswith("committee.scale") and weights is not None and weights.ndim == 3:
+            found[name] = np.repeat(arrays[name][:, None], weights.shape[2], axis=1)
+    return found, facts
+
+
+UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {
+    2: _without_adaptive,
+    3: _trees_apart,
+    4: _scales_apart,
+}
 
 
 def upgraded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:

@@ -148,7 +148,7 @@ def _learn(state: IndicatorsState, rows: Batch) -> None:
     nothing, done = np.empty((0, 2, 0), np.float32), 0
     while done < rows.y.size:
         done += state.apply(cut(rows, done, rows.y.size), learning=True).y.size
-        state.settle(nothing, np.empty(0, np.float32), 0)
+        state.settle(nothing, np.empty((0, 0), np.float32), 0)
 
 
 def _through(states: Transforms, rows: Batch) -> Iterator[Batch]:

@@ -211,17 +211,17 @@ def _carry(
         for k in range(n):
             share = work.histogram[0, k] * work.carry[k, b] / total
             if share > 0:
-                for field in range(2):
-                    for i in range(weights.shape[2]):
+                for i in range(weights.shape[2]):
+                    for field in range(2):
                         weights[first + b, field, i] += f32(share * old[k, field, i])
-                scale[first + b] = max(scale[first + b], old_scale[k])
+                    scale[first + b, i] = max(scale[first + b, i], old_scale[k, i])
     for i in range(weights.shape[2]):
         moved = weights[first + zero, 0, i]
         weights[0, 0, i] += moved
         for b in range(n):
             weights[first + b, 0, i] -= moved
             if weights[first + b, 0, i] != 0:
-                scale[first + b] = f32(1)
+                scale[first + b, i] = f32(1)
     weights[first + zero] = 0
     scale[first + zero] = 0
 

@@ -4,8 +4,7 @@ In AdaBoost.OL and OSBoost a learner's weight depends only on the learners befor
 learner's number: the first n of N learners are a booster of n. Only their vote is computed in addition. The algorithms
 are not duplicated: the state here goes through the same loop as any other.
 
-The learners must be independent. Those of ``Linear`` are not: they share feature scales, so that a later learner can
-change the scale of a feature for the first ones.
+The learners must be independent (``Learner.separate``).
 """
 
 from __future__ import annotations

@@ -14,11 +14,6 @@ _BOOSTERS = {
     "logistic": ("adaboost-ol", "--expert", "last"),
     "adaptive": ("adaboost-ol", "--expert", "random"),
 }
-_CLASSES = {
-    "bbm": 'OnlineBBM(Copies({}), {}, {}votes="real", normalizer="none")',
-    "logistic": 'AdaBoostOL(Copies({}), {}, {}votes="real", expert="last")',
-    "adaptive": 'AdaBoostOL(Copies({}), {}, {}votes="real", expert="random")',
-}
 _NUMBERS = {"learning_rate": "--learning-rate", "power_t": "--power-t", "bit_precision": "-b", "random_seed": "--seed"}
 _ADAPTIVE = ("adaptive", "normalized", "invariant")
 _EXACT_UP_TO = 62  # learners, in vw's BBM
@@ -88,8 +83,6 @@ def _boosting(given: Given, model: Model) -> None:
     algorithm, *more = _BOOSTERS[alg]
     gamma = ["--gamma", number(given, "gamma")] if alg == "bbm" and "gamma" in given else []
     model.options += ["-a", algorithm, "-n", n, *gamma, *more, "--votes", "real"]
-    exact = _CLASSES[alg].format(_linear(given), n, f"gamma={gamma[1]}, " if gamma else "")
-    model.notes.append(f"learners share the scales of features, vw's do not; if that matters, in Python: {exact}")
     if alg == "bbm" and int(n) > _EXACT_UP_TO:
         model.notes.append(
             f"--boosting {n}: vw's weights are wrong for more than {_EXACT_UP_TO} learners; ours are exact."
@@ -98,14 +91,6 @@ def _boosting(given: Given, model: Model) -> None:
         model.notes.append("--alg adaptive: another random expert than vw's; --expert vote is their weighted vote.")
     if "bit_precision" in given:
         model.notes.append("-b: slots for each learner; in vw all learners share them.")
-
-
-def _linear(given: Given) -> str:
-    """The learner in Python."""
-    names = {"learning_rate": "learning_rate", "power_t": "power_t", "bit_precision": "bits"}
-    loss = ['"logistic"'] if _last(given, "loss_function") == "logistic" else []
-    more = [f"{ours}={number(given, name)}" for name, ours in names.items() if name in given]
-    return f"Linear({', '.join(loss + more)})"
 
 
 def _loss(given: Given, model: Model) -> None:
