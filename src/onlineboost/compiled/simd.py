@@ -96,6 +96,20 @@ def splat(typing: Any, number: Any, like: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def pair(typing: Any, first: Any, second: Any) -> Any:
+    """Two numbers as lanes of their width."""
+    lanes = Lanes(2, first.bitwidth)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        found = ir.Constant(lanes.vector, ir.Undefined)
+        for k in range(2):
+            found = builder.insert_element(found, args[k], ir.Constant(_I32, k))
+        return found
+
+    return lanes(first, first), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def sqrt(typing: Any, lanes: Any) -> Any:
     """The correctly rounded root of every lane."""
 

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean
+from onlineboost.compiled.simd import load, pair, store
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
@@ -115,12 +116,12 @@ class RegressionTreeState(NamedTuple):
 class RegressionTreeWork(NamedTuple):
     row: BinsWork
     leaf: Ints  # [trees] the leaf that the row falls into
-    mine: Ints32  # those of the counted slots that a tree may split by
+    mine: Ints  # the places of those values that a tree may split by
 
 
 def workspace(state: RegressionTreeState, longest: int) -> RegressionTreeWork:
     leaf = np.zeros(state.used.shape[0], np.int64)
-    return RegressionTreeWork(new_work(state.bins, longest), leaf, np.empty(longest, np.int32))
+    return RegressionTreeWork(new_work(state.bins, longest), leaf, np.empty(longest, np.int64))
 
 
 @hot
@@ -234,16 +235,14 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
 
 @hot
 def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, base: int, w: Any, wt: Any) -> None:
-    """Add an example to the histograms. First the slots, then the sums: a branch for each slot would take longer."""
-    m = 0
+    """Add an example to the histograms. First the places, then the sums: a branch for each slot would take longer."""
+    m, base = 0, base * state.histograms.shape[1]
     for k in range(work.row.found[1]):
-        work.mine[m] = work.row.counted[k]
+        work.mine[m] = 2 * (base + work.row.places[k])
         m += state.allowed[i, work.row.counted[k]]
+    more = pair(w, wt)
     for k in range(m):
-        slot = work.mine[k]
-        b = work.row.codes[slot]
-        state.histograms[base + slot, b, 0] += w
-        state.histograms[base + slot, b, 1] += wt
+        store(state.histograms, work.mine[k], load(state.histograms, work.mine[k], more) + more)
 
 
 @lean

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
-from onlineboost.compiled.simd import prefetch
+from onlineboost.compiled.simd import load, pair, prefetch, splat, store, total, widen, zeros
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
@@ -55,6 +55,7 @@ from onlineboost.transforms.bins import (
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
+_ALONE = (0,)
 _MAX_LOG = 600.0
 
 
@@ -107,6 +108,7 @@ class TreeWork(NamedTuple):
     terms: Floats  # log odds of the counted values in a leaf
     leaf: Ints  # [trees] the leaf that the row falls into
     bayes: Floats  # [trees] the vote of naive Bayes there, or _NOT_COMPUTED
+    whole: bool  # whether all trees may split by all slots
 
 
 def workspace(state: TreeState, longest: int) -> TreeWork:
@@ -116,6 +118,7 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
         np.empty(longest),
         np.zeros(trees, np.int64),
         np.zeros(trees),
+        bool(state.allowed.all()),
     )
 
 
@@ -124,14 +127,14 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
         work.leaf[i] = leaf_of(state, work.row, i)
-        if state.nodes[i, work.leaf[i], ROW] > 0:
+        if _by_bayes(state, i, work.leaf[i]):
             _fetch(state, work, i, work.leaf[i])
     for i in range(state.used.shape[0]):
         node = work.leaf[i]
         work.bayes[i] = _NOT_COMPUTED
         a, b = state.weight[i, node, 0], state.weight[i, node, 1]
         h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
-        if state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0:
+        if _by_bayes(state, i, node):
             work.bayes[i] = _bayes(state, work, i, node)
             h[i] = f32(work.bayes[i])
 
@@ -156,7 +159,7 @@ def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found
     for i in range(state.used.shape[0]):
         node, last, before = explain_path(state, work.row, i, r, found)
         work.leaf[i] = node
-        by_bayes = state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0
+        by_bayes = _by_bayes(state, i, node)
         work.bayes[i] = 0.0 if by_bayes else _NOT_COMPUTED
         if last >= 0:
             add_term(found, r, i, last, _value(state, work, i) - before)
@@ -178,31 +181,40 @@ def _value(state: TreeState, work: TreeWork, i: int) -> float:
 
 
 @hot
+def _by_bayes(state: TreeState, i: int, node: int) -> bool:
+    """Whether a leaf votes by naive Bayes."""
+    return bool(state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0)
+
+
+@hot
 def _fetch(state: TreeState, work: TreeWork, i: int, node: int) -> None:
     """Prefetch what is read and written of the histograms of a leaf, while the other trees are looked at."""
-    base, bins = base_of(state, i, state.nodes[i, node, ROW]), state.histograms.shape[1]
+    base = _place(state, i, state.nodes[i, node, ROW])
     for k in range(work.row.found[1]):
-        slot = work.row.counted[k]
-        prefetch(state.histograms, 2 * ((base + slot) * bins + work.row.codes[slot]))
+        prefetch(state.histograms, 2 * (base + work.row.places[k]))
+
+
+@hot
+def _place(state: TreeState, i: int, row: int) -> int:
+    """The first bin of the histograms of a leaf, given 1 + its row, counted over all histograms."""
+    return base_of(state, i, row) * state.histograms.shape[1]  # type: ignore[no-any-return]
 
 
 @hot
 def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     """Naive Bayes by the histograms of a leaf, over the values that are counted there: P(+) - P(-)."""
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    base = base_of(state, i, state.nodes[i, node, ROW])
-    negative, positive = a + 1, b + 1
-    by_a, by_b = 1 / (a + 2 * _SMOOTHING), 1 / (b + 2 * _SMOOTHING)
+    base = _place(state, i, state.nodes[i, node, ROW])
+    both = pair(a + 1, b + 1)  # of the negative and the positive label
+    by = pair(1 / (a + 2 * _SMOOTHING), 1 / (b + 2 * _SMOOTHING))
+    smoothing, tiny = splat(_SMOOTHING, both), splat(_TINY, both)
     for k in range(work.row.found[1]):
-        slot = work.row.counted[k]
-        if state.allowed[i, slot]:
-            code = work.row.codes[slot]
-            negative *= (state.histograms[base + slot, code, 0] + _SMOOTHING) * by_a
-            positive *= (state.histograms[base + slot, code, 1] + _SMOOTHING) * by_b
-            if negative + positive < _TINY:
-                negative /= _TINY
-                positive /= _TINY
-    return float((positive - negative) / (positive + negative))
+        if work.whole or state.allowed[i, work.row.counted[k]]:
+            counts = load(state.histograms, 2 * (base + work.row.places[k]), both)
+            both *= (widen(counts) + smoothing) * by
+            if total(both) < _TINY:
+                both /= tiny
+    return total(both * pair(-1.0, 1.0)) / total(both)  # type: ignore[no-any-return]
 
 
 @hot
@@ -243,6 +255,9 @@ def carry(state: TreeState, work: TreeWork, slot: int, old_zero: int) -> None:
 @hot
 def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
     for i in range(p.size):
+        if p[i] > 0 and work.bayes[i] == _NOT_COMPUTED and state.nodes[i, work.leaf[i], ROW] > 0:
+            _fetch(state, work, i, work.leaf[i])
+    for i in range(p.size):
         if p[i] > 0:
             _learn(state, work, i, work.leaf[i], 1 if t[i] > 0 else 0, p[i])
 
@@ -275,11 +290,11 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
     state.since[i, node, c] += w
     state.since[i, node, 2] += w * w
     state.since[i, node, 3] += 1
-    base = base_of(state, i, row)
+    base, weight = _place(state, i, row), splat(f32(w), zeros(_ALONE))
     for k in range(work.row.found[1]):
-        slot = work.row.counted[k]
-        if state.allowed[i, slot]:
-            state.histograms[base + slot, work.row.codes[slot], c] += f32(w)
+        if work.whole or state.allowed[i, work.row.counted[k]]:
+            at = 2 * (base + work.row.places[k]) + c
+            store(state.histograms, at, load(state.histograms, at, weight) + weight)
     if state.since[i, node, 3] >= state.grace and _is_due(state.since[i, node]):
         state.since[i, node, 3] = 0
         _fade(state, i, node, row)

@@ -81,6 +81,7 @@ class BinsWork(NamedTuple):
     values: Floats32  # [slots] by slot; 0 where the row has none
     codes: Ints32  # [slots] the bins of these values
     counted: Ints32  # those of its slots that are counted in histograms: not in the bin of zero, or missing
+    places: Ints  # the bin of each of these, counted over all slots
     found: Ints  # [2] number of slots in the row, and of those that are counted
     sorted: Floats32  # [SAMPLES + 1]
     fresh: Floats32  # [bins - 1] new edges
@@ -130,6 +131,7 @@ def new_work(bins: Bins, longest: int) -> BinsWork:
         np.zeros(slots, np.float32),
         np.zeros(slots, np.int32),
         np.empty(longest, np.int32),
+        np.empty(longest, np.int64),
         np.zeros(2, np.int64),
         np.empty(SAMPLES + 1, np.float32),
         np.empty(n, np.float32),
@@ -178,6 +180,7 @@ def find_bins(bins: Bins, work: BinsWork) -> None:
         b = code(bins.edges, slot, x) if x == x else i64(bins.zero[slot])
         work.codes[slot] = b
         work.counted[m] = slot
+        work.places[m] = i64(slot) * (bins.edges.shape[1] + 1) + b
         m += b != bins.zero[slot] or (x != x and bins.counts[slot, BORN] > 0)
     work.found[1] = m
 
