@@ -5,7 +5,7 @@
 >>> X, y = load_letter()
 >>> model = OnlineBBM(votes="real").fit(X[:16000], y[:16000])
 >>> round(model.score(X[16000:], y[16000:]), 3)
-0.724
+0.722
 """
 
 from onlineboost.boosters.adaboost_ol import AdaBoostOL

@@ -23,8 +23,8 @@ from onlineboost.interop.sklearn import EXPECTED_FAILURES
 
 # Class weights of 1000 against 0.0001 on 50 rows. Weights of rows go to the weak learners (as does sample_weight, bit
 # for bit: test_class_weights.py); boosters that learn themselves, by the mistakes of learners and experts, count rows.
-_REASON = {"check_class_weight_classifiers": "learns the weights of learners from rows, whatever their own weights"}
-HEAVY = dict.fromkeys(("AdaBoostOL", "AdaBoostOLM", "AdaBoostOLPlus"), _REASON)
+_REASON = {"check_class_weight_classifiers": "learns its trust in learners from rows, whatever their own weights"}
+HEAVY = dict.fromkeys(("AdaBoostOL", "AdaBoostOLM", "AdaBoostOLPlus", "DefensiveBoost"), _REASON)
 # Steps of River's logistic regression are in proportion to weights: a step of 1000 turns all that it had learnt.
 HEAVY["OnlineBBM over an object"] = {"check_class_weight_classifiers": "the weak learner's own: steps without a bound"}
 
