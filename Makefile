@@ -28,9 +28,10 @@ $(READY): pyproject.toml constraints.txt  # the package alone
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	touch $@
 
-$(DEVELOP): $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $@
+$(DEVELOP): pyproject.toml constraints.txt  # files are compiled when they are imported: most never are
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	touch $(READY) $@
 
 test: $(DEVELOP)  ## all tests, doctests and the examples in the documents, on two cores
 	$(BIN)/python -m onlineboost warm

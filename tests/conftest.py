@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
-settings.register_profile("onlineboost", deadline=None, max_examples=40, derandomize=True)
+settings.register_profile("onlineboost", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("onlineboost")
 
 ROOT = Path(__file__).parent.parent

@@ -92,11 +92,14 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
         (["-a", "bbm", "--no-standardize", "--head", "stack"], "head='stack'"),
         (["-a", "adaboost-ol-plus", "--no-standardize"], "AdaBoostOLPlus("),
         (["-a", "defensive", "--no-standardize"], "DefensiveBoost("),
-        (["--learner", "naive-bayes", "--bins", "8"], "NaiveBayes(bins=8)"),
-        (["--learner", "perceptron", "--no-standardize"], "SafeBoost(estimator=Perceptron(), n_estimators=3"),
+        (["-a", "bbm", "--learner", "naive-bayes", "--bins", "8"], "NaiveBayes(bins=8)"),
+        (
+            ["-a", "bbm", "--learner", "perceptron", "--no-standardize"],
+            "OnlineBBM(estimator=Perceptron(), n_estimators=3",
+        ),
         (["--bins", "8", "--cross", "f1, f2"], "Linear(bins=8, crosses=[('f1', 'f2')])"),
         (["--learning-rate", "0.1"], "learning_rate=0.1"),
-        (["--learner", "stump"], "SafeBoost(estimator=Stump(), n_estimators=3"),
+        (["-a", "bbm", "--learner", "stump"], "OnlineBBM(estimator=Stump(), n_estimators=3"),
         (["--learner", "tree", "--max-depth", "3"], "SafeBoost(estimator=Tree(max_depth=3), n_estimators=3"),
     ],
 )

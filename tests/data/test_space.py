@@ -294,9 +294,9 @@ def test_more_names_than_slots_from_any_source():
 
 
 def test_many_names_within_a_bound():
-    """A million names take no more memory than the bound allows."""
+    """Many names take no more memory than the bound allows."""
     model = Linear(bits=10)
-    for start in range(0, 1_000_000, 500):
+    for start in range(0, 200_000, 500):
         model.learn_one({f"name {k}": 1.0 for k in range(start, start + 500)}, start // 500 % 2)
     assert model.fitted.machine.slots.used[0] == 1024
     assert len(model.fitted.columns.names) <= 1024

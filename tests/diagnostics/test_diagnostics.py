@@ -168,7 +168,7 @@ def test_very_large_weights_keep_to_their_columns():
 @pytest.mark.parametrize("booster", [OnlineBBM, AdaBoostOL, OSBoost, OSBoostOCP, PotentialBoost])
 def test_every_booster_reports(booster, tmp_path):
     X, y = load_letter()
-    model = booster(Tree(2), 4, random_state=0).fit(X[:1000], y[:1000])
+    model = booster(Linear(), 4, random_state=0).fit(X[:1000], y[:1000])
     report = model.report()
     text = str(report)
     assert text.splitlines()[0] == f"{booster.__name__}, 4 learners, 1,000 examples"

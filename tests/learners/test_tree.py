@@ -88,7 +88,7 @@ def entries_of(j: int, x: float) -> list[tuple[int, float]]:
     slots=st.sampled_from([3, 20]),
     replay=st.sampled_from([0, 100, 512]),
 )
-@settings(max_examples=40, phases=[Phase.generate])
+@settings(max_examples=30, phases=[Phase.generate])
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
 def test_a_tree_equals_the_slow_one(
     seed, kind, depth, n_bins, tie, evidence, leaves, grace, weights, max_nodes, slots, replay
@@ -124,7 +124,7 @@ def test_a_tree_equals_the_slow_one(
     slots=st.sampled_from([3, 20]),
     replay=st.sampled_from([0, 100, 512]),
 )
-@settings(max_examples=20, phases=[Phase.generate])
+@settings(max_examples=14, phases=[Phase.generate])
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
 def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, leaves, grace, weights, slots, replay):
     """Every vote, also while classes come: the third after 100 rows, the fourth after 400."""
@@ -163,7 +163,7 @@ def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, l
     slots=st.sampled_from([3, 20]),
     replay=st.sampled_from([0, 100, 512]),
 )
-@settings(max_examples=20, phases=[Phase.generate])
+@settings(max_examples=14, phases=[Phase.generate])
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
 def test_a_stump_equals_the_slow_one(seed, kind, n_bins, grace, weights, slots, replay):
     X, y, weight = make_stream(seed, kind, weights)
@@ -179,7 +179,7 @@ def test_a_stump_equals_the_slow_one(seed, kind, n_bins, grace, weights, slots, 
     slots=st.sampled_from([2, 20]),
     replay=st.sampled_from([0, 100, 512]),
 )
-@settings(max_examples=20, phases=[Phase.generate])
+@settings(max_examples=14, phases=[Phase.generate])
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
 def test_naive_bayes_equals_the_slow_one(seed, kind, bins, slots, replay):
     X, y, weight = make_stream(seed, kind, "any")

@@ -382,18 +382,18 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
     ("booster", "learner"), [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned")]
 )
 def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkeypatch):
-    """A hundred of the fuzzer's files, in this process; ``fuzz/README.md`` has the long run."""
+    """Sixty of the fuzzer's files, in this process; ``fuzz/README.md`` has the long run."""
     monkeypatch.syspath_prepend(ROOT / "fuzz")
     import models
 
     files = models.honest([(booster, learner)])
     with np.errstate(all="ignore"):
         found = Counter()
-        for k in range(100):
+        for k in range(60):
             kind, content = models.damaged(random.Random(f"test {k}"), files)
             (tmp_path / "m").write_bytes(content)
             found[models.use(tmp_path / "m", kind).split(":")[0]] += 1
-    assert found["refused"] > 30 and found["accepted"] > 5
+    assert found["refused"] > 18 and found["accepted"] > 3
 
 
 def reloaded(model, X, tmp_path):
