@@ -100,7 +100,7 @@ def forget(committee, i):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_a_learner_that_forgot_is_a_new_one(learner):
-    """It goes on as one that joins the committee then. Scales and bins come from the others."""
+    """It goes on as one that joins the committee then. Bins come from the others, and scales of Newton."""
     X, y = changing(900, every=10_000)
     forgetful = OnlineBBM(learner, 3, random_state=0).fit(X[:600], y[:600])
     joined, as_before = copy.deepcopy(forgetful), copy.deepcopy(forgetful)

@@ -77,3 +77,26 @@ def test_sums_of_repeated_entries_are_checked():
     X = sp.csr_matrix((np.array([9e17, 9e17, 1.0]), np.array([0, 0, 0]), np.array([0, 2, 3])), (2, 1))
     with pytest.raises(DataError, match="at row 0, column 0"):
         Linear().fit(X, [0, 1])
+
+
+@pytest.mark.parametrize("n", [5, 70])
+def test_parts_of_a_committee_join_to_the_whole(n):
+    """Also where the memory of a row has more lanes than there are learners: whole cache lines."""
+    learner, rng = Linear(), np.random.default_rng(0)
+    whole = learner.committee(n, 6)
+    for array in whole[:4]:
+        array[...] = rng.random(array.shape)
+    for lanes in (whole.weights[:, :, n:], whole.scale[:, n:], whole.norm_sum[n:], whole.weight_sum[n:]):
+        lanes[...] = 0
+    cuts = [(0, 3), (3, n)] if n < 16 else [(0, 16), (16, 40), (40, 51), (51, n)]
+    joined = learner.joined([learner.apart(whole, *cut) for cut in cuts], [b - a for a, b in cuts])
+    copy = learner.joined([whole], [n])
+    for first, last in cuts:
+        part, size = learner.part(copy, first, last), last - first
+        mine = slice(part.lane, part.lane + size)
+        for array in (part.weights[:, :, mine], part.scale[:, mine], part.norm_sum[:size], part.weight_sum[:size]):
+            array *= 2
+        learner.put(copy, part, first, last)
+    for mine, doubled, theirs in zip(joined[:4], copy[:4], whole[:4], strict=True):
+        assert np.array_equal(mine, theirs)
+        assert np.array_equal(doubled, 2 * theirs)

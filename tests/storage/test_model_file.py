@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_files import forge
+from safetensors.numpy import load_file
 
 import onlineboost
 from conftest import ROOT
@@ -19,6 +20,7 @@ from onlineboost import (
     OnlineBBM,
     PotentialBoost,
 )
+from onlineboost.errors import ReadWarning
 from onlineboost.storage import upgrades
 
 SAVED = ROOT / "tests" / "saved"
@@ -210,6 +212,7 @@ def test_a_failed_save_leaves_the_old_file(saved, stream, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("path", sorted(SAVED.glob("*.safetensors")), ids=lambda p: p.stem)
+@pytest.mark.filterwarnings("ignore:a model of an older onlineboost:onlineboost.errors.ReadWarning")
 def test_files_of_every_released_format_are_read(path, stream):
     """Files stay here for ever; beside each, the scores it gave when it was written."""
     if path.stem in REFUSED:
@@ -219,3 +222,22 @@ def test_files_of_every_released_format_are_read(path, stream):
     model = onlineboost.load(path)
     expected = np.load(path.with_suffix(".npy"))
     assert model.decision_function(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_shared_scales_become_those_of_each_learner():
+    """Formats before 5; and the room for many learners is that of today."""
+    path = SAVED / "format4-bbm.safetensors"
+    with pytest.warns(ReadWarning, match="each of its linear learners has scales of features of its own"):
+        scale = onlineboost.load(path).fitted.machine.committee.scale
+    rows = load_file(path)["model.committee.scale"]
+    assert scale.any() and np.array_equal(scale, np.repeat(rows[:, None], scale.shape[1], 1))
+    for n in (65, 101, 130):
+        state = Linear().committee(n, 3)
+        lanes = state.norm_sum.size
+        old = {"committee.weights": state.weights[:, :, :lanes], "committee.scale": state.scale[:, 0]}
+        with pytest.warns(ReadWarning):
+            new, _ = upgrades.upgraded(old, {"format": 3})
+        assert {name: array.shape for name, array in new.items()} == {
+            "committee.weights": state.weights.shape,
+            "committee.scale": state.scale.shape,
+        }

@@ -49,7 +49,7 @@ BLOCK, ALONE = (0,) * VECTOR, (0,)
 
 class LinearState(NamedTuple):
     weights: Floats32  # [1 + features, 2, all lanes]: the N copies of a number are adjacent
-    scale: Floats32  # [1 + features, all lanes]
+    scale: Floats32  # [1 + features, all lanes]; that of the constant is not used
     norm_sum: Floats  # [lanes]
     weight_sum: Floats  # [lanes]
     lane: int  # the first lane of these learners
@@ -195,7 +195,8 @@ def explain(state: LinearState, work: LinearWork, batch: Batch, r: int, found: F
 @lean
 def forget(state: LinearState, i: int) -> None:
     for j in range(state.weights.shape[0]):
-        state.weights[j, 0, i] = state.weights[j, 1, i] = state.scale[j, i] = f32(0)
+        if j == 0 or state.scale[j, i] > 0:  # others take no memory yet
+            state.weights[j, 0, i] = state.weights[j, 1, i] = state.scale[j, i] = f32(0)
     state.norm_sum[i] = state.weight_sum[i] = 0.0
 
 
@@ -305,6 +306,7 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, value
     width = len(state.block)
     power = f32(state.power_t)
     work.gain[lane : lane + width] = work.length[lane : lane + width] = f32(0)
+    last = by_scale = f32(0)
     for k in range(indices.size + 1):
         constant = k == indices.size
         j = 0 if constant else np.int64(indices[k]) + 1
@@ -318,7 +320,8 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, value
                 state.scale[j, at] = x
                 if known > 0:
                     state.weights[j, 0, at] *= f32(((x / known) * (x / known)) ** (power - f32(1)))
-            by_scale = f32((scale * scale) ** (power - f32(1)))
+            if scale != last:  # most learners have the same
+                last, by_scale = scale, f32((scale * scale) ** (power - f32(1)))
             total = min(state.weights[j, 1, at] + work.squared[lane + i] * x2, _MAX_SQUARES)
             state.weights[j, 1, at] = total
             rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)

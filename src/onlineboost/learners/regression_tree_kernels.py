@@ -116,7 +116,7 @@ class RegressionTreeState(NamedTuple):
 class RegressionTreeWork(NamedTuple):
     row: BinsWork
     leaf: Ints  # [trees] the leaf that the row falls into
-    mine: Ints  # the places of those values that a tree may split by
+    mine: Ints  # where those values that a tree may split by are counted, in numbers from the first of all histograms
 
 
 def workspace(state: RegressionTreeState, longest: int) -> RegressionTreeWork:
@@ -236,9 +236,9 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
 @hot
 def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, base: int, w: Any, wt: Any) -> None:
     """Add an example to the histograms. First the places, then the sums: a branch for each slot would take longer."""
-    m, base = 0, base * state.histograms.shape[1]
+    m, place = 0, base * state.histograms.shape[1]
     for k in range(work.row.found[1]):
-        work.mine[m] = 2 * (base + work.row.places[k])
+        work.mine[m] = 2 * (place + work.row.places[k])
         m += state.allowed[i, work.row.counted[k]]
     more = pair(w, wt)
     for k in range(m):

@@ -74,7 +74,7 @@ def read(path: str | Path) -> tuple[dict[str, Part], Any]:
         return parts, facts.get("notes")
     except upgrades.OutdatedError as problem:
         raise ModelFileError(path, "format", str(problem)) from None
-    except (KeyError, AttributeError, TypeError, ValueError, IndexError) as problem:
+    except (KeyError, AttributeError, TypeError, ValueError, IndexError, MemoryError) as problem:
         raise ModelFileError(path, "description", f"not the description of a model ({problem!r})") from problem
 
 

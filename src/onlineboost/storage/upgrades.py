@@ -8,11 +8,14 @@ of format 2, which weighed its two parts in another way.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onlineboost.errors import ReadWarning
 
 FORMAT = 5
 OLDEST = 2  # models of formats before it must be trained again
@@ -39,7 +42,7 @@ def _trees_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     found = dict(arrays)
     for name in arrays:
         if name.endswith("committee.weights") and arrays[name].ndim == 3 and arrays[name].shape[2] >= 64:
-            found[name] = np.pad(arrays[name], [(0, 0), (0, 0), (0, -arrays[name].shape[2] % 32)])
+            found[name] = np.pad(arrays[name], [(0, 0), (0, 0), (0, -arrays[name].shape[2] % 16)])
         if name.endswith("committee.nodes"):
             at = name.removesuffix("nodes")
             nodes, used, gains = arrays[name].copy(), arrays[f"{at}used"], arrays[f"{at}gains"]
@@ -56,11 +59,20 @@ def _trees_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
 
 def _scales_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     """Linear learners have scales of features of their own; before, they shared them."""
-    found = dict(arrays)
+    found, several = dict(arrays), False
     for name in arrays:
         weights = arrays.get(name.removesuffix("scale") + "weights")
         if name.endswith("committee.scale") and weights is not None and weights.ndim == 3:
-            found[name] = np.repeat(arrays[name][:, None], weights.shape[2], axis=1)
+            shape = len(arrays[name]), weights.shape[2]
+            found[name] = np.broadcast_to(arrays[name].reshape(-1, 1), shape)
+            several |= shape[1] > 1
+    if several:
+        warnings.warn(
+            "a model of an older onlineboost: from here on each of its linear learners has scales of features of its "
+            "own (CHANGELOG.md). Train it again for the same results as from scratch",
+            ReadWarning,
+            stacklevel=2,
+        )
     return found, facts
 
 

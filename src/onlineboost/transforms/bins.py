@@ -81,7 +81,7 @@ class BinsWork(NamedTuple):
     values: Floats32  # [slots] by slot; 0 where the row has none
     codes: Ints32  # [slots] the bins of these values
     counted: Ints32  # those of its slots that are counted in histograms: not in the bin of zero, or missing
-    places: Ints  # the bin of each of these, counted over all slots
+    places: Ints  # the bin of each of these, counted over all slots, which have one bin more than edges
     found: Ints  # [2] number of slots in the row, and of those that are counted
     sorted: Floats32  # [SAMPLES + 1]
     fresh: Floats32  # [bins - 1] new edges
