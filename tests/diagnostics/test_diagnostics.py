@@ -112,6 +112,7 @@ def test_certificates_are_refused_where_there_is_none():
     ],
     ids=lambda p: p.stem,
 )
+@pytest.mark.filterwarnings("ignore:a model of an older onlineboost:onlineboost.errors.ReadWarning")
 def test_models_of_every_format_report(path, tmp_path):
     model = onlineboost.load(path)
     if isinstance(model, onlineboost.Booster):
