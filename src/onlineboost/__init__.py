@@ -31,6 +31,7 @@ from onlineboost.ensembles.restarting import Alarm, Restarting
 from onlineboost.errors import (
     ConflictError,
     DataError,
+    ForkError,
     MissingPackageError,
     ModelFileError,
     NotFittedError,
@@ -72,6 +73,7 @@ __all__ = [
     "Copies",
     "DataError",
     "DefensiveBoost",
+    "ForkError",
     "Learner",
     "LeastSquares",
     "Linear",

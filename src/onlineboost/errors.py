@@ -41,6 +41,10 @@ class WorkerError(RuntimeError):
     """A worker of a cluster that died, or that cannot do the work."""
 
 
+class ForkError(RuntimeError):
+    """A model or a stream that a forked process cannot go on with, because a thread of its parent was at work on it."""
+
+
 class NotFittedError(ValueError, AttributeError):
     """The model has not learnt anything yet."""
 

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,6 +22,7 @@ from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.engine.explanation import Explanation
 from onlineboost.engine.fitted import Fitted, Rows
+from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
@@ -73,6 +74,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def fitted(self, fitted: Fitted | None) -> None:
         self._fitted = fitted
 
+    @property
+    def _lock(self) -> SharedLock:
+        """One for all that the model learns, from the first example on: whoever learns does it within a turn."""
+        fitted = self._fitted
+        if fitted is not None:
+            return fitted.lock
+        found: SharedLock = vars(self).setdefault("_first_lock", SharedLock())  # atomic
+        return found
+
     @abstractmethod
     def new_machine(self, n_features: int, seed: int | None = None) -> Machine:
         """The initial states; raises an error for wrong parameters, and draws a seed if none is given."""
@@ -101,7 +111,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         _check_inner(self)
-        fitted = Fitted(self.clone(), Columns(owner=type(self).__name__), target, self.new_machine(0))
+        columns = Columns(owner=type(self).__name__)
+        fitted = Fitted(self.clone(), columns, target, self.new_machine(0), lock=self._lock)
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
         return fitted
@@ -163,7 +174,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                     self.away = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "away"}
+        return {name: value for name, value in vars(self).items() if name not in ("away", "_first_lock")}
 
     def verdict(self) -> str:
         """Whether boosting paid so far; empty for a learner alone."""
@@ -181,9 +192,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> model.predict_one({"size": 3, "colour": "red"})
         1
         """
-        return self._learn_page(page, self.fitted)
+        with self._lock.turn():
+            return self._learn_page(page, self.fitted)[0]
 
-    def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> Floats:
+    def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> tuple[Floats, Fitted]:
+        """Learn a page within a turn; without a ``Fitted``, start over."""
         if isinstance(page, Batch):
             schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, self._target_of_batches())
             page = Page(page, [], target, schema or Schema())
@@ -191,13 +204,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             raise DataError(
                 f"the page is a {type(page).__name__}: expected one of open_stream; see partial_fit for arrays"
             )
+        begins = fitted is None
         if fitted is None:
             fitted = self.new_fitted(self.new_target().merged(page.target))
         target = fitted.check_page(page)
         fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
-        self.fitted = fitted
-        return fitted.learn_page(page, target)
+        if begins:
+            self.fitted = fitted
+        return fitted.learn_page(page, target), fitted
 
     def _learn(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False, scored: bool = False
@@ -205,12 +220,14 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if isinstance(X, Batch | Page | Pages):
             if y is not None or sample_weight is not None or classes is not None:
                 raise DataError("a stream has its own labels and weights: leave out y, classes and sample_weight")
-            return self._learn_pages(_pages(X), fresh, scored)
+            return self._learn_pages(_pages(X), fresh, scored, self._lock.turn)
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None: expected one label per row")
-        fitted = None if fresh else self.fitted
-        if fitted is not None and _is_read(fitted, X):
+        with self._lock.turn():
+            fitted = None if fresh else self.fitted
+            if fitted is None or not _is_read(fitted, X):
+                return self._learn_source(_in_memory(X), y, classes, sample_weight, fresh)
             from onlineboost.readers import open_stream
 
             pages: Iterable[Page] = open_stream(X, y=y, sample_weight=sample_weight, like=self)
@@ -218,10 +235,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 pages = [*pages]  # all are read before the model changes
                 fitted.declare(classes, y)
             return self._learn_pages(pages, fresh, scored)
-        return self._learn_source(_in_memory(X), y, classes, sample_weight, fresh)
 
     def _learn_source(self, source: Source, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
-        """Learn a table; everything is checked before the model changes."""
+        """Learn a table within a turn; everything is checked before the model changes."""
         fitted = None if fresh else self.fitted
         (fitted.columns if fitted is not None else Columns()).locate(source)
         y = check_labels(y, source.n_rows)
@@ -250,12 +266,21 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         self.fitted = fitted
         return fitted.learn_table(source, signs, weight)
 
-    def _learn_pages(self, pages: Iterable[Page | Batch], fresh: bool, scored: bool) -> Floats:
-        parts, fitted = [], None if fresh else self.fitted
+    def _learn_pages(
+        self,
+        pages: Iterable[Page | Batch],
+        fresh: bool,
+        scored: bool,
+        turn: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+    ) -> Floats:
+        """Learn pages, each within a turn: that of the caller, unless another is given."""
+        parts: list[Floats] = []
+        fitted: Fitted | None = None
         for page in pages:
-            scores = self._learn_page(page, fitted)
-            fitted = self.fitted
+            with turn():
+                scores, fitted = self._learn_page(page, fitted if fresh else self.fitted)
             parts += [scores] if scored else []
+        fitted = fitted if fresh else self.fitted
         if fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return joined_scores(parts)
@@ -303,9 +328,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
-        fitted.learn_one(x, y, float(w))
-        self.fitted = fitted
+        with self._lock.turn():
+            fitted = self._fitted
+            if fitted is None:
+                fitted = self.new_fitted(self.new_target())
+            fitted.learn_one(x, y, float(w))
+            self._fitted = fitted
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The label for one dict of features; None before anything was learnt."""
@@ -324,6 +352,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             for x, label, weight in zip(_dicts(X), labels, check_weight(w, len(X)).tolist(), strict=True):
                 self.learn_one(x, label, weight)
             return
+        with self._lock.turn():
+            self._learn_frame(X, y, w)
+
+    def _learn_frame(self, X: Any, y: Any, w: Any) -> None:
+        """Learn a data frame within a turn; its columns may differ from those of the last."""
         if self.fitted is not None and _is_read(self.fitted, X):
             from onlineboost.readers import open_stream
 
@@ -426,13 +459,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> len(model.pending)
         0
         """
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
-        fitted.check_asking(time)
-        if isinstance(x, Mapping):
-            found: Any = fitted.ask(x, time)
-        else:
-            found = fitted.ask_rows(self._rows(fitted, x), time)
-        self.fitted = fitted
+        with self._lock.turn() if self.fitted is None else contextlib.nullcontext():
+            fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+            fitted.check_asking(time)
+            if isinstance(x, Mapping):
+                found: Any = fitted.ask(x, time)
+            else:
+                found = fitted.ask_rows(self._rows(fitted, x), time)
+            if self.fitted is None:
+                self.fitted = fitted
         fitted.expire(time)
         return found
 
@@ -451,7 +486,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             raise DataError(f"there are {len(ticket)} tickets and {len(labels)} labels: expected one for each")
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
-        self._check_fitted().tell(list(ticket) if several else [ticket], labels, float(w))
+        with self._lock.turn():
+            self._check_fitted().tell(list(ticket) if several else [ticket], labels, float(w))
 
     @property
     def pending(self) -> Pending:
@@ -462,12 +498,13 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def pending(self, pending: Pending) -> None:
         if not isinstance(pending, Pending):
             raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(most, age, expired)")
-        if self.fitted is None:
-            self.fitted = self.new_fitted(self.new_target())
-        if len(self.fitted.pending):
-            raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
-        self.fitted.pending = pending
-        self.fitted.check_asking(None)
+        with self._lock.turn():
+            if self.fitted is None:
+                self.fitted = self.new_fitted(self.new_target())
+            if len(self.fitted.pending):
+                raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
+            self.fitted.pending = pending
+            self.fitted.check_asking(None)
 
     # ---- what was learnt
 

@@ -52,8 +52,8 @@ class _Labels(NamedTuple):
 class Fitted:
     """All that a model has learnt, and the parameters it was made with.
 
-    A model has one, and replaces it as a whole. One thread may learn while others predict: each prediction is made by
-    a state between two updates.
+    A model has one, and replaces it as a whole. Threads that learn take turns, ``with lock.turn():``, while others
+    predict: each prediction is made by a state between two updates.
     """
 
     spec: Any  # a model with the parameters that this was made with; parameters set later have no effect
@@ -106,12 +106,12 @@ class Fitted:
             finally:
                 self.machine.go_away(None)
 
-    # ---- learning
+    # ---- learning, within a turn
 
     def meet(self, source: Source, target: Any) -> None:
         """Remember the columns and labels of a checked table that is to be learnt."""
         self.check_target(target)
-        with self.lock.turn(), self.lock.writing:
+        with self.lock.writing:
             self.machine.name_features(self.columns.adopt(source))
             self.target = target
 
@@ -143,7 +143,7 @@ class Fitted:
 
     def learn_page(self, page: Page, target: Any) -> Floats:
         """Learn the rows of a checked page; returns the score of each before its label was used."""
-        with self.lock.turn(), self.lock.writing:
+        with self.lock.writing:
             if self.columns.schema is None:
                 self.columns.schema = page.schema
             self.machine.name_features(self.columns.add(page.names))
@@ -154,7 +154,7 @@ class Fitted:
     def _learn(self, parts: Any) -> Floats:
         scores = []
         for part in parts:
-            with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
+            with self.lock.writing, schedule.uninterrupted():
                 scores += self._learn_part(part)
         self._warn()
         found = _joined(scores)
@@ -223,14 +223,14 @@ class Fitted:
         target = copy.copy(self.target)
         target.declare(classes, y)
         self.check_target(target)
-        with self.lock.turn(), self.lock.writing:
+        with self.lock.writing:
             self.target = target
         self.name_classes(target.width)
 
     def name_classes(self, n: int) -> None:
         """Begin with this number of classes."""
         if n > self.machine.n_classes:
-            with self.lock.turn(), self.lock.writing:
+            with self.lock.writing:
                 self._take_classes(n)
 
     def _take_classes(self, n: int) -> None:
@@ -249,7 +249,7 @@ class Fitted:
         self.machine = machine
 
     def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
-        """Learn one dict of features."""
+        """Learn one dict of features, within a turn."""
         target = self.target.with_label(label)
         sign = target.encode_one(label)
         self.check_target(target)
@@ -257,7 +257,7 @@ class Fitted:
             self.check_rows(lambda: len(x))
         compiled = isinstance(self.machine, BatchMachine) and weight > 0
         quick = self.columns.quick(x, True) if compiled else None
-        with self.lock.turn(), self.lock.writing:
+        with self.lock.writing:
             machine: Any = self.machine
             known = self._of_numbers or sign < self.machine.n_classes
             quick = self._quick_with_lags(quick)
@@ -284,9 +284,9 @@ class Fitted:
 
     def ask(self, x: Any, time: float | None) -> Ticket:
         """Answer a dict of features, and keep what was said until the label comes."""
-        machine = self._asking()
         self.check_rows(lambda: len(x))
         with self.lock.reading:
+            machine = self._asking()
             row, names = named_row(x, self.columns, False)
             self._warn_of_strangers(x, row)
             row = self._with_lags(row, False)
@@ -297,10 +297,12 @@ class Fitted:
 
     def ask_rows(self, rows: Rows, time: float | None) -> list[Ticket]:
         """``ask`` for all rows of a table or a stream."""
-        machine, tickets = self._asking(), []
+        tickets: list[Ticket] = []
+        self._asking()
         for part in self.parts(rows):
             self.check_rows(lambda part=part: longest_row(part))  # type: ignore[misc]
             with self.lock.reading:
+                machine = self._asking()
                 part = self._with_lags(part, False)
                 said = machine.ask(part)
                 for r, answer in enumerate(self._answers(machine, said)):
@@ -319,7 +321,10 @@ class Fitted:
             yield answer, float(np.max(chance))
 
     def tell(self, tickets: list[Any], labels: Any, weight: float) -> None:
-        """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong."""
+        """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong.
+
+        Within a turn.
+        """
         machine = self._asking()
         asked = [self.pending.read(ticket, machine.n_said) for ticket in tickets]
         if len({one.number for one in asked}) < len(asked):
@@ -331,9 +336,7 @@ class Fitted:
         if not asked:
             return
         self.check_target(target)
-        with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
-            for one in asked:  # once more: another thread may have told it
-                self.pending.check(one)
+        with self.lock.writing, schedule.uninterrupted():
             self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
             self.target = target
             self._tell(asked, signs, weight)
@@ -343,13 +346,14 @@ class Fitted:
 
     def expire(self, time: float | None) -> None:
         """Drop the tickets that have waited too long, or learn them, as the user has said."""
-        due = self.pending.due(time)
-        if due and self.pending.expired != "drop":
-            machine, label = self._asking(), self.pending.expired[1]
-            asked = [parsed(data, machine.n_said) for data in due]
-            self.check_target(self.target.with_label(label))
+        if self.pending.expired == "drop":
+            self.pending.due(time)
+        elif self.pending.is_due(time):
             with self.lock.turn(), self.lock.writing, schedule.uninterrupted():
+                machine, label = self._asking(), self.pending.expired[1]
                 target = self.target.with_label(label)
+                self.check_target(target)
+                asked = [parsed(data, machine.n_said) for data in self.pending.due(time)]
                 signs = [target.encode_one(label)] * len(asked)
                 self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
                 self.target = target
@@ -379,19 +383,21 @@ class Fitted:
 
     def ask_row(self, row: Batch) -> tuple[Batch, Said, Floats]:
         """The row as it is to be told later, what the machine says of it, and its score."""
-        machine = self._asking()
-        row = self._with_lags(row, False)
-        said = machine.ask(row)
+        with self.lock.reading:
+            machine = self._asking()
+            row = self._with_lags(row, False)
+            said = machine.ask(row)
         return row, said, said.scores[:, : machine.width].reshape(machine.shape_of(row))
 
     def tell_row(self, row: Batch, said: Said) -> None:
         """Learn a row of which the machine has said this."""
-        row = self._weighted(row)
-        if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self.machine.n_classes:
-            self._take_classes(int(row.y[0]) + 1)
-        machine = self._asking()
-        machine.tell(row, machine.fitting(said))
-        self._learn_labels(row)
+        with self.lock.turn(), self.lock.writing:
+            row = self._weighted(row)
+            if not self._of_numbers and row.weight[0] > 0 and row.y[0] >= self.machine.n_classes:
+                self._take_classes(int(row.y[0]) + 1)
+            machine = self._asking()
+            machine.tell(row, machine.fitting(said))
+            self._learn_labels(row)
 
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""

@@ -1,4 +1,4 @@
-"""One learns, many predict: a lock that readers share and a writer has alone."""
+"""Learners take turns, many predict: a lock that readers share and a writer has alone."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from onlineboost.errors import ConflictError
+from onlineboost.errors import ConflictError, ForkError
+from onlineboost.forks import renew_in_children
+
+_TORN = -1  # in the place of a writer, which is a thread of the parent process
 
 
 class SharedLock:
     """Any number of threads may read at the same time, or one may write.
 
-    ``with lock.reading:`` costs a store and a pop where nobody writes. ``with lock.turn(), lock.writing:`` waits for
-    those that read, and keeps others out meanwhile; at its end it lets all in that have waited, before the next writer.
-    Whoever writes may read too. What an interrupt leaves behind is put right at the next call of the same thread.
+    ``with lock.reading:`` costs a store and a pop where nobody writes. ``with lock.turn():`` is for one thread at a
+    time: what it reads in order to write stays as it is. ``with lock.writing:``, within a turn, waits for threads that
+    read, and keeps others out meanwhile; at its end it lets all in that have waited, before the next writer. Whoever
+    writes may read too. An interrupted call is put right at the next call of the same thread.
+
+    In a forked child the lock is free, unless another thread of the parent was writing: then it refuses everything.
     """
 
     def __init__(self) -> None:
@@ -25,15 +31,40 @@ class SharedLock:
         self.writers = threading.Lock()
         self.guard = threading.Lock()  # of ``waiting`` together with ``writer``
         self.waiting: list[tuple[int, threading.Lock]] = []
+        self.changing = False  # whether the writer has begun
+        renew_in_children(self)
 
     def turn(self) -> threading.Lock:
         """The lock of writers: made in C, it is released whatever interrupts."""
+        if self.writer is not None:
+            self._check_turn()
+        return self.writers
+
+    def _check_turn(self) -> None:
+        self._check_whole()
         if self.writer == threading.get_ident() and self.writers.locked():
             raise ConflictError("a callback of a model that is learning may predict, but not learn or fit")
-        return self.writers
+
+    def _check_whole(self) -> None:
+        if self.writer == _TORN:
+            raise ForkError(
+                "this process was forked while a thread of its parent changed the model, so the model is half changed "
+                "here: load it from a file, or fork when nothing learns (multiprocessing: the 'spawn' method)"
+            )
+
+    def renew(self) -> None:
+        """Begin anew in a forked child, where the other threads do not exist."""
+        me = threading.get_ident()
+        self.readers = {me: None} if me in self.readers else {}
+        self.drained, self.guard, self.waiting = threading.Event(), threading.Lock(), []
+        if self.writer != me or not self.writers.locked():  # else this thread has forked in a callback
+            torn = self.writer == _TORN or (self.changing and self.writers.locked())
+            self.writer = _TORN if torn else None
+            self.writers, self.changing = threading.Lock(), False
 
     def wait(self) -> None:
         """Join the readers as soon as nobody writes."""
+        self._check_whole()
         me, mine = threading.get_ident(), threading.Lock()
         mine.acquire()
         with self.guard:
@@ -82,6 +113,7 @@ class _Writing:
             while lock.readers:
                 lock.drained.wait()
                 lock.drained.clear()
+            lock.changing = True
         except BaseException:
             self._end()
             raise
@@ -93,6 +125,7 @@ class _Writing:
 
     def _end(self) -> None:
         lock = self.lock
+        lock.changing = False
         with lock.guard:
             lock.writer = None
             while lock.waiting:

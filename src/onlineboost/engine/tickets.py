@@ -13,7 +13,6 @@ import json
 import math
 import secrets
 import struct
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from onlineboost.data.batch import LARGEST, Batch, joined, one_row
 from onlineboost.engine.machine import Said
 from onlineboost.errors import ParameterError, TicketError
+from onlineboost.forks import new_lock
 from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
 
 Votes = Literal["now", "then"]
@@ -90,7 +90,7 @@ class Pending:
         self.next = 0  # number of the next ticket
         self.waiting: dict[int, bytes] = {}  # by number, the oldest first
         self.early: set[str] = set()  # signatures of tickets that were told and that other copies of the model gave
-        self.lock = threading.Lock()
+        self.lock = new_lock()
 
     def __len__(self) -> int:
         return len(self.waiting)
@@ -116,11 +116,11 @@ class Pending:
     def frozen(self) -> Pending:
         """The same tickets of the same run, to be written down."""
         twin = Pending.__new__(Pending)
-        twin.__dict__.update(self.__getstate__(), lock=threading.Lock())
+        twin.__dict__.update(self.__getstate__(), lock=new_lock())
         return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, lock=threading.Lock())
+        self.__dict__.update(state, lock=new_lock())
         self._begin()
 
     def _begin(self) -> None:
@@ -144,14 +144,21 @@ class Pending:
     def due(self, time: float | None) -> list[bytes]:
         """Take out the tickets that have expired by now."""
         with self.lock:
-            found: list[int] = []
-            now = float(self.next) if time is None else float(time)
-            for number, data in self.waiting.items():
-                old = self.age is not None and now - _HEAD.unpack_from(data)[2] > self.age
-                if not old and len(self.waiting) - len(found) <= self.most:
-                    break
-                found.append(number)
-            return [self.waiting.pop(number) for number in found]
+            return [self.waiting.pop(number) for number in [*self._expired(time)]]
+
+    def is_due(self, time: float | None) -> bool:
+        """Whether a ticket has expired by now."""
+        with self.lock:
+            return any(True for _ in self._expired(time))
+
+    def _expired(self, time: float | None) -> Iterator[int]:
+        """The numbers of the tickets that have expired by now."""
+        now = float(self.next) if time is None else float(time)
+        for n, (number, data) in enumerate(self.waiting.items()):
+            old = self.age is not None and now - _HEAD.unpack_from(data)[2] > self.age
+            if not old and len(self.waiting) - n <= self.most:
+                return
+            yield number
 
     def read(self, data: Any, shape: tuple[int, int]) -> Asked:
         """The contents of a ticket of this model that can be told; ``shape`` is how much the machine says of a row."""

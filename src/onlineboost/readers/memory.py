@@ -6,7 +6,6 @@ import functools
 import itertools
 import json
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
+from onlineboost.forks import call_in_children, new_lock
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.labels import sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
@@ -141,7 +141,8 @@ def row_batch(x: Mapping[Any, Any], schema: Schema | None) -> tuple[Batch, list[
     return page.batch, page.names
 
 
-_LOCK = threading.Lock()  # for the reader's buffers
+_LOCK = new_lock()  # for the reader's buffers
+call_in_children(_row_reader.cache_clear)  # another thread may have been at work with them
 
 
 class DictSource:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import queue
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.errors import ConflictError, DataError, ParameterError
+from onlineboost.errors import ConflictError, DataError, ForkError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import detect, files, memory
 from onlineboost.readers.format import Format, Reader, formats_with
@@ -257,6 +258,7 @@ class _Ahead(Iterator[Page]):
         self.queue: queue.Queue[Page | BaseException | None] = queue.Queue(_AHEAD)
         self.stopped = threading.Event()
         self.ended = False
+        self.process = os.getpid()
         self.thread = threading.Thread(target=self._read, args=(pages,), name="onlineboost-reader", daemon=True)
         self.thread.start()
 
@@ -284,6 +286,10 @@ class _Ahead(Iterator[Page]):
     def __next__(self) -> Page:
         if self.ended:
             raise StopIteration
+        if os.getpid() != self.process:
+            raise ForkError(
+                "the stream was opened before this process was forked: open it here, it is read by a thread"
+            )
         item = self.queue.get()  # a signal handler may raise here
         if isinstance(item, Page):
             return item

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
+from onlineboost.forks import new_lock
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineModel
 from onlineboost.readers import Stream
@@ -39,7 +39,7 @@ class Data:
         self.batch = batch
         self.origin = origin  # the same rows for models that need more than a batch
         self._known: dict[Any, Transformed] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @property
     def rows(self) -> int:
@@ -61,7 +61,7 @@ class Data:
         return self.__dict__ | {"_known": {}, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state | {"_lock": threading.Lock()}
+        self.__dict__ |= state | {"_lock": new_lock()}
 
     def fingerprint(self) -> str:
         """Digest of the examples, independent of batch sizes."""

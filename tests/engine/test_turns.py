@@ -1,0 +1,152 @@
+"""Threads that learn take turns: each row is learnt once, and the file is that of the rows in the order of the turns."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onlineboost import Adaptive, Linear, NaiveBayes, OnlineBBM, OnlineBoostRegressor, Pending, Tree, load
+from onlineboost.engine.fitted import Fitted
+from onlineboost.readers import open_stream
+
+MODELS = {
+    "tree": lambda: OnlineBBM(Tree(3, grace=8), 5, random_state=0),
+    "bayes": lambda: OnlineBBM(NaiveBayes(), 3, random_state=0),
+    "lags": lambda: OnlineBBM(Linear(), 5, random_state=0, lag=2, class_weight="balanced"),
+    "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace=8), 4, random_state=0), delta=0.9),
+    "numbers": lambda: OnlineBoostRegressor(random_state=0),
+}
+
+
+def row(k: int) -> dict[str, float]:
+    return {"a": float(k % 7), "b": float(k % 3), f"n{k // 3}": 1.0}
+
+
+def label(k: int) -> str:
+    """New ones come all along."""
+    return f"k{k % min(2 + k // 20, 6)}"
+
+
+def at_once(*calls: Callable[[], object]) -> None:
+    """Each call in a thread of its own; all begin together."""
+    problems: list[BaseException] = []
+    ready = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], object]) -> None:
+        ready.wait()
+        try:
+            call()
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    if problems:
+        raise problems[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_of_several_threads_are_a_stream(name, monkeypatch, tmp_path):
+    """From the first row on, which makes the states of the model."""
+    turns, learn_one = [], Fitted.learn_one
+
+    def noted(self, *example):
+        learn_one(self, *example)
+        turns.append(example)
+
+    monkeypatch.setattr(Fitted, "learn_one", noted)
+    model, again = MODELS[name](), MODELS[name]()
+    rows = [(row(k), float(k % 9) if name == "numbers" else label(k)) for k in range(60)]
+    at_once(*(lambda part=rows[k::3]: [model.learn_one(*example) for example in part] for k in range(3)))
+    assert model.n_seen_ == len(turns) == 60
+    for example in turns.copy():
+        again.learn_one(*example)
+    model.save(tmp_path / "model")
+    again.save(tmp_path / "again")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
+    load(tmp_path / "model")
+
+
+def test_all_ways_to_learn_take_turns(tmp_path):
+    model = MODELS["bayes"]()
+
+    def tables():
+        for k in range(0, 40, 4):
+            model.partial_fit([row(j) for j in range(k, k + 4)], [*"xy", label(k), label(k + 1)])
+
+    def frames():
+        for k in range(0, 40, 4):
+            model.learn_many(pd.DataFrame([row(j) for j in range(k, k + 4)]).fillna(0), [label(k), *"uvw"])
+
+    def tickets():
+        for k in range(40):
+            model.tell(model.ask(row(k)), label(k))
+
+    def dicts():
+        for k in range(40):
+            model.learn_one(row(k), label(3 * k))
+
+    at_once(tables, frames, tickets, dicts)
+    assert model.n_seen_ == 160
+    assert set(model.classes_) == {*"uvwxy", *(f"k{k}" for k in range(5))}
+    assert not len(model.pending)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").predict_proba_one(row(1)) == model.predict_proba_one(row(1))
+
+
+def test_frames_with_new_labels_are_learnt_by_two_threads():
+    """A frame is read within the turn: labels get their codes one after the other."""
+    for _ in range(5):
+        model = OnlineBBM(NaiveBayes(), 3)
+        for page in open_stream([({"a": "x", "b": 1.0}, "u"), ({"a": "y", "b": 2.0}, "v")]):
+            model.learn(page)
+        frame = pd.DataFrame({"a": ["x", "y"] * 3, "b": np.arange(6.0)})
+        calls = [lambda y=y, model=model: model.partial_fit(frame, list(y)) for y in ("uvwxyz", "uvzyxw", "vuyzwx")]
+        at_once(*calls)
+        assert model.n_seen_ == 20 and model.classes_.tolist() == [*"uvwxyz"]
+
+
+def test_a_model_is_fitted_by_one_thread_at_a_time(stream):
+    """Of two that start over, one is first, and the other has the last word."""
+    X, y = stream
+    alone = [OnlineBBM(n_estimators=3).fit(X[part], y[part]) for part in (slice(200), slice(200, 400))]
+    model = OnlineBBM(n_estimators=3)
+    at_once(lambda: model.fit(X[:200], y[:200]), lambda: model.fit(X[200:], y[200:]))
+    scores = [one.decision_function(X) for one in (model, *alone)]
+    assert np.array_equal(scores[0], scores[1]) or np.array_equal(scores[0], scores[2])
+
+
+def test_expired_tickets_are_learnt_once():
+    model = OnlineBBM(n_estimators=3)
+    model.pending = Pending(most=1, expired=("label", "late"))
+    model.learn_one({"a": 1.0}, "here")
+    at_once(*(lambda: [model.ask({"a": 1.0}) for _ in range(20)] for _ in range(3)))
+    assert len(model.pending) == 1 and model.n_seen_ == 60
+
+
+def test_code_that_makes_rows_may_learn():
+    """Pages of a stream are read outside of turns."""
+    model = OnlineBBM(n_estimators=3)
+
+    def rows():
+        for k in range(4):
+            model.learn_one(row(k), k % 2)
+            yield row(k), k % 2
+
+    thread = threading.Thread(target=lambda: model.partial_fit(open_stream(rows())), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive() and model.n_seen_ == 8
