@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections import namedtuple
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from onlineboost.compiled import cache, draws
+from onlineboost.compiled import cache, draws, folders
 from onlineboost.compiled.jit import hot, lean, njit
 
 SCRIPT = """
@@ -25,13 +26,22 @@ uniform(1, 2, 3)
 """
 
 
-def run(folder: Path, **environment: str) -> str:
+def start(folder: Path, **environment: str) -> subprocess.Popen[str]:
     own = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
-    found = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=os.environ | own | environment, capture_output=True, text=True
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], env=os.environ | own | environment, stdout=pipe, stderr=pipe, text=True
     )
-    assert found.returncode == 0, found.stderr[-1500:]
-    return found.stderr
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    out, errors = process.communicate()
+    assert (process.returncode, out) == (0, ""), errors[-1500:]
+    return errors
+
+
+def run(folder: Path, **environment: str) -> str:
+    return end(start(folder, **environment))
 
 
 def files(folder: Path) -> list[Path]:
@@ -40,9 +50,10 @@ def files(folder: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory) -> Path:
-    """A folder with what one process compiled."""
+    """A folder with what two processes compiled at once."""
     folder = tmp_path_factory.mktemp("first")
-    assert "damaged" not in run(folder)
+    for process in [start(folder), start(folder)]:
+        assert "damaged" not in end(process)
     return folder
 
 
@@ -98,12 +109,108 @@ def test_a_full_disk_is_no_error(tmp_path, monkeypatch, capsys):
     assert "No space left on device" in capsys.readouterr().err
 
 
+def test_a_folder_that_was_deleted_is_made_again(tmp_path, capsys):
+    path = tmp_path / "root" / "folder" / "code"
+    cache.write(path, b"code")
+    assert cache.read(path) == b"code" and capsys.readouterr().err == ""
+
+
+needs_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs owners of files")
+
+
+@pytest.fixture
+def strange(monkeypatch):
+    """A function that gives a path to a user who is neither this one nor root."""
+    if os.geteuid() == 0:
+        return lambda path: os.chown(path, 12345, 12345)
+    return lambda path: monkeypatch.setattr(os, "geteuid", lambda: 54321)
+
+
+@needs_owners
+@pytest.mark.parametrize("mask", [0o002, 0o000, 0o077])
+def test_nobody_else_may_write_to_what_is_kept(tmp_path, mask):
+    path, before = tmp_path / "root" / "folder" / "code", os.umask(mask)
+    try:
+        cache.write(path, b"code")
+    finally:
+        os.umask(before)
+    folders.check_folder(path.parents[1], "folder")
+    assert cache.read(path) == b"code"
+    assert [one.stat().st_mode & 0o022 for one in (path, *path.parents[:2])] == [0, 0, 0]
+
+
+@needs_owners
+@pytest.mark.parametrize("mode", [0o666, 0o664, 0o602])
+def test_files_that_others_may_write_are_not_used(tmp_path, mode, monkeypatch, capsys):
+    path = tmp_path / "code"
+    cache.write(path, b"code")
+    path.chmod(mode)
+    monkeypatch.setattr(folders, "_own_group", lambda: None)
+    assert cache.read(path) is None
+    assert f"others may write to {path} (to use it: chmod go-w)" in capsys.readouterr().err
+    assert cache.read(path, shipped=True) == b"code"  # that is as safe as the package
+    if mode & 0o002 == 0:
+        monkeypatch.setattr(folders, "_own_group", lambda: path.stat().st_gid)
+        assert cache.read(path) == b"code"
+    cache.write(path, b"new")
+    assert cache.read(path) == b"new"
+
+
+@needs_owners
+def test_files_of_others_links_and_pipes_are_not_used(tmp_path, strange, capsys):
+    pipe, link, path = tmp_path / "pipe", tmp_path / "link", tmp_path / "code"
+    cache.write(path, b"code")
+    os.mkfifo(pipe)
+    link.symlink_to(path)
+    assert cache.read(pipe) is None and cache.read(link) is None
+    strange(path)
+    assert cache.read(path) is None
+    said = capsys.readouterr().err
+    assert "is not a file" in said and "is a link" in said and "neither to you nor to root" in said
+
+
+@needs_owners
+def test_folders_of_others_are_not_trusted(tmp_path, strange, monkeypatch):
+    root, folder = tmp_path / "root", tmp_path / "root" / "folder"
+    folders.check_folder(root, "folder")  # nothing is there yet
+    folders.make(folder)
+    monkeypatch.setattr(folders, "_own_group", lambda: None)
+    root.chmod(0o1777)  # as /tmp
+    folders.check_folder(root, "folder")
+    for mode, place in ((0o777, root), (0o775, root), (0o1777, folder), (0o770, folder)):
+        place.chmod(mode)
+        with pytest.raises(folders.NotTrustedError, match="chmod go-w"):
+            folders.check_folder(root, "folder")
+        root.chmod(0o755)
+    folder.chmod(0o755)
+    folders.check_folder(root, "folder")
+    (root / "link").symlink_to(folder)
+    with pytest.raises(folders.NotTrustedError, match="is a link"):
+        folders.check_folder(root, "link")
+    strange(folder)
+    with pytest.raises(folders.NotTrustedError, match="neither to you nor to root"):
+        folders.check_folder(root, "folder")
+
+
+@needs_owners
+def test_code_of_others_is_not_run(compiled, tmp_path):
+    """A folder that anybody could have filled: a word, and a private folder instead."""
+    (file,) = files(compiled)
+    evil = b"cbuiltins\nprint\n(S'evil'\ntR."
+    file.write_bytes(zlib.crc32(evil).to_bytes(4, "little") + evil)
+    compiled.chmod(0o777)
+    said = run(compiled, XDG_CACHE_HOME=str(tmp_path / "mine"), HOME=str(tmp_path / "mine"))
+    assert said.startswith(f"onlineboost: compiled code in {compiled} is not used: others may write to {compiled}")
+    assert "Instead, compiled code is kept in" in said
+    assert [path.name for path in files(tmp_path / "mine")] == [file.name]
+
+
 def test_others_may_read_what_one_user_compiled(first):
     """As in a container image: the folder was filled by root and belongs to nobody else."""
     (file,) = files(first)
     mask = os.umask(0)
     os.umask(mask)
-    assert file.stat().st_mode & 0o777 == 0o666 & ~mask
+    assert file.stat().st_mode & 0o777 == 0o644 & ~mask
     # No folder is writable now.
     reading = f"import tempfile\ntempfile.TemporaryFile = None\n{SCRIPT}"
     own = {"NUMBA_CACHE_DIR": str(first), "PYTHONPATH": os.pathsep.join(sys.path)}

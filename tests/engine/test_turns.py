@@ -1,4 +1,4 @@
-"""Threads that learn take turns: each row is learnt once, and the file is that of the rows in the order of the turns."""
+"""Threads that learn take turns: each row is learnt once, and the file is that of the rows in that order."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def test_all_ways_to_learn_take_turns(tmp_path):
 
 def test_frames_with_new_labels_are_learnt_by_two_threads():
     """A frame is read within the turn: labels get their codes one after the other."""
+    frame = pd.DataFrame({"a": ["x", "y"] * 3, "b": np.arange(6.0)})
     for _ in range(5):
         model = OnlineBBM(NaiveBayes(), 3)
         for page in open_stream([({"a": "x", "b": 1.0}, "u"), ({"a": "y", "b": 2.0}, "v")]):
             model.learn(page)
-        frame = pd.DataFrame({"a": ["x", "y"] * 3, "b": np.arange(6.0)})
         calls = [lambda y=y, model=model: model.partial_fit(frame, list(y)) for y in ("uvwxyz", "uvzyxw", "vuyzwx")]
         at_once(*calls)
         assert model.n_seen_ == 20 and model.classes_.tolist() == [*"uvwxyz"]

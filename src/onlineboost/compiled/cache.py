@@ -4,7 +4,8 @@ A file holds the code of one function for one signature. Its name has a digest o
 signature, processor and Numba's settings; the folder's name one of our sources, and the versions of Numba and Python.
 So code compiled elsewhere for a level of processors, such as x86-64-v3, is found wherever the same package is
 installed. Code compiled here is for the processor of this machine. Each file begins with a checksum: a damaged one is
-compiled again.
+compiled again. Code that others may have written is not used (``folders.py``); that of the package is as trusted as its
+sources.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import functools
 import hashlib
 import os
 import pickle
+import secrets
 import sys
 import tempfile
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
+
+from onlineboost.compiled import folders
 
 _PACKAGE = Path(__file__).parent.parent
 SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/compile_ahead.py
@@ -62,15 +65,16 @@ def folder_name() -> str:
 @functools.cache
 def _own_folder() -> str:
     """The folder of code compiled on this machine, "" if there cannot be one."""
-    root = os.environ.get("NUMBA_CACHE_DIR")
-    if not root:
-        from platformdirs import user_cache_path
-
-        try:
-            root = str(user_cache_path("onlineboost", appauthor=False))
-        except RuntimeError:  # a user without a home
-            return ""
-    return str(Path(root) / folder_name()) if folder_name() else ""
+    root, name = folders.chosen(), folder_name()
+    if root is None or not name:
+        return ""
+    try:
+        folders.check_folder(root, name)
+    except folders.NotTrustedError as problem:
+        root = next(folders.private(name), None)
+        instead = f"compiled code is kept in {root}" if root is not None else "every process compiles again"
+        say(f"compiled code in {folders.chosen()} is not used: {problem}. Instead, {instead}")
+    return str(root / name) if root is not None else ""
 
 
 @functools.cache
@@ -80,7 +84,7 @@ def cache_directory() -> str:
     try:
         if not folder:
             raise OSError(errno.ENOENT, "no home, or no sources")
-        os.makedirs(folder, exist_ok=True)
+        folders.make(Path(folder))
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
@@ -176,7 +180,7 @@ class Cache(NullCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
         for folder, machine in _places(target_context.codegen().magic_tuple()):
-            content = read(self._path(folder, machine, sig))
+            content = read(self._path(folder, machine, sig), shipped=folder != _own_folder())
             if content is not None:
                 return CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: SLF001
         return None
@@ -194,11 +198,14 @@ class Cache(NullCache):  # type: ignore[misc]
         return _path(folder, machine, self._name, *(_spelt(type) for type in sig))
 
 
-def read(path: Path) -> bytes | None:
-    """The contents of a file, or None if it is missing or damaged."""
+def read(path: Path, shipped: bool = False) -> bytes | None:
+    """The contents of a file, or None if it is missing, damaged, or not to be trusted."""
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if shipped else folders.contents(path)
     except OSError:
+        return None
+    except folders.NotTrustedError as problem:
+        _say_once(f"compiled code is not used: {problem}. Compiling again")
         return None
     if content[:4] != _checksum(content[4:]):
         _say_once(f"the cache of compiled code in {path.parent} is damaged: compiling again")
@@ -208,16 +215,25 @@ def read(path: Path) -> bytes | None:
 
 def write(path: Path, content: bytes) -> None:
     """Write a file at once, readable for whom the folder is; a full disk is no error."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         try:
-            temporary.write_bytes(_checksum(content) + content)
-            os.replace(temporary, path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+            _write(path, _checksum(content) + content)
+        except FileNotFoundError:  # the folder was deleted since
+            folders.make(path.parent)
+            _write(path, _checksum(content) + content)
     except OSError as problem:
         _say_once(f"compiled code cannot be kept in {path.parent} ({problem.strerror})")
+
+
+def _write(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # processes of other machines may write, too
+    try:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, folders.FILE_MODE)) as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _checksum(content: bytes) -> bytes:
