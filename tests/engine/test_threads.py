@@ -20,6 +20,7 @@ from onlineboost import (
     NaiveBayes,
     OnlineBBM,
     Perceptron,
+    Restarting,
     SafeBoost,
     Stump,
     Tree,
@@ -127,6 +128,46 @@ def test_batches_are_learnt_while_others_predict(stream):
         lambda: tuple(model.decision_function(X[:3]).tolist()),
     )
     assert set(found) <= set(states)
+
+
+def test_models_start_over_while_others_predict():
+    """Alarms come on two threads that learn; each answer is that of one state."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = np.where(X[:, 0] > 0, 1, -1) * np.where(np.arange(6000) // 1500 % 2, 1, -1)
+    parts = [slice(k, k + 250) for k in range(0, 6000, 250)]
+
+    def make():
+        return Adaptive(OnlineBBM(Linear(), 4), delta=0.5, n_jobs=2).partial_fit(X[:50], y[:50])
+
+    steps, states = make(), set()
+    states.add(tuple(steps.decision_function(X[:3]).tolist()))
+    for part in parts:
+        states.add(tuple(steps.partial_fit(X[part], y[part]).decision_function(X[:3]).tolist()))
+    model = make()
+    found = answers_while(
+        lambda: [model.partial_fit(X[part], y[part]) for part in parts],
+        lambda: tuple(model.decision_function(X[:3]).tolist()),
+    )
+    assert set(found) <= states and model.n_alarms_ == steps.n_alarms_ > 0
+
+
+def test_the_model_inside_is_that_of_one_state():
+    """Its arrays are taken and copied together: room for new names replaces some of them."""
+    model, found = Restarting(Linear()), []
+    for k in range(5):
+        model.learn_one(*row(k))
+    fitted = model.fitted
+    with fitted.lock.turn(), fitted.lock.writing:
+        thread = threading.Thread(target=lambda: found.append(model.estimator_))
+        thread.start()
+        while thread.is_alive() and not fitted.lock.waiting:
+            pass
+        for k in range(5, 30):
+            example = fitted.machine.of_dict(row(k)[0], fitted.columns, fitted.target, 1.0, 1.0, True)
+            fitted.machine.run(example, True)
+    thread.join()
+    assert found[0].decision_one(PROBE) == model.estimator_.decision_one(PROBE)
 
 
 def test_many_predict_at_the_same_time():

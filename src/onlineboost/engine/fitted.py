@@ -6,7 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,6 +85,11 @@ class Fitted:
             copies = {"machine": machine, "columns": columns, "pending": self.pending.frozen()}
             copies |= {"lags": copy.copy(self.lags), "class_weights": copy.copy(self.class_weights)}
             return vars(self) | copies | {"target": copy.copy(self.target)}
+
+    def copied(self) -> Fitted:
+        """A copy, made between two updates, with the same parameters."""
+        found = copy.copy(self)
+        return replace(found, lock=SharedLock(), pending=copy.copy(found.pending))
 
     # ---- learners on other machines
 

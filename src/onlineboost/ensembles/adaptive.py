@@ -64,8 +64,11 @@ class Adaptive(Around, Ensemble):
     class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
-    def _inside(self) -> Any:
-        return restarting.inside(self._check_fitted(), self._machine().parts[0])
+    def _inside(self, copied: bool = False) -> Any:
+        self._machine()
+        fitted: Any = self._check_fitted()
+        fitted = fitted.copied() if copied else fitted
+        return restarting.inside(fitted, fitted.machine.parts[0])
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""

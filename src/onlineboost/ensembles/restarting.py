@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -195,15 +194,15 @@ class Around:
     @property
     def estimator_(self) -> Any:
         """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
-        return copy.deepcopy(self._inside())
+        return self._inside(copied=True)
 
     @abstractmethod
-    def _inside(self) -> Any:
-        """The model since it last started over, to be read at once: it shares the memory of the machine."""
+    def _inside(self, copied: bool = False) -> Any:
+        """The model since it last started over; unless it is copied, it shares the memory of the machine."""
 
     def report(self) -> Report:
         """The report of the booster, since it last started over."""
-        model = self._inside()
+        model = self.estimator_
         if isinstance(model, Learner):
             raise ParameterError("estimator", model.clone(), "a booster: a single learner has no report")
         found: Report = model.report()
@@ -249,17 +248,21 @@ class Restarting(Around, Listening, OnlineClassifier):
     class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
-    def _inside(self) -> Any:
-        return inside(self._check_fitted(), self._machine())
+    def _inside(self, copied: bool = False) -> Any:
+        fitted = self._check_fitted()
+        self._machine(fitted)
+        fitted = fitted.copied() if copied else fitted
+        return inside(fitted, fitted.machine)
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
-        if self._check_fitted().target.width > 1:
-            return verdict(self._check_fitted().machine, "", "The model")
-        return verdict(self._machine(), self._inside().verdict(), "The model")
+        fitted = self._check_fitted()
+        if fitted.target.width > 1:
+            return verdict(fitted.machine, "", "The model")
+        return verdict(self._machine(fitted), self._inside().verdict(), "The model")
 
-    def _machine(self) -> RestartingMachine:
-        machine = self._check_fitted().machine
+    def _machine(self, fitted: Fitted) -> RestartingMachine:
+        machine = fitted.machine
         if not isinstance(machine, RestartingMachine):
             raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a model of its own")
         return machine
