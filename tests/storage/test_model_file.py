@@ -221,7 +221,7 @@ def test_files_of_every_released_format_are_read(path, stream):
         return
     model = onlineboost.load(path)
     expected = np.load(path.with_suffix(".npy"))
-    assert model.decision_function(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
+    assert model.scores(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_shared_scales_become_those_of_each_learner():
