@@ -100,3 +100,14 @@ def make_stream():
     X[rng.random(X.shape) < 0.2] = 0
     y = np.where(X @ rng.normal(size=10) + rng.normal(size=400) > 0, 1, -1)
     return X, y
+
+
+def houses(rows: int, districts: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in time order: day, size, rooms, place, and districts one-hot; prices that rise by 6 % a year."""
+    rng = np.random.default_rng(seed)
+    day, district = np.sort(rng.integers(0, 3300, rows)), rng.integers(0, districts, rows)
+    size, place = rng.lognormal(4.6, 0.4, rows), rng.random((rows, 2))
+    rooms = np.clip(np.round(size / 25 + rng.normal(size=rows)), 1, 12)
+    X = np.column_stack([16_436 + day, size, rooms, place, np.eye(districts)[district]])
+    level = 8 + 0.95 * np.log(size) + 0.06 * day / 365 - 0.3 * np.hypot(*(place.T - 0.5))
+    return X, np.exp(level + rng.normal(0, 0.35, districts)[district] + 0.15 * rng.normal(size=rows))

@@ -406,6 +406,7 @@ class Standardizer:
         self.count: dict[int, int] = {}
         self.mean: dict[int, float] = {}
         self.variance: dict[int, float] = {}
+        self.values: dict[int, list[float]] = {}
         self.centred: list[int] = []
 
     def see(self, row: dict[int, float]) -> dict[int, float]:
@@ -413,6 +414,9 @@ class Standardizer:
             return {}
         seen = {}
         for f, x in [*row.items(), *((f, 0.0) for f in self.centred if f not in row)]:
+            met = self.values.get(f, [])
+            if x != 0 and len(met) >= 32:
+                x = min(max(x, min(met)), max(met))
             z = self.centre(f, x) if f in self.centred else self.bound(f, x)
             if np.float32(z) != 0:
                 seen[f] = float(np.float32(z))
@@ -431,6 +435,7 @@ class Standardizer:
     def learn(self, row: dict[int, float]) -> None:
         self.rows += 1
         for f, x in row.items():
+            self.values.setdefault(f, []).append(x)
             self.count[f] = self.count.get(f, 0) + 1
             step = 1 / min(self.count[f], 1000)
             d = x - self.mean.get(f, 0.0)
@@ -1417,6 +1422,36 @@ class Slots:
 
 
 # ---- numbers
+
+
+class NumberStack:
+    """Least squares that forget, on bounded scores of parts and a constant; no part counts less than 0."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.w = n, np.zeros(n + 1)
+        self.A, self.b = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+        self.low = self.high = 0.0
+        self.square, self.rows = 1.0, 0
+
+    def bound(self, z: Any) -> Any:
+        more = (self.high - self.low) / 10
+        return np.clip(z, self.low - more, self.high + more)
+
+    def answer(self, scores: Any) -> float:
+        x = np.append(self.bound(scores), 1.0)
+        return float(self.bound(x[:-1].mean() + self.w @ x))
+
+    def learn(self, scores: Any, t: float, weight: float) -> None:
+        x = np.append(self.bound(scores), 1.0)
+        self.A = 0.998 * self.A + weight * np.outer(x, x)
+        self.b = 0.998 * self.b + weight * (t - x[:-1].mean()) * x
+        self.square += max(1 / (self.rows + 2), 1e-3) * (t * t - self.square)
+        M = self.A + np.diag([max(self.square, 1e-24)] * self.n + [1.0])
+        for _ in range(2):
+            for i in range(self.n + 1):
+                rest = self.b[i] - M[i] @ self.w + M[i, i] * self.w[i]
+                self.w[i] = rest / M[i, i] if i == self.n else max(rest / M[i, i], -1 / self.n)
+        self.low, self.high, self.rows = min(self.low, t), max(self.high, t), self.rows + 1
 
 
 class Taming:

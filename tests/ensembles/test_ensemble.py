@@ -13,6 +13,7 @@ from sklearn.linear_model import SGDClassifier
 from test_adaptive import changing
 
 import onlineboost
+from conftest import houses
 from onlineboost import (
     Adaptive,
     Alarm,
@@ -394,3 +395,15 @@ def test_a_model_that_starts_over_can_be_asked():
 def test_votes_for_classes_are_no_log_odds():
     with pytest.raises(ParameterError, match="models with log odds"):
         StackedEnsemble([ClassTree(3)]).fit(np.eye(3), [0, 1, 2])
+
+
+def test_later_rows_in_time_order_are_answered_sensibly():
+    """An id and a date, whose values are beyond any that were learnt, must not lead linear parts astray."""
+    X, y = houses(10_000, 40, 2)
+    y /= np.exp(0.06 * X[:, 0] / 365)
+    dear, with_id = y > np.median(y), np.column_stack([900_000 + np.arange(10_000), X])
+    found, plain = (
+        OnlineBoost("low", random_state=0).fit(x[:5000], dear[:5000]).score(x[5000:], dear[5000:])
+        for x in (with_id, X[:, 1:])
+    )
+    assert found > plain - 0.01

@@ -10,11 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import reference
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onlineboost
+from conftest import houses
 from onlineboost import (
     DataError,
     LeastSquares,
@@ -226,6 +228,39 @@ def test_coverages_that_are_none(coverage, message):
     model = OnlineBoostRegressor().fit(X, y)
     with pytest.raises(ParameterError, match=message):
         model.predict_interval(X, coverage)
+
+
+# ---- a model that answers long after its last label
+
+
+def test_later_rows_in_time_order_are_answered_sensibly():
+    """A date, whose values are beyond any that were learnt, must not lead linear parts astray."""
+    X, y = houses(10_000, 80, 1)
+    model = OnlineBoostRegressor().fit(X[:5000], y[:5000])
+    low, high = model.predict_interval(X[5000:])
+    assert model.score(X[5000:], y[5000:]) > 0.75
+    assert np.mean((low <= y[5000:]) & (y[5000:] <= high)) > 0.7
+    assert np.abs(model.explain(X[9000:]).contributions[:, 0]).max() < np.std(y)
+    assert (model.weights_ >= 0).all()
+
+
+def test_the_stack_equals_the_slow_one():
+    from onlineboost.compiled.block import Call
+    from onlineboost.ensembles.numbers import new_number_stack, new_spread, stack_numbers
+
+    rng = np.random.default_rng(2)
+    t = np.cumsum(rng.normal(size=300)) / 5
+    scores = np.array([t + 0.3 * rng.normal(size=300), -t, rng.normal(size=300)])
+    weight = rng.choice([0.0, 0.5, 2.0], size=300)
+    middle, typical, errors = np.empty(300), np.empty(300), np.zeros(300)
+    stack, slow = new_number_stack(3), reference.NumberStack(3)
+    Call(stack_numbers, scores, t, weight, middle, typical, errors, stack, new_spread(), True, False, np.empty(4))()
+    for r in range(300):
+        x = scores[:, r] + np.array([0, 0, scores[0, r]])  # the third part learns what the first one leaves
+        assert middle[r] == pytest.approx(slow.answer(x), abs=1e-9)
+        if weight[r] > 0:
+            slow.learn(x, t[r], weight[r])
+    assert stack.weights == pytest.approx(slow.w, abs=1e-9) and (slow.w[:3] == -1 / 3).any()
 
 
 # ---- what no single row can do

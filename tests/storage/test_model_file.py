@@ -130,7 +130,7 @@ def part(facts: dict) -> dict:
         (
             "format",
             lambda f: f.update(format=99),
-            "format: is 99, expected a number from 1 to 5: try a newer onlineboost",
+            "format: is 99, expected a number from 1 to 6: try a newer onlineboost",
         ),
         ("class", lambda f: part(f).update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: part(f).pop("class"), "class: missing"),
@@ -221,7 +221,7 @@ def test_files_of_every_released_format_are_read(path, stream):
         return
     model = onlineboost.load(path)
     expected = np.load(path.with_suffix(".npy"))
-    assert model.decision_function(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
+    assert model.scores(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_shared_scales_become_those_of_each_learner():
@@ -236,7 +236,7 @@ def test_shared_scales_become_those_of_each_learner():
         lanes = state.norm_sum.size
         old = {"committee.weights": state.weights[:, :, :lanes], "committee.scale": state.scale[:, 0]}
         with pytest.warns(ReadWarning):
-            new, _ = upgrades.upgraded(old, {"format": 3})
+            new, _ = upgrades.upgraded(old, {"format": 3, "parts": {}})
         assert {name: array.shape for name, array in new.items()} == {
             "committee.weights": state.weights.shape,
             "committee.scale": state.scale.shape,

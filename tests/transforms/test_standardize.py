@@ -6,7 +6,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlineboost import Linear, OnlineBBM, ParameterError
+from onlineboost import LeastSquares, Linear, OnlineBBM, ParameterError
 from onlineboost.data.batch import Batch
 from onlineboost.readers import open_stream
 from onlineboost.transforms.standardize import new_standardize
@@ -71,6 +71,16 @@ def test_it_does_what_it_is_for():
     assert np.abs(dense).max() < 4
     assert {x for row in late for f, x in row.items() if f >= 2} == {1.0}
     assert max(map(len, late)) <= 3
+
+
+@pytest.mark.parametrize("model", [Linear(standardize=True), Linear("logistic", standardize=True), LeastSquares()])
+def test_linear_learners_do_not_extrapolate(model):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([16_000 + np.arange(3000), rng.normal(size=3000)])
+    model.fit(X, X[:, 1] + rng.normal(size=3000) > 0)
+    later = np.column_stack([np.linspace(20_000, 90_000, 50), rng.normal(size=50)])
+    last = np.column_stack([np.full(50, X[-1, 0]), later[:, 1]])
+    assert np.array_equal(model.scores(later), model.scores(last))
 
 
 def test_a_feature_that_becomes_rare_is_left_alone_again():

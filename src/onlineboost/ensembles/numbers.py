@@ -2,15 +2,17 @@
 
 All in the units of ``engine/numbers.py``, with t the tamed target.
 
-**Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
+**Parts.** Two linear models come first. The third part, which remembers most, learns what the first one leaves, and
 its score is that of both.
 
 **Stack.** Scores of the parts, kept within the range of targets so far and a tenth of it on both sides, and a constant
 1 are x; their mean without the constant is a. The answer is a + w.x, within the same bounds. After the label
 
-    A <- F A + x x',   b <- F b + (t - a) x,   w = (A + R)^-1 b
+    A <- F A + x x',   b <- F b + (t - a) x,   w = argmin w'(A + R) w - 2 w'b
 
-with F = .998. R is diagonal, the mean square of the targets (1 for the constant): one example of equal weights.
+with F = .998, and no part counts less than 0 (w is at least -1 / parts): two parts that disagree far from the rows met
+cannot cancel. R is diagonal, the mean square of the targets (1 for the constant): one example of equal weights. The
+minimum is followed by two rounds over the coordinates for each row, from the weights of the row before.
 
 **Intervals.** The scale s of an error is what the last part, which learns |t - answer| less its running mean, expects;
 at least a quarter of that mean. The interval is from answer - u s to answer + v s. For each level alpha, u and v follow
@@ -28,7 +30,6 @@ import numpy as np
 
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, lean, njit
-from onlineboost.compiled.solve import solve
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine.explaining import Explained
@@ -40,8 +41,9 @@ from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
-_BASE, _FOLLOWER = 1, 2  # numbers of parts
-_TYPICAL_RATE = 0.01  # share of the last error in the running mean
+_BASE, _FOLLOWER = 0, 2  # numbers of parts
+_ROUNDS = 2  # over the weights of the stack, for each row
+_TYPICAL_RATE = 0.002  # share of the last error in the running mean
 _LEAST_SCALE = 0.25  # of the running mean
 _MARGIN_RATE = 0.02  # g
 _FIRST_MARGIN, _LEAST_MARGIN, _MOST_MARGIN = 2.0, 0.5, 1e6
@@ -80,36 +82,23 @@ def new_spread() -> Spread:
     return Spread(np.zeros(1), filled(_FIRST_MARGIN, (len(COVERAGES), 2)), np.zeros(1, np.int64))
 
 
-class Room(NamedTuple):
-    """Memory for one row of the stack."""
-
-    x: Floats
-    ridge: Floats
-    factor: Floats
-
-
-def new_room(n_parts: int) -> Room:
-    n = n_parts + 1
-    return Room(np.empty(n), np.empty(n), np.empty((n, n)))
-
-
 @njit
 def stack_numbers(block: Any) -> None:
     """Answers z from the scores of the parts, [parts, rows], and what the last part learns of their errors.
 
     ``middle`` gets z, and ``typical`` the running mean of the errors before each row. With ``given``, z is there.
     """
-    scores, t, weight, middle, typical, errors, stack, spread, learning, given, room = unpack(block)
+    scores, t, weight, middle, typical, errors, stack, spread, learning, given, x = unpack(block)
     for r in range(t.size):
-        mean = _read(stack, scores, r, room.x)
+        mean = _read(stack, scores, r, x)
         if not given:
-            middle[r] = _answer(stack, room.x, mean)
+            middle[r] = _answer(stack, x, mean)
         typical[r] = spread.typical[0]
         if learning and weight[r] > 0:
             error = abs(t[r] - middle[r])
             errors[r] = error - typical[r]
             spread.typical[0] += max(_TYPICAL_RATE, 1 / (spread.clock[0] + 1.0)) * errors[r]
-            _learn(stack, room, mean, t[r], weight[r], spread.clock[0])
+            _learn(stack, x, mean, t[r], weight[r], spread.clock[0])
             spread.clock[0] += 1
 
 
@@ -147,17 +136,29 @@ def _answer(stack: NumberStack, x: Floats, mean: float) -> float:
 
 
 @lean
-def _learn(stack: NumberStack, room: Room, mean: float, t: float, weight: float, rows: int) -> None:
-    x, n = room.x, room.x.size
+def _learn(stack: NumberStack, x: Floats, mean: float, t: float, weight: float, rows: int) -> None:
+    n = x.size
     for i in range(n):
         stack.moment[i] = FORGETTING * stack.moment[i] + weight * x[i] * (t - mean)
         for k in range(i, n):
             stack.products[i, k] = FORGETTING * stack.products[i, k] + weight * x[i] * x[k]
     stack.square[0] += max(1 / (rows + 2.0), _SQUARE_RATE) * (t * t - stack.square[0])
-    for i in range(n):
-        room.ridge[i] = max(stack.square[0], 1e-24) if i < n - 1 else 1.0
-    solve(stack.products, room.ridge, stack.moment, n, room.factor, stack.weights)
+    for _ in range(_ROUNDS):
+        for i in range(n):
+            stack.weights[i] = _best(stack, i, n)
     stack.range[0], stack.range[1] = min(stack.range[0], t), max(stack.range[1], t)
+
+
+@hot
+def _best(stack: NumberStack, i: int, n: int) -> float:
+    """The best weight in place i, given the others."""
+    A, w, rest = stack.products, stack.weights, stack.moment[i]
+    for k in range(n):
+        if k != i:
+            rest -= A[min(i, k), max(i, k)] * w[k]
+    if i == n - 1:
+        return float(rest / (A[i, i] + 1.0))
+    return float(max(rest / (A[i, i] + max(stack.square[0], 1e-24)), -1 / (n - 1)))
 
 
 @njit
@@ -266,8 +267,7 @@ class NumbersEnsemble(NumbersMachine):
     def _stack(
         self, scores: Floats, rows: Batch, middle: Floats, typical: Floats, errors: Floats, learning: bool, given: bool
     ) -> Call:
-        room = new_room(len(self.parts) - 1)
-        states = self.stack, self.spread, learning, given, room
+        states = self.stack, self.spread, learning, given, np.empty(len(self.parts))
         return Call(stack_numbers, scores, rows.y, rows.weight, middle, typical, errors, *states)
 
     def _intervals(

@@ -4,6 +4,8 @@
    within +-3 s: m and s are its mean and standard deviation over the rows before this one, its zeros included.
 2. Any other feature is left as it is, but kept within +-3 root mean squares of its non-zero values. An indicator
    never changes.
+3. After 32 non-zero values, a value beyond the smallest or largest so far counts as that one, before rules 1 and 2. So
+   linear learners do not extrapolate: a later date, far from the running mean, is the last date learnt.
 
 Mean and variance follow about the last thousand non-zero values. There is no division by s: the linear learner
 rescales each feature itself. The row itself is not in m and s, so that ``predict`` sees what ``learn`` would.
@@ -25,15 +27,18 @@ from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits, require
 
+KNOWN = 32  # non-zero values, after which their range bounds others
 JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which, a feature is centred
 BOUND, WINDOW = 3.0, 1000.0  # in standard deviations; in non-zero values
-_COUNT, _MEAN, _VARIANCE, _PLACE = 0, 1, 2, 3
+_COUNT, _MEAN, _VARIANCE, _PLACE, _LOW, _HIGH = range(6)
+FIELDS = 6
 
 
 class StandardizeState(NamedTuple):
     """Statistics of the features. Those of all rows follow from the non-zero values and the number of rows."""
 
-    features: Floats  # [n, 4]: rows with a non-zero value; their mean and variance; 1 + place among the centred, or 0
+    # [n, 6]: rows with a non-zero value; mean and variance of these values; 1 + place among the centred, or 0; range
+    features: Floats
     centred: Ints32  # [n]: the features that are centred ...
     counts: Ints  # ... how many they are, and how many rows were learnt
 
@@ -78,7 +83,7 @@ class StandardizeState(NamedTuple):
 
 
 def new_standardize(n_features: int) -> StandardizeState:
-    return StandardizeState(filled(0, (n_features, 4)), filled(0, n_features, np.int32), np.zeros(2, np.int64))
+    return StandardizeState(filled(0, (n_features, FIELDS)), filled(0, n_features, np.int32), np.zeros(2, np.int64))
 
 
 @njit
@@ -91,6 +96,7 @@ def _is_valid(state: StandardizeState) -> bool:
     bad = placed = 0
     for f in range(state.features.shape[0]):
         bad += (state.features[f, _COUNT] < 0) | (state.features[f, _VARIANCE] < 0)
+        bad += state.features[f, _LOW] > state.features[f, _HIGH]
         placed += state.features[f, _PLACE] != 0
     return bad == 0 and placed == n
 
@@ -149,7 +155,7 @@ def _row(
     changed = False
     for j in range(first, last):
         f = u32(index[j])
-        x = float(value[j])
+        x = _known(features, f, float(value[j]))
         place = i64(features[f, _PLACE])
         if place > 0:
             present[place - 1] = row
@@ -161,7 +167,7 @@ def _row(
         # The first row is left out: without statistics, a raw value could set the learner's scale for ever.
         k += (n > 0) & (f32(z) != 0)
         if learns:
-            _learn(features, f, x)
+            _learn(features, f, float(value[j]))
             changed |= (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
     for p in range(centred):
         if present[p] != row:
@@ -176,6 +182,12 @@ def _row(
         if changed:
             _choose_centred(state, index, first, last)
     return k
+
+
+@hot
+def _known(features: Floats, f: int, x: float) -> float:
+    """x clipped to the range met, once that is known."""
+    return min(max(x, features[f, _LOW]), features[f, _HIGH]) if features[f, _COUNT] >= KNOWN else x
 
 
 @hot
@@ -210,6 +222,8 @@ def _learn(features: Floats, f: int, x: float) -> None:
     features[f, _VARIANCE] += step * (d * (x - mean) - features[f, _VARIANCE])
     features[f, _MEAN] = mean
     features[f, _COUNT] = count
+    features[f, _LOW] = x if count == 1 else min(features[f, _LOW], x)
+    features[f, _HIGH] = x if count == 1 else max(features[f, _HIGH], x)
 
 
 @njit
