@@ -110,7 +110,9 @@ class Dense(Source):
                 missing |= np.isnan(part).any(axis=0)
             if large:
                 row, column = np.argwhere(np.abs(part) > LARGEST)[0].tolist()
-                raise _bad_number(start + row, column, self.table[start + row, column])
+                raise bad_number(
+                    start + row, self.names[column] if self.names else column, self.table[start + row, column]
+                )
         self.missing = np.flatnonzero(missing)
 
     def _float32(self, start: int) -> Floats32:
@@ -159,7 +161,7 @@ class Sparse(Source):
             bad, zeros = bool((np.abs(values) > LARGEST).any()), not values.all()
         if bad:
             row, column = _place(csr, np.abs(values) > LARGEST)
-            raise _bad_number(row, column, csr[row, column])
+            raise bad_number(row, column, csr[row, column])
         indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices[: values.size], np.int32)
         if zeros:
             kept = values != 0
@@ -344,9 +346,23 @@ def _place(csr: Any, wrong: Any) -> tuple[int, int]:
     return int(np.searchsorted(csr.indptr, at, side="right")) - 1, int(csr.indices[at])
 
 
-def _bad_number(row: int, column: int, value: object) -> DataError:
+def bad_number(row: int, column: Any, value: object) -> DataError:
+    """The error for a number that is too large, in a column of this number or name."""
     expected = f"expected a number of magnitude at most {LARGEST:g}"
-    return DataError(f"X has {value} at row {row}, column {column}: {expected}", row=row, column=column)
+    words = f"X[{column!r}].astype(str) of a data frame" if isinstance(column, str) else "words in a data frame"
+    advice = f"if the column holds ids, make words of them ({words}) or leave it out"
+    return DataError(
+        f"X has {_brief(value)} at row {row}, column {column!r}: {expected}; {advice}", row=row, column=column
+    )
+
+
+def _brief(value: object) -> str:
+    text = (
+        str(value)
+        if not isinstance(value, int) or value.bit_length() < 256
+        else f"an integer of {value.bit_length():,} bits"
+    )
+    return text
 
 
 def _headings(X: Any) -> list[str] | None:

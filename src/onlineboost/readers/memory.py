@@ -21,6 +21,7 @@ from onlineboost.data.page import Page
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
+from onlineboost.readers.frames import arrow_table
 from onlineboost.readers.labels import sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
 from onlineboost.readers.pages import ReadOptions
@@ -90,26 +91,6 @@ def frame_pages(
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
     return BatchReader(options, bytes_of(MAX_BATCH, max_batch_mb)).pages(table.to_batches(), "data frame")
-
-
-def arrow_table(frame: Any) -> Any:
-    """A data frame of any kind as an Arrow table."""
-    import narwhals as nw
-    import pyarrow as pa
-
-    try:
-        native = nw.from_native(frame, allow_series=False)
-        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
-        return eager.to_arrow()
-    except TypeError as problem:
-        advice = ", or predict_one(X.to_dict()) for one row" if hasattr(frame, "to_dict") else ""
-        raise DataError(f"X is a {type(frame).__name__}: expected a data frame{advice}") from problem
-    except nw.exceptions.DuplicateError as problem:
-        raise DataError("X has two columns of the same name: expected different names") from problem
-    except nw.exceptions.NarwhalsError as problem:
-        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
-        raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
 
 
 def dict_pages(
