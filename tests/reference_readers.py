@@ -443,7 +443,7 @@ def put_text(draft: Draft, options: Options, name: bytes, cell: bytes) -> None:
     put_number(draft, options, name, (days - 10957 + (seconds or 0) / 86400) / 365.2425)
     put_category(draft, options, name + b".month", b"%d" % month_of(days))
     put_category(draft, options, name + b".weekday", b"%d" % ((days + 3) % 7))
-    if seconds is not None:
+    if seconds:  # midnight is a date
         put_category(draft, options, name + b".hour", b"%d" % (seconds // 3600))
     return None
 
@@ -725,7 +725,7 @@ def json_value(
             check_label(draft)
     elif role == IGNORED:
         pass
-    elif is_number and not good(number):
+    elif is_number and role != CATEGORY and not good(number):
         raise Fault("LARGE_NUMBER", i)
     elif role == WEIGHT:
         if not is_number or number < 0:

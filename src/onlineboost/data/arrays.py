@@ -90,7 +90,7 @@ class Dense(Source):
                 self.table = X.to_numpy(np.float64, na_value=np.nan)
             if self.table.dtype.kind in "OUS":
                 self.table = self.table.astype(np.float64)
-        except (TypeError, ValueError) as problem:
+        except (TypeError, ValueError, OverflowError) as problem:
             raise _not_a_number(X) from problem
         _check_kind(self.table.dtype)
         if self.table.ndim != 2:
@@ -234,7 +234,7 @@ def check_weight(given: Any, n_rows: int) -> Floats:
         return np.ones(n_rows)
     try:
         weight = np.array(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"sample_weight is {given!r:.60}: expected one number per row") from None
     if weight.shape != (n_rows,):
         raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
@@ -349,20 +349,16 @@ def _place(csr: Any, wrong: Any) -> tuple[int, int]:
 def bad_number(row: int, column: Any, value: object) -> DataError:
     """The error for a number that is too large, in a column of this number or name."""
     expected = f"expected a number of magnitude at most {LARGEST:g}"
-    words = f"X[{column!r}].astype(str) of a data frame" if isinstance(column, str) else "words in a data frame"
-    advice = f"if the column holds ids, make words of them ({words}) or leave it out"
-    return DataError(
-        f"X has {_brief(value)} at row {row}, column {column!r}: {expected}; {advice}", row=row, column=column
-    )
+    words = f"make strings of them, X[{column!r}].astype(str)," if isinstance(column, str) else "pass a frame of strings"
+    advice = f"; if the column holds ids, {words} or leave it out" if "inf" not in brief(value) else ""
+    place = f"X has {brief(value)} at row {row}, column {column!r}"
+    return DataError(f"{place}: {expected}{advice}", row=row, column=column)
 
 
-def _brief(value: object) -> str:
-    text = (
-        str(value)
-        if not isinstance(value, int) or value.bit_length() < 256
-        else f"an integer of {value.bit_length():,} bits"
-    )
-    return text
+def brief(value: object) -> str:
+    """A value in an error message: one of hundreds of digits is not written out."""
+    large = isinstance(value, int) and value.bit_length() > 256
+    return "a number of hundreds of digits" if large else str(value)
 
 
 def _headings(X: Any) -> list[str] | None:
@@ -389,6 +385,8 @@ def _not_a_number(X: Any) -> DataError:
             except ValueError:
                 words = "; words, dates and gaps are read from data frames" if isinstance(value, str) else ""
                 return DataError(f"X has {value!r} at row {r}, column {j}: expected a number{words}", row=r, column=j)
+            except OverflowError:
+                return bad_number(r, j, value)
             except TypeError:
                 place = f"X has {value!r} at row {r}, column {j}"
                 return _CellTypeError(f"{place}: the argument must be a string or a number", row=r, column=j)

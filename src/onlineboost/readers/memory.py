@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import numbers
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
@@ -164,9 +166,19 @@ def _mapping(number: int, row: Any) -> dict[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Values that JSON does not know: NumPy numbers, dates, mappings."""
+    """Values that JSON does not know: NumPy's, dates, durations, decimals, missing values of pandas, mappings."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").tolist()  # nanoseconds would be a number
+    if isinstance(value, np.timedelta64):
+        return None if np.isnat(value) else value / np.timedelta64(1, "s")
+    if value is None or type(value).__name__ in ("NaTType", "NAType"):
+        return None
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if isinstance(value, numbers.Number) and not isinstance(value, complex):
+        return float(value)  # type: ignore[arg-type]
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -179,7 +191,7 @@ def _weights(given: Any, n: int) -> Floats:
         return np.ones(n)
     try:
         weight = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("sample_weight: expected one number per row") from None
     _check_length("sample_weight", weight, n)
     if not ((weight >= 0) & (weight <= LARGEST)).all():

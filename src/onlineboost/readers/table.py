@@ -17,7 +17,7 @@ from onlineboost.readers.files import Source
 from onlineboost.readers.frames import index_columns, warn_of_index
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, beyond
-from onlineboost.readers.pages import PageBuilder, ReadOptions
+from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import find_roles, with_names
 from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT
 from onlineboost.readers.table_columns import (
@@ -165,7 +165,8 @@ class BatchReader:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
         for r in np.flatnonzero(bad).tolist():
             value = cell["numbers"][r] if "numbers" in cell and cell["valid"][r] else "nothing"
-            yield r, name, f"expected {expected}, found {value}"
+            advice = id_advice(self.options, value) if role != WEIGHT else ""
+            yield r, name, f"expected {expected}, found {value}{advice}"
 
     def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int) -> None:
         """Write all columns to rows."""

@@ -15,7 +15,7 @@ from onlineboost.readers.encoding import Recoded, Utf8Check, check_encoding
 from onlineboost.readers.files import Source
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
-from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
+from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice, new_rows
 from onlineboost.readers.roles import named_table, new_table
 from onlineboost.readers.rows import (
     AT,
@@ -40,6 +40,7 @@ from onlineboost.readers.status import (
     DECIMAL_COMMA,
     EXPECTED,
     FULL,
+    LARGE_NUMBER,
     LONG_RECORD,
     MORE,
     NEW_LABEL,
@@ -62,6 +63,7 @@ class Syntax:
     table: Callable[[TextReader, ByteSource], Table]  # columns of a source; reads its header
     decide: Callable[[TextReader, ByteSource, Table], Table] = lambda reader, source, table: table  # at DECIMAL_COMMA
     kept: Callable[[bytes, Table, tuple[str, ...], int], dict[str, list[Any]]] | None = None  # cells of whole records
+    column: Callable[[bytes, Table], str] | None = None  # the one of a cell, by the text of its record before it
 
 
 class ByteSource(Protocol):
@@ -119,6 +121,7 @@ class TextReader:
             raise
         except DataError as problem:
             raise ReadError(str(problem), path=source.name, line=1) from problem
+        self.table = table
         self.since = int(state[AT])  # where the rows of the next page begin in the text
         while True:
             if self.skipping:
@@ -139,7 +142,7 @@ class TextReader:
             elif status == DECIMAL_COMMA:
                 if state[ROWS]:
                     yield self._page(before + source.position, table)
-                table = self.syntax.decide(self, source, table)
+                self.table = table = self.syntax.decide(self, source, table)
             elif status == NEW_LABEL:
                 self._new_label(source.name)
             else:
@@ -237,6 +240,9 @@ class TextReader:
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         if message is None:
             message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
+        if status == LARGE_NUMBER and self.syntax.column is not None:
+            name = self.syntax.column(before, self.table)
+            message = f"column {name!r}: {message}{id_advice(self.options, message)}"
         if status == LONG_RECORD:
             message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
         self.builder.reject(f"{path}: line {line}, character {column}: {message}", path, line, column)
