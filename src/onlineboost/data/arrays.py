@@ -349,7 +349,8 @@ def _place(csr: Any, wrong: Any) -> tuple[int, int]:
 def bad_number(row: int, column: Any, value: object) -> DataError:
     """The error for a number that is too large, in a column of this number or name."""
     expected = f"expected a number of magnitude at most {LARGEST:g}"
-    words = f"make strings of them, X[{column!r}].astype(str)," if isinstance(column, str) else "pass a frame of strings"
+    named = isinstance(column, str)
+    words = f"make strings of them, X[{column!r}].astype(str)," if named else "pass them as strings of a data frame"
     advice = f"; if the column holds ids, {words} or leave it out" if "inf" not in brief(value) else ""
     place = f"X has {brief(value)} at row {row}, column {column!r}"
     return DataError(f"{place}: {expected}{advice}", row=row, column=column)

@@ -11,7 +11,7 @@ import numpy as np
 
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.encoding import Recoded, Utf8Check, check_encoding
+from onlineboost.readers.encoding import Guessed, Recoded, check_encoding
 from onlineboost.readers.files import Source
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
@@ -102,19 +102,19 @@ class TextReader:
         self.skipping = False  # the rest of a bad line
         file = isinstance(source, Source)
         self.live = self.options.live and file and source.size is None  # type: ignore[attr-defined]
-        self.check: Utf8Check | None = None
-        source = source if self.encoding is None else Recoded(source, self.encoding)
+        self.left = 0  # bytes of the text before those that are read next
+        if self.encoding not in (None, "utf-8"):
+            source = Recoded(source, self.encoding)
+        elif file:
+            source = Guessed(source, self._line_after, utf8=self.encoding is not None)
         self.fill(source)
-        start = self.text[: min(8, state[END])].tobytes()
+        start = getattr(source, "start", None) or self.text[: min(8, state[END])].tobytes()
         other = next((what for mark, what in self.no_text if start.startswith(mark)), None)
         if other is not None:
             hint = ", or set encoding=... to utf-16" if "UTF-16" in other else ""
             raise ReadError(f"{source.name}: this is {other}: expected text in UTF-8{hint}", path=source.name, line=1)
         if start.startswith(_BOM):
             state[AT] = 3
-        if file and self.encoding is None:
-            self.check = Utf8Check(source.name)
-            self.check.see(self.text[: state[END]].tobytes(), lambda: 1)
         try:
             table = self.syntax.table(self, source)
         except ReadError:
@@ -162,7 +162,7 @@ class TextReader:
     def fill(self, source: ByteSource) -> bool:
         """Move the rest of the text to the front and read more; False if a record is too long."""
         state = self.builder.rows.state
-        left = int(state[END] - state[AT])
+        self.left = left = int(state[END] - state[AT])
         self.text[:left] = self.text[state[AT] : state[END]]
         state[AT], state[END] = 0, left
         self.since = 0
@@ -176,10 +176,12 @@ class TextReader:
         n = source.read_now(memory) if self.live else source.readinto(memory)  # type: ignore[attr-defined]
         state[END] = left + n
         state[EOF] = n == 0 if self.live else n < room
-        if self.check is not None:
-            self.check.see(memory[:n].tobytes(), lambda: int(state[LINE] + np.count_nonzero(self.text[:left] == 10)))
         self.text[left + n : left + n + SLACK] = 10
         return True
+
+    def _line_after(self, filled: int) -> int:
+        """The number of the line after so many bytes of those that are being read."""
+        return int(self.builder.rows.state[LINE] + np.count_nonzero(self.text[: self.left + filled] == 10))
 
     def _grow(self) -> None:
         """Double the buffer, and the arrays for what is in it."""
