@@ -100,7 +100,7 @@ def test_an_id_of_64_bits_in_a_file_names_the_column_and_the_options(tmp_path, c
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(
-            DataError, match=f"{name}: line [23], character .*: column 'user': .* found '{ID}'; {advice}"
+            DataError, match=f"{name}: line [23], character .*: .* found '{ID}' in column 'user'; {advice}"
         ):
             [*open_stream(tmp_path / name)]
         _, error = run(capsys, "train", tmp_path / name, "-q", code=1)
@@ -138,7 +138,7 @@ def test_large_integers_are_our_own_errors_in_python(value):
 
 def test_infinities_are_no_ids(tmp_path):
     (tmp_path / "x.csv").write_text("a,label\ninf,1\n")
-    with pytest.raises(DataError, match=r"column 'a': expected a number of magnitude at most 1e18, found 'inf'$"):
+    with pytest.raises(DataError, match=r"expected a number of magnitude at most 1e18, found 'inf' in column 'a'$"):
         [*open_stream(tmp_path / "x.csv")]
     with pytest.raises(DataError, match=r"magnitude at most 1e\+18$"):
         Linear().fit([[np.inf], [1]], [0, 1])
