@@ -550,6 +550,8 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
             roles[names.index(wanted)] = role
         elif cells and options.labelled and wanted is not None:
             raise Fault("NO_COLUMN", 0)
+    if header and len(names) > 1 and names[0] == "" and roles[0] == FEATURE:  # the index of pandas
+        roles[0] = IGNORED
     at = after if header else at
     return [(name.encode(), role) for name, role in zip(names, roles, strict=True)], at, text.count(b"\n", 0, at) + 1
 

@@ -151,6 +151,21 @@ def test_parquet_of_pandas_is_read_without_its_index(name, tmp_path):
     same(model, Linear().fit(open_stream(frame.reset_index(drop=True))))
 
 
+def test_csv_of_pandas_is_read_without_its_index(tmp_path):
+    frame, y = changed("split")
+    frame = frame.assign(label=y.to_numpy())
+    frame.to_csv(tmp_path / "a.csv")
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    with pytest.warns(
+        ReadWarning, match="a.csv: the first column has no name, as the index of pandas .*: left out"
+    ) as told:
+        model = Linear().fit(open_stream(tmp_path / "a.csv"))
+    assert len(told) == 1
+    same(model, Linear().fit(open_stream(tmp_path / "b.csv")))
+    assert np.array_equal(model.predict(tmp_path / "b.csv"), model.predict(frame.drop(columns="label")))
+    assert next(open_stream(tmp_path / "a.csv", label=0, task="number")).batch.y[0] == frame.index[0]
+
+
 def test_an_index_that_an_option_names_is_a_column(tmp_path):
     path = tmp_path / "a.parquet"
     FRAME.assign(label=LABELS).set_index(pd.Index([3, 1, 4, *range(N - 3)], name="user")).to_parquet(path)

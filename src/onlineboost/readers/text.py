@@ -244,7 +244,8 @@ class TextReader:
             message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
         if status == LARGE_NUMBER and self.syntax.column is not None:
             name = self.syntax.column(before, self.table)
-            message = f"{message} in column {name!r}{id_advice(self.options, message)}"
+            advice = id_advice(self.options, message) or "; if it is a word, name the column in categorical=..."
+            message = f"{message} in column {name!r}{advice}"
         if status == LONG_RECORD:
             message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
         self.builder.reject(f"{path}: line {line}, character {column}: {message}", path, line, column)
