@@ -443,7 +443,7 @@ def put_text(draft: Draft, options: Options, name: bytes, cell: bytes) -> None:
     put_number(draft, options, name, (days - 10957 + (seconds or 0) / 86400) / 365.2425)
     put_category(draft, options, name + b".month", b"%d" % month_of(days))
     put_category(draft, options, name + b".weekday", b"%d" % ((days + 3) % 7))
-    if seconds is not None:
+    if seconds:  # midnight is a date
         put_category(draft, options, name + b".hour", b"%d" % (seconds // 3600))
     return None
 
@@ -550,6 +550,8 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
             roles[names.index(wanted)] = role
         elif cells and options.labelled and wanted is not None:
             raise Fault("NO_COLUMN", 0)
+    if header and len(names) > 1 and names[0] == "" and roles[0] == FEATURE:  # the index of pandas
+        roles[0] = IGNORED
     at = after if header else at
     return [(name.encode(), role) for name, role in zip(names, roles, strict=True)], at, text.count(b"\n", 0, at) + 1
 
@@ -725,7 +727,7 @@ def json_value(
             check_label(draft)
     elif role == IGNORED:
         pass
-    elif is_number and not good(number):
+    elif is_number and role != CATEGORY and not good(number):
         raise Fault("LARGE_NUMBER", i)
     elif role == WEIGHT:
         if not is_number or number < 0:

@@ -125,7 +125,7 @@ class OnlineClassifier(OnlineModel):
 
         fitted = self.fitted
         if fitted is None:
-            return like_frame(X, np.empty((len(X), 0)), [])
+            return like_frame(X, None, [])
         chances = self._answers_to_many(fitted, X, probabilities=True)
         return like_frame(X, *fitted.target.columns(chances))
 

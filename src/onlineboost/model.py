@@ -348,8 +348,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
         if self._takes_dicts():
-            labels = check_labels(y, len(X)).tolist()
-            for x, label, weight in zip(_dicts(X), labels, check_weight(w, len(X)).tolist(), strict=True):
+            from onlineboost.readers.frames import dicts_of
+
+            rows = [*dicts_of(X)]
+            labels, weights = check_labels(y, len(rows)).tolist(), check_weight(w, len(rows)).tolist()
+            for x, label, weight in zip(rows, labels, weights, strict=True):
                 self.learn_one(x, label, weight)
             return
         with self._lock.turn():
@@ -362,7 +365,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
             self._learn_pages(open_stream(X, y=y, sample_weight=w, like=self), False, False)
             return
-        source, labels = _in_memory(X, loose=True), check_labels(y, len(X))
+        source = _in_memory(X, loose=True)
+        labels = check_labels(y, source.n_rows)
         fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
         fitted.columns.locate(source)
         target = fitted.target
@@ -383,13 +387,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
         fitted = self.fitted
         if fitted is None:
-            return like_frame(X, [None] * len(X), None)
+            return like_frame(X, None, None)
         return like_frame(X, fitted.target.decode(self._answers_to_many(fitted, X)), None)
 
     def _answers_to_many(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
         """The scores of the rows of a data frame, or the probabilities, as ``learn_many`` reads them."""
         if self._takes_dicts():
-            return np.array([fitted.score_one(x, probabilities) for x in _dicts(X)])
+            from onlineboost.readers.frames import dicts_of
+
+            return np.array([fitted.score_one(x, probabilities) for x in dicts_of(X)])
         return self._answers(fitted, X, probabilities, loose=True)
 
     def _takes_dicts(self) -> bool:
@@ -658,21 +664,13 @@ def _in_memory(X: Any, loose: bool = False) -> Source:
     return table_of(X, loose)
 
 
-def _dicts(X: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a data frame."""
-    import narwhals as nw
-
-    for row in nw.from_native(X).iter_rows(named=True):
-        yield {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
-
-
 def _headings(X: Any) -> list[str] | None:
     """The names of the columns of a data frame."""
     if not is_frame(X):
         return None
-    import narwhals as nw
+    from onlineboost.readers.frames import feature_names
 
-    return [str(name) for name in nw.from_native(X).lazy().collect_schema().names()]
+    return feature_names(X)
 
 
 def _pages(X: Batch | Page | Pages) -> Iterable[Page | Batch]:

@@ -166,18 +166,31 @@ def test_numbers_without_bounds_while_learning(tmp_path, capsys):
 
 def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):
     rows = [
-        {"user": f"u{k}", "row": k, "big": 10**9 + k, "size": k % 7, "colour": "rb"[k % 2], "label": k % 3 % 2}
+        {
+            "user": f"u{k}",
+            "ticket": f"{k}t",
+            "row": k,
+            "big": 10**9 + k,
+            "size": k % 7,
+            "colour": "rb"[k % 2],
+            "label": k % 3 % 2,
+        }
         for k in range(150)
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
     _, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS)
     assert err.splitlines() == [
-        "onlineboost: 'user' has a value of its own in every row, as an id has; "
-        "if it is one, leave it out: --drop user",
-        "onlineboost: 'big', 'row' have numbers that count up, as an id has; "
-        "if it is one, leave it out: --drop big --drop row",
+        "onlineboost: columns 'user', 'ticket' have a different value in every row, as ids have; "
+        "if they are ids, leave them out: --drop user --drop ticket",
+        "onlineboost: columns 'big', 'row' have numbers that count up, as ids have; "
+        "if they are ids, leave them out: --drop big --drop row",
     ]
-    drop = ["--drop", "user", "--drop", "row", "--drop", "big"]
+    drop = ["--drop", "user", "--drop", "row", "--drop"]
+    assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop, "big")[1] == (
+        "onlineboost: column 'ticket' has a different value in every row, as an id has; "
+        "if it is one, leave it out: --drop ticket\n"
+    )
+    drop += ["ticket", "--drop", "big"]
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop)[1] == ""
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from commands import run
 
-from onlineboost import DataError, OnlineBoostRegressor, load
+from onlineboost import DataError, Linear, OnlineBoostRegressor, load
 from onlineboost.cli import tune
 from onlineboost.readers import open_stream
 
@@ -176,8 +176,8 @@ def test_the_last_labels_of_classes(tmp_path, capsys):
     assert "no change:" in out and "--lag 3" in out
     out, _ = run(capsys, "train", *data, "--lag", 1, "-o", tmp_path / "m", "-q")
     assert "lag=1" in out and "base learner alone" not in out and "--lag 3" not in out
-    _, err = run(capsys, "train", *data, "--resume", tmp_path / "m", "--lag", 2, code=2)
-    assert "has no effect with --resume" in err
+    _, err = run(capsys, "train", *data[:3], "--resume", tmp_path / "m", "--lag", 2, code=2)
+    assert "--lag comes with the model of --resume, which has 1: leave it out." in err
     _, err = run(capsys, "train", *data[:3], "-a", "none", "--lag", 2, code=2)
     assert "--lag does not apply to Linear alone: leave it out, or name an algorithm, such as -a safe." in err
 
@@ -194,3 +194,29 @@ def test_the_confusion_of_many_classes_is_drawn(tmp_path, capsys):
     *_, axes = _figure(Picture("t", [(1, 0.5)], [], np.zeros(2), confusion=([*"ab$"], table))).axes
     assert axes.images[0].get_array().tolist() == [[0.75**0.5, 0.5, 0], [0, 1, 0], [0, 0, 0]]
     assert [text.get_text() for text in axes.get_yticklabels()] == [*"ab$"]
+
+
+def test_options_that_come_with_a_resumed_model_may_be_given_again(tmp_path, capsys):
+    lines = [f"{k % 7},{k % 3},x{k % 5},{k % 4 > 1:d},1" for k in range(60)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,zip,user,bought,w", *lines]))
+    (tmp_path / "y.csv").write_text("\n".join(["a,zip,user,bought,w", *lines[:30]]))
+    columns = ["--label", "bought", "--weight", "w", "--drop", "user", "--categorical", "zip", "--positive", 1]
+    model = ["-a", "none", "--no-standardize"]
+    run(capsys, "train", tmp_path / "x.csv", *columns, *model, "-o", tmp_path / "m", "-q")
+    run(capsys, "train", tmp_path / "y.csv", "--resume", tmp_path / "m", "-o", tmp_path / "plain", "-q")
+    run(capsys, "train", tmp_path / "y.csv", "--resume", tmp_path / "m", "-o", tmp_path / "again", "-q", *columns)
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "again").read_bytes()
+    run(capsys, "train", tmp_path / "x.csv", "--resume", tmp_path / "m", "--task", "classes", "--lag", 0, "-q")
+    for option, before in (("--label", "bought"), ("--drop", "user"), ("--weight", "w"), ("--positive", "1")):
+        _, err = run(capsys, "train", tmp_path / "y.csv", "--resume", tmp_path / "m", option, "a", code=2)
+        assert err == f"onlineboost: {option} comes with the model of --resume, which has {before}: leave it out.\n"
+
+
+def test_a_model_of_python_takes_the_columns_that_are_given(tmp_path, capsys):
+    frame = pd.DataFrame({"a": ["x", "y"] * 30, "b": range(60)})
+    Linear().fit(frame, [0, 1] * 30).save(tmp_path / "m")
+    frame.assign(bought=[0, 1] * 30, w=1).to_csv(tmp_path / "x.csv", index=False)
+    out, _ = run(
+        capsys, "train", tmp_path / "x.csv", "--label", "bought", "--drop", "w", "--resume", tmp_path / "m", "--json"
+    )
+    assert json.loads(out)["examples"] == 60

@@ -352,6 +352,23 @@ def test_categories_and_missing_values_have_names_and_belong_to_their_columns():
     assert Tree(3).fit(table, Y).explain(table[:9]).contributions.shape == (9, 6)
 
 
+def test_the_parts_of_a_date_belong_to_its_column():
+    days = pd.date_range("2024-01-01", periods=400, freq="7h")
+    frame = pd.DataFrame({"sold": days, "size": RNG.random(400), "sold.size": RNG.choice(["s", "l"], 400)})
+    y = (days.month % 2 == 0).astype(int)
+    model = Linear().fit(frame, y)
+    why = model.explain(frame)
+    assert why.names == [*frame] and {*model.importances()} == {*frame}
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    np.testing.assert_allclose(why.contributions.sum(axis=1) + why.bias, why.score, atol=1e-6)
+    assert {*model.explain_one({"sold": days[9], "size": 0.5})} <= {"sold", "size"}
+    read = Linear().fit(open_stream(frame, y=y))
+    assert read.explain(frame).names == [*frame]
+    of_stream = read.explain(open_stream(frame, like=read, labels="ignored"))
+    assert {name.partition("=")[0] for name in of_stream.names} == {*frame}
+    assert of_stream[5]["sold"] == pytest.approx(why[5]["sold"], abs=1e-6)
+
+
 def test_a_booster_without_credit_is_explained_learner_by_learner():
     model = pairs.make("plus", "linear").fit(X, Y)
     state = model.fitted.machine.booster

@@ -23,6 +23,7 @@ from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.text import CHUNK, TextReader
 from onlineboost.registry import FORMATS as REGISTERED
 
+pytestmark = pytest.mark.filterwarnings("ignore:memory. the first column has no name")
 FORMATS = ("vw", "libsvm", "csv", "jsonl")
 KINDS = {name: code for name, code in vars(status).items() if name.isupper() and isinstance(code, int)}
 BUFFERS = [(16, 1), (64, 3), (256, 1000), (CHUNK, 1000)]  # chunk, batch size

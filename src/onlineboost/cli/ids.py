@@ -1,4 +1,4 @@
-"""Columns that look like ids: a value of its own in every row, which tells nothing of the next one."""
+"""Columns that look like ids: a different value in every row, which tells nothing of the next one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from onlineboost.cli.terminal import tell
 from onlineboost.data.page import Page
+from onlineboost.errors import listed
 
 _ROWS, _ENOUGH = 1000, 100  # rows looked at; fewer are not enough
 _EXACT = 1 << 24  # whole numbers up to here are float32
@@ -20,12 +21,14 @@ def warn_of_ids(page: Page) -> None:
     if n < _ENOUGH:
         return
     words, counting = id_columns(page, n)
-    for names, what in ((words, "a value of its own in every row"), (counting, "numbers that count up")):
+    for names, what in ((words, "a different value in every row"), (counting, "numbers that count up")):
         if names:
-            columns = ", ".join(map(repr, names))
-            verb = "has" if len(names) == 1 else "have"
             drop = " ".join(f"--drop {shlex.quote(name)}" for name in names)
-            tell(f"onlineboost: {columns} {verb} {what}, as an id has; if it is one, leave it out: {drop}")
+            if len(names) == 1:
+                news = f"column {names[0]!r} has {what}, as an id has; if it is one, leave it out"
+            else:
+                news = f"columns {listed(names)} have {what}, as ids have; if they are ids, leave them out"
+            tell(f"onlineboost: {news}: {drop}")
 
 
 def id_columns(page: Page, n: int) -> tuple[list[str], list[str]]:

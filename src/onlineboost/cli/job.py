@@ -126,7 +126,8 @@ class Job:
                     number, places = self.inputs.round()
                     if not places:
                         break
-                    if training.model.fitted is not None:
+                    fitted = training.model.fitted
+                    if fitted is not None and fitted.columns.schema is not None:
                         schema = {"like": training.model}
                     self._round(training, number + 1, places, reading | schema)
                 self.finished = not self.interrupted

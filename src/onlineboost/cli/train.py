@@ -154,9 +154,9 @@ def train(
     if again and resume is None:
         raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
     if resume is not None:
-        _refuse_with_resume(context)
         training, notes = _resumed(resume)
-        schema: dict[str, Any] = {"like": training.model}
+        given_schema = o.schema_options(label, weight, drop, categorical, positive)
+        schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
         from onlineboost.cli.notes import Notes
         from onlineboost.evaluate.training import Training
@@ -229,12 +229,45 @@ _SAVED_IN_MODEL = {
 }
 
 
-def _refuse_with_resume(context: typer.Context) -> None:
-    """Raise an error for options whose values come with the model."""
+def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[str, Any]) -> dict[str, Any]:
+    """Raise an error for options whose values come with the model, unless they are the same as in training.
+
+    Returns the options for columns that a model does not have: one trained in Python, which has learnt no stream.
+    """
+    new = given_schema if model.fitted.columns.schema is None else {}
     fixed = _SAVED_IN_MODEL | {"algorithm", "learner"} | registered_options().keys()
+    saved = _settings_of(model)
     for parameter in context.command.params:
-        if parameter.name in fixed & chosen_options(context):
+        name = parameter.name or ""
+        if name not in (fixed & chosen_options(context)) - new.keys():
+            continue
+        given = context.params[name]
+        if name in saved and _words(given) != _words(saved[name]):
+            before = " ".join(sorted(_words(saved[name]))) or "none"
+            flag = parameter.opts[0]
+            raise ConflictError(f"{flag} comes with the model of --resume, which has {before}: leave it out.")
+        if name not in saved:
             raise ConflictError(f"{parameter.opts[0]} has no effect with --resume: settings come with the model.")
+    return new
+
+
+def _settings_of(model: Any) -> dict[str, Any]:
+    """Options by which a model was trained, as they are typed."""
+    from onlineboost.data.numbers import Numbers
+
+    schema = model.fitted.columns.schema
+    task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
+    settings = {"lag": model.lag, "task": task}
+    if schema is not None:
+        settings |= {name: getattr(schema, name) for name in ("weight", "drop", "categorical", "positive")}
+        settings["label"] = schema.no_features[0]
+    return settings
+
+
+def _words(value: Any) -> set[str]:
+    """One or several values of an option, to be compared."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return {str(one) for one in several}
 
 
 def _resumed(path: Path) -> tuple[Training, Notes]:

@@ -90,7 +90,7 @@ class Dense(Source):
                 self.table = X.to_numpy(np.float64, na_value=np.nan)
             if self.table.dtype.kind in "OUS":
                 self.table = self.table.astype(np.float64)
-        except (TypeError, ValueError) as problem:
+        except (TypeError, ValueError, OverflowError) as problem:
             raise _not_a_number(X) from problem
         _check_kind(self.table.dtype)
         if self.table.ndim != 2:
@@ -110,7 +110,9 @@ class Dense(Source):
                 missing |= np.isnan(part).any(axis=0)
             if large:
                 row, column = np.argwhere(np.abs(part) > LARGEST)[0].tolist()
-                raise _bad_number(start + row, column, self.table[start + row, column])
+                raise bad_number(
+                    start + row, self.names[column] if self.names else column, self.table[start + row, column]
+                )
         self.missing = np.flatnonzero(missing)
 
     def _float32(self, start: int) -> Floats32:
@@ -159,7 +161,7 @@ class Sparse(Source):
             bad, zeros = bool((np.abs(values) > LARGEST).any()), not values.all()
         if bad:
             row, column = _place(csr, np.abs(values) > LARGEST)
-            raise _bad_number(row, column, csr[row, column])
+            raise bad_number(row, column, csr[row, column])
         indptr, indices = _own(csr.indptr, np.int64), _own(csr.indices[: values.size], np.int32)
         if zeros:
             kept = values != 0
@@ -232,7 +234,7 @@ def check_weight(given: Any, n_rows: int) -> Floats:
         return np.ones(n_rows)
     try:
         weight = np.array(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"sample_weight is {given!r:.60}: expected one number per row") from None
     if weight.shape != (n_rows,):
         raise DataError(f"sample_weight has shape {weight.shape}: expected ({n_rows},), one weight per row")
@@ -344,9 +346,20 @@ def _place(csr: Any, wrong: Any) -> tuple[int, int]:
     return int(np.searchsorted(csr.indptr, at, side="right")) - 1, int(csr.indices[at])
 
 
-def _bad_number(row: int, column: int, value: object) -> DataError:
+def bad_number(row: int, column: Any, value: object) -> DataError:
+    """The error for a number that is too large, in a column of this number or name."""
     expected = f"expected a number of magnitude at most {LARGEST:g}"
-    return DataError(f"X has {value} at row {row}, column {column}: {expected}", row=row, column=column)
+    named = isinstance(column, str)
+    words = f"make strings of them, X[{column!r}].astype(str)," if named else "pass them as strings of a data frame"
+    advice = f"; if the column holds ids, {words} or leave it out" if "inf" not in brief(value) else ""
+    place = f"X has {brief(value)} at row {row}, column {column!r}"
+    return DataError(f"{place}: {expected}{advice}", row=row, column=column)
+
+
+def brief(value: object) -> str:
+    """A value in an error message: one of hundreds of digits is not written out."""
+    large = isinstance(value, int) and value.bit_length() > 256
+    return "a number of hundreds of digits" if large else str(value)
 
 
 def _headings(X: Any) -> list[str] | None:
@@ -373,6 +386,8 @@ def _not_a_number(X: Any) -> DataError:
             except ValueError:
                 words = "; words, dates and gaps are read from data frames" if isinstance(value, str) else ""
                 return DataError(f"X has {value!r} at row {r}, column {j}: expected a number{words}", row=r, column=j)
+            except OverflowError:
+                return bad_number(r, j, value)
             except TypeError:
                 place = f"X has {value!r} at row {r}, column {j}"
                 return _CellTypeError(f"{place}: the argument must be a string or a number", row=r, column=j)

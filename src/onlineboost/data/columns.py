@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from onlineboost.data.arrays import Source
+from onlineboost.data.arrays import Source, brief
 from onlineboost.data.batch import LARGEST, Ints32
 from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
 from onlineboost.data.schema import Schema
@@ -28,6 +28,7 @@ _SHORT = 256  # characters of a string that no reader refuses
 _TINY = 2.0**-150  # the largest number that is zero as float32
 _SAFE = LARGEST / 2  # rounding does not matter below
 _KEYS, _NUMBERS = frozenset((str, int)), frozenset((float, int))
+_TIMES = np.datetime64, np.timedelta64  # which float() takes for numbers, in any unit
 
 
 class Features(NamedTuple):
@@ -173,6 +174,8 @@ class Columns:
                 found.ids.append(self._id((str(name), str(value)), learning, found.names))
                 found.values.append(1.0)
                 continue
+            elif kind in _TIMES:
+                return None
             else:
                 try:
                     number = float(math.nan if value is None or isinstance(value, str) else value)
@@ -186,8 +189,8 @@ class Columns:
                 found.ids.append(self._id(name, learning, found.names))
                 found.values.append(number)
             else:
-                expected = f"expected a number of magnitude at most {LARGEST:g}, or a string"
-                raise DataError(f"x has {value!r} for the feature {name!r}: {expected}", column=name)
+                expected = f"expected a number of magnitude at most {LARGEST:g}, or a string, as for ids"
+                raise DataError(f"x has {brief(value)} for the feature {name!r}: {expected}", column=name)
         return found
 
     def _id(self, name: Any, learning: bool, names: list[tuple[int, str]]) -> int:

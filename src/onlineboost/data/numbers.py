@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.data.arrays import brief
 from onlineboost.data.batch import LARGEST, Floats
 from onlineboost.data.target import Target
 from onlineboost.errors import DataError
@@ -71,7 +72,7 @@ class Numbers(Target):
         """The numbers as float64; raises an error for one that cannot be learnt."""
         try:
             found = np.array(y if not np.iscomplexobj(y) else None, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             expected = f"{self._expected} in each row; words are classes"
             raise DataError(f"y has values that are no numbers: expected {expected}") from None
         if found.ndim != 1:
@@ -85,6 +86,8 @@ class Numbers(Target):
     def encode_one(self, label: Any) -> float:
         try:
             number = float(label)
+        except OverflowError:
+            raise DataError(f"the target is {brief(label)}: expected {self._expected}") from None
         except (TypeError, ValueError):
             raise DataError(f"the target is {label!r}: expected {self._expected}; words are classes") from None
         if not self.least <= number <= self.most:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Floats, Ints, Ints32
+from onlineboost.data.feature_names import column_of, date_of
 from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.errors import DataError
 from onlineboost.storage.pictures import check_picture, draw_bars
@@ -133,7 +134,8 @@ def explanation(
     Parameters
     ----------
     names : of features by id; a feature without a name has its id
-    columns : names that stand for themselves and for all categories of theirs: "colour" for "colour=red"
+    columns : names that stand for themselves and for all categories and parts of dates of theirs: "colour" for
+        "colour=red", "sold" for "sold.month=11"
     table : whether there is to be a number for each column and row; else only those that are not zero
     """
     scores, terms = _in_order(found, target)
@@ -167,7 +169,7 @@ def by_column(shares: Mapping[int, float], names: Mapping[int, str], columns: Se
     """Numbers by the id of a feature, as sums by columns."""
     found, known = dict.fromkeys(columns, 0.0), {name: j for j, name in enumerate(columns)}
     for id, share in shares.items():
-        column = _column(names.get(id, str(id)), known)
+        column = column_of(names.get(id, str(id)), known)
         found[column] = found.get(column, 0.0) + share
     return found
 
@@ -209,14 +211,5 @@ def _codes(terms: list[Terms], names: Mapping[int, str], known: dict[str, int]) 
 
 def _columns_of(ids: Ints32, names: Mapping[int, str], known: Mapping[str, int]) -> dict[int, str]:
     """The column of each slot."""
-    return {slot: _column(names.get(id, str(id)), known) for slot, id in enumerate(ids.tolist())}
-
-
-def _column(name: str, known: Mapping[str, int]) -> str:
-    """The column to which a feature belongs, or itself."""
-    at = name.find("=")
-    while name not in known and at >= 0:
-        if name[:at] in known:
-            return name[:at]
-        at = name.find("=", at + 1)
-    return name
+    found = (names.get(id, str(id)) for id in ids.tolist())
+    return {slot: date_of(column_of(name, known), names) for slot, name in enumerate(found)}

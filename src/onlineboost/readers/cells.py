@@ -5,6 +5,7 @@
 | a number | ``name`` = the number |
 | true, false | ``name`` = 1 or 0 |
 | a date or a time (ISO 8601) | ``name`` = years since 2000; ``name.month=11``, ``name.weekday=6``, ``name.hour=23`` |
+| midnight | the same as its date: no hour |
 | any other text | ``name=text`` = 1 |
 | missing: empty, nan, the null of JSON and Arrow | ``name`` = NaN; ``name=`` = 1 |
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from onlineboost.compiled.jit import i64, lean, njit, u64
+from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import id_of, name_hash, text_hash
 from onlineboost.readers.floats import any_decimal
 from onlineboost.readers.rows import Rows, add_name, in_range, is_named, put
@@ -24,8 +26,8 @@ NO_DATE = -(1 << 40)
 NO_TIME = -1
 SLOTS = 4  # maximum number of features of a cell
 _MONTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-_PARTS = np.frombuffer(b".month=  .weekday=.hour=   ", np.uint8)  # nine bytes each
-_PART_SIZES = np.array([7, 9, 6])
+_PARTS = np.frombuffer("".join(f".{part}=".ljust(9) for part in DATE_PARTS).encode(), np.uint8)  # nine bytes each
+_PART_SIZES = np.array([len(part) + 2 for part in DATE_PARTS])
 _TRUE, _FALSE, _NAN, _INF, _INFINITY = (
     np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"nan", b"inf", b"infinity")
 )
@@ -36,10 +38,11 @@ def put_cell(rows: Rows, k: int, size: int, kind: int, value: float, days: int, 
     """Write the features of a cell as entries from k on; the number of the next entry.
 
     The column's name is in the scratch memory, ``size`` bytes long. A NUMBER has a value, a TEXT a text, a DATETIME
-    days since 1970 and, as its value, seconds of the day or NO_TIME; a MISSING cell has nothing.
+    days since 1970 and, as its value, seconds of the day or NO_TIME; a MISSING cell has nothing. Midnight is a date
+    alone: libraries have no other way to write one.
     """
     scratch = rows.scratch
-    parts = 2 if kind == MISSING else 1 if kind != DATETIME else 3 if value == NO_TIME else 4
+    parts = 2 if kind == MISSING else 1 if kind != DATETIME else 3 if value <= 0 else 4
     for part in range(parts):
         n = size
         x = 1.0

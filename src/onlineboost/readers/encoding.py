@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: noticed, or decoded on the way."""
+"""Text that is not UTF-8: decoded on the way, by the encoding that is named or that it looks like."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import Any
 from onlineboost.errors import ParameterError, ReadError, ReadWarning
 from onlineboost.registry import Option
 
-ENCODING = Option("encoding", "Encoding of text, such as latin-1 or utf-16.", default="utf-8")
+ENCODING = Option(
+    "encoding", "Encoding of text, such as latin-1 or utf-16.", default="utf-8, or Windows-1252 where it is not"
+)
+_UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _PIECE = 1 << 16  # bytes decoded at a time
 _SHOWN = 24  # characters of a line in a warning
+_MANY = 4  # one NUL among so many bytes is no accident
 
 
 def check_encoding(encoding: Any) -> str | None:
-    """The name of an encoding that is not UTF-8; None if the text is UTF-8."""
+    """The name of an encoding; None if none is named."""
     if encoding is None:
         return None
     try:
@@ -25,7 +29,7 @@ def check_encoding(encoding: Any) -> str | None:
         "a".encode(encoding).decode(encoding)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise ParameterError("encoding", encoding, "an encoding of text, such as 'latin-1' or 'utf-16'") from None
-    return None if name in ("utf-8", "utf-8-sig", "ascii") else name
+    return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
 
 
 class Recoded:
@@ -68,27 +72,132 @@ class Recoded:
         return n
 
 
-class Utf8Check:
-    """Warns once of a file whose text is not UTF-8."""
+class Guessed:
+    """A source whose first characters beyond ASCII tell its encoding: UTF-8, or else Windows-1252.
 
-    def __init__(self, name: str) -> None:
-        self.name, self.told = name, False
+    All before them is the same in both, so nothing that was given has to be taken back. The decision is made by what is
+    read together with the first of them, at most a megabyte. NUL bytes, and bytes that are not UTF-8 in a text that is,
+    are warned of once, with their line.
+    """
+
+    def __init__(self, source: Any, line: Callable[[int], int], utf8: bool) -> None:
+        self.source, self.name = source, source.name
+        self.line = line  # the number of the line that begins after so many bytes of the memory at hand
+        self.utf8: bool | None = utf8 or None  # None: not decided yet
+        self.start: bytes | None = None  # the first bytes, as they are in the source
         self.open = b""  # the beginning of a character whose end was not read yet
+        self.ahead = b""  # read, and not given yet
+        self.told: set[str] = set()
 
-    def see(self, part: bytes, line: Callable[[], int]) -> None:
-        """Look at the next bytes of the file, which begin in this line."""
-        if self.told or (not self.open and part.isascii()):
-            return
+    @property
+    def position(self) -> int:
+        return int(self.source.position)
+
+    def readinto(self, memory: memoryview) -> int:
+        """Fill the memory; the number of bytes, which is smaller only at the end."""
+        filled = self._give(memory)
+        while filled < len(memory) and (n := self._some(memory, filled, self.source.readinto)):
+            filled += n
+        return filled
+
+    def read_now(self, memory: memoryview) -> int:
+        """What is there now, at least a byte; 0 at the end."""
+        return self._give(memory) or self._some(memory, 0, self.source.read_now)
+
+    def _give(self, memory: memoryview) -> int:
+        n = min(len(self.ahead), len(memory))
+        memory[:n], self.ahead = self.ahead[:n], self.ahead[n:]
+        return n
+
+    def _some(self, memory: memoryview, filled: int, read: Any) -> int:
+        """Read into the memory from there on; text in Windows-1252 is longer as UTF-8, and the rest is kept."""
+        n: int = read(memory[filled:])
+        given = part = memory[filled : filled + n].tobytes()
+        if self.start is None:
+            self.start = part[:8]
+            if part.startswith(_UTF_16):  # the reader refuses it
+                return n
+            self.utf8 = self.utf8 or part.startswith(codecs.BOM_UTF8) or None
+        if b"\0" in part:
+            self._warn_of_zeros(part, filled)
+        if part.isascii() and not self.open:
+            return n
+        if self.utf8 is None:
+            part = self._decided(part, filled, read)
+        if self.utf8:
+            self._check(part, filled)
+        else:
+            part = decoded(part)
+        if part is given:
+            return n
+        n = min(len(part), len(memory) - filled)
+        memory[filled : filled + n], self.ahead = part[:n], part[n:]
+        return n
+
+    def _decided(self, part: bytes, filled: int, read: Any) -> bytes:
+        """Decide the encoding; returns the bytes, with those that complete the last character."""
+        one = memoryview(bytearray(1))
+        while _first_bad(part, final=False) is None and _first_bad(part, final=True) is not None and read(one):
+            part += one.tobytes()
+        bad = _first_bad(part, final=True)
+        self.utf8 = bad is None or _is_mostly_utf8(part)
+        if not self.utf8 and bad is not None:
+            news = f"text that is not UTF-8, read as Windows-1252 (Latin-1): {_shown(part, bad)!r}"
+            self._warn("encoding", part, bad, filled, f"{news}; if that is wrong, set encoding=...")
+        return part
+
+    def _check(self, part: bytes, filled: int) -> None:
+        """Say where a text in UTF-8 has other bytes."""
         text = self.open + part
         try:
             self.open = text[codecs.utf_8_decode(text, "strict", False)[1] :]
         except UnicodeDecodeError as problem:
-            self._warn(text, problem.start, line())
+            at, self.open = max(problem.start - len(self.open), 0), b""
+            news = f"bytes that are not UTF-8, in a text that is: {_shown(part, at)!r}"
+            self._warn("bytes", part, at, filled, f"{news}; they are kept as they are")
 
-    def _warn(self, text: bytes, at: int, line: int) -> None:
-        self.told = True
-        start = max(text.rfind(b"\n", 0, at) + 1, at - _SHOWN)
-        shown = text[start : at + _SHOWN].split(b"\n")[0].decode("latin-1").strip()
-        place = f"{self.name}: line {line + text.count(10, 0, at)}"
-        message = f"{place}: text that is not UTF-8; as Latin-1 it is {shown!r}"
-        warnings.warn(f"{message}: if that is right, set encoding=... to latin-1", ReadWarning, stacklevel=2)
+    def _warn_of_zeros(self, part: bytes, filled: int) -> None:
+        many = part.count(0) * _MANY > len(part)
+        advice = "if it is UTF-16, set encoding=... to utf-16-le or utf-16-be" if many else "is the file damaged?"
+        self._warn("zeros", part, part.index(0), filled, f"a NUL byte, which no text has; {advice}")
+
+    def _warn(self, kind: str, part: bytes, at: int, filled: int, message: str) -> None:
+        if kind not in self.told:
+            self.told.add(kind)
+            place = f"{self.name}: line {self.line(filled) + part.count(10, 0, at)}"
+            warnings.warn(f"{place}: {message}", ReadWarning, stacklevel=2)
+
+
+def decoded(part: bytes) -> bytes:
+    """Windows-1252 as UTF-8; the five bytes that it does not have are those of Latin-1.
+
+    >>> decoded(b"caf\\xe9 \\x80 \\x81").decode()
+    'café € \\x81'
+    """
+    return codecs.charmap_decode(part, "strict", _WINDOWS)[0].encode()
+
+
+_WINDOWS = "".join(bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(256))  # of each byte
+
+
+def _first_bad(part: bytes, final: bool) -> int | None:
+    """Where bytes are not UTF-8; a character that is cut off at the end is good unless the text is final."""
+    try:
+        codecs.utf_8_decode(part, "strict", final)
+    except UnicodeDecodeError as problem:
+        return problem.start
+    return None
+
+
+def _is_mostly_utf8(part: bytes) -> bool:
+    """Whether as many characters beyond ASCII are UTF-8 as are not: other encodings hardly ever look like it."""
+    text = part.decode(errors="replace")
+    bad = text.count("\ufffd")
+    good = len(text) - len(text.encode("ascii", "ignore")) - bad
+    return good >= bad
+
+
+def _shown(part: bytes, at: int) -> str:
+    """The line around a place, as Windows-1252."""
+    start = max(part.rfind(b"\n", 0, at) + 1, at - _SHOWN)
+    return decoded(part[start : at + _SHOWN].split(b"\n")[0]).decode().strip()

@@ -103,7 +103,7 @@ def put_value(
         carry[0] = known_sign(rows, text, i, after, POINT)
         state[LABEL_AT] = i
         return _labelled(rows, k, carry[0], 0), after
-    if number and not in_range(value):
+    if number and role != CATEGORY and not in_range(value):
         return -LARGE_NUMBER, i
     if role == WEIGHT:
         if not number or value < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,31 @@ from onlineboost.readers.status import OK
 
 Kept = dict[str, list[Any]]
 _NEWLINE, _RETURN = 10, 13
+_JSON_TOKEN = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]')  # a name, a string, the ends of an object
 
 
 def csv_cells(raw: bytes, table: Table, keep: tuple[str, ...], rows: int) -> Kept:
     """The cells of these columns, from the text of whole records."""
-    names = [table.name_text[a:b].tobytes().decode() for a, b in zip(table.name_at, table.name_at[1:], strict=False)]
+    names = _names(table)
     place_of = np.array([keep.index(name) if name in keep else -1 for name in names], np.int64)
     spans = np.zeros((rows, len(keep), 2), np.int64)
     text = np.frombuffer(raw + bytes(SLACK), np.uint8)
     _find_spans(text.copy(), len(raw), table.separator, place_of, np.empty(text.size, np.uint8), spans)
     return {name: [_content(raw[a:b]) for a, b in spans[:, k].tolist()] for k, name in enumerate(keep)}
+
+
+def csv_column(before: bytes, table: Table) -> str:
+    """The column of a cell, by the text of its record before it."""
+    text = np.frombuffer(before + bytes(SLACK), np.uint8).copy()
+    place, cell = np.empty(3, np.int64), np.empty(text.size, np.uint8)
+    column, at = 0, 0
+    while at < len(before) and find_cell(text, at, len(before), True, table.separator, cell, place) == OK:
+        column, at = column + 1, int(place[2]) + 1
+    return _names(table)[column]
+
+
+def _names(table: Table) -> list[str]:
+    return [table.name_text[a:b].tobytes().decode() for a, b in zip(table.name_at, table.name_at[1:], strict=False)]
 
 
 @njit
@@ -57,6 +73,24 @@ def _find_spans(
 def _content(cell: bytes) -> str:
     text = cell.decode(errors="replace")
     return text[1:-1].replace('""', '"') if text.startswith('"') else text
+
+
+def json_column(before: bytes, table: Table) -> str:
+    """The name of a value, by the text of its record before it.
+
+    >>> json_column(b'{"a": {"b": 1, "c": "}"}, "d": {"e": ', None)
+    'd.e'
+    """
+    outer: list[str] = []
+    name = ""
+    for found in _JSON_TOKEN.finditer(before):
+        if found[0] == b"{":
+            outer.append(name)
+        elif found[0] == b"}":
+            outer.pop()
+        elif found[1]:
+            name = json.loads(found[1])
+    return ".".join([*outer[1:], name])
 
 
 def json_members(raw: bytes, table: Table, keep: tuple[str, ...], rows: int) -> Kept:

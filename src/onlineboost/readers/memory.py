@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +23,7 @@ from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
 from onlineboost.forks import call_in_children, new_lock
 from onlineboost.readers.formats import jsonl
+from onlineboost.readers.frames import arrow_table
 from onlineboost.readers.labels import sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
 from onlineboost.readers.pages import ReadOptions
@@ -90,26 +93,6 @@ def frame_pages(
             _check_length(what, np.asarray(given), table.num_rows)
             table = table.append_column(str(name), pa.array(np.asarray(given)))
     return BatchReader(options, bytes_of(MAX_BATCH, max_batch_mb)).pages(table.to_batches(), "data frame")
-
-
-def arrow_table(frame: Any) -> Any:
-    """A data frame of any kind as an Arrow table."""
-    import narwhals as nw
-    import pyarrow as pa
-
-    try:
-        native = nw.from_native(frame, allow_series=False)
-        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
-        return eager.to_arrow()
-    except TypeError as problem:
-        advice = ", or predict_one(X.to_dict()) for one row" if hasattr(frame, "to_dict") else ""
-        raise DataError(f"X is a {type(frame).__name__}: expected a data frame{advice}") from problem
-    except nw.exceptions.DuplicateError as problem:
-        raise DataError("X has two columns of the same name: expected different names") from problem
-    except nw.exceptions.NarwhalsError as problem:
-        raise DataError(f"the data frame cannot be read: {str(problem).strip().splitlines()[0]}") from problem
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
-        raise DataError(f"the data frame has a column of mixed types: {problem}") from problem
 
 
 def dict_pages(
@@ -184,9 +167,19 @@ def _mapping(number: int, row: Any) -> dict[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Values that JSON does not know: NumPy numbers, dates, mappings."""
+    """Values that JSON does not know: NumPy's, dates, durations, decimals, missing values of pandas, mappings."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").tolist()  # nanoseconds would be a number
+    if isinstance(value, np.timedelta64):
+        return None if np.isnat(value) else value / np.timedelta64(1, "s")
+    if value is None or type(value).__name__ in ("NaTType", "NAType"):
+        return None
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if isinstance(value, numbers.Number) and not isinstance(value, complex):
+        return float(value)  # type: ignore[arg-type]
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -199,7 +192,7 @@ def _weights(given: Any, n: int) -> Floats:
         return np.ones(n)
     try:
         weight = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("sample_weight: expected one number per row") from None
     _check_length("sample_weight", weight, n)
     if not ((weight >= 0) & (weight <= LARGEST)).all():

@@ -14,7 +14,8 @@ from onlineboost.data.page import Page
 from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.formats import jsonl
-from onlineboost.readers.memory import DictSource, arrow_table
+from onlineboost.readers.frames import arrow_table, eager_frame, feature_frame, is_numeric
+from onlineboost.readers.memory import DictSource
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.table import BatchReader
 from onlineboost.readers.text import TextReader
@@ -58,9 +59,10 @@ def table_of(X: Any, loose: bool = False) -> Source:
     """A data frame or a list of dicts as a checked source; a ``loose`` frame may have other columns than the last."""
     if not is_frame(X):
         return NamedRows(_dict_pages(X), None)
-    if not loose and is_numeric(X):
-        return check_features(X)
-    table = arrow_table(X)
+    frame = feature_frame(X)
+    if not loose and is_numeric(frame):
+        return check_features(frame.to_native())
+    table = arrow_table(frame)
     headings = [str(name) for name in table.column_names]
     if len(set(headings)) < len(headings):
         raise DataError("X has two columns of the same name: expected different names")
@@ -68,31 +70,25 @@ def table_of(X: Any, loose: bool = False) -> Source:
     return NamedRows(pages, None if loose else headings)
 
 
-def is_numeric(frame: Any) -> bool:
-    """Whether all columns of a data frame are numbers or booleans."""
-    import narwhals as nw
-
-    try:
-        native = nw.from_native(frame, allow_series=False)
-    except (TypeError, nw.exceptions.NarwhalsError):
-        return False  # ``arrow_table`` says what is wrong
-    if isinstance(native, nw.LazyFrame):
-        return False
-    return all(kind.is_numeric() or kind == nw.Boolean for kind in native.collect_schema().dtypes())
-
-
 def _dict_pages(rows: Any) -> Iterator[Page]:
     return TextReader(jsonl.SYNTAX, _OPTIONS, chunk=1 << 16).pages(DictSource(rows, NO_LABEL))
 
 
 def like_frame(X: Any, values: Any, columns: list[Any] | None) -> Any:
-    """Answers to a data frame, as a series or, with ``columns``, a frame of the same library and with its index."""
+    """Answers to a data frame, as a series or, with ``columns``, a frame of the same library and with its index.
+
+    Without ``values``, a series of None, or a frame without columns.
+    """
     import narwhals as nw
 
     frame = nw.from_native(X)
-    library: Any = nw.get_native_namespace(X)
+    if values is None:
+        rows = len(eager_frame(X))
+        values = [None] * rows if columns is None else np.empty((rows, 0))
+    library: Any = nw.get_native_namespace(frame)
     if frame.implementation.is_pandas():
-        return library.Series(values, X.index) if columns is None else library.DataFrame(values, X.index, columns)
+        index = frame.to_native().index
+        return library.Series(values, index) if columns is None else library.DataFrame(values, index, columns)
     if columns is None:
         found = nw.new_series("prediction", np.asarray(values).tolist(), backend=frame.implementation)
         return found.to_native()

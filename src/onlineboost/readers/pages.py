@@ -12,7 +12,7 @@ from onlineboost.data.batch import Batch
 from onlineboost.data.columns import differences
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
-from onlineboost.data.schema import Schema
+from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.errors import ReadError, ReadWarning
 from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (
@@ -49,6 +49,15 @@ class ReadOptions(NamedTuple):
     known: tuple[str, ...] | None = None  # columns that a model has learnt: differences are warned of
     live: bool = False  # a pipe gives pages of the lines that are there, and does not wait for more
     keep: tuple[str, ...] = ()  # columns whose cells come with the pages, as they are
+
+
+def id_advice(options: ReadOptions, found: object) -> str:
+    """The next step after a number that is too large, for the end of an error message; none for infinities."""
+    if "inf" in str(found).lower():
+        return ""
+    if options.schema.label == NO_LABEL:  # a table of ``fit``, which has no such options
+        return "; if the column holds ids, make strings of them or leave it out"
+    return "; if the column holds ids, categorical=... reads them as words, and drop=... leaves it out"
 
 
 class PageBuilder:

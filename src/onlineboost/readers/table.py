@@ -14,9 +14,10 @@ from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.bounded import DamagedError, TooLargeError
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
+from onlineboost.readers.frames import index_columns, warn_of_index
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, beyond
-from onlineboost.readers.pages import PageBuilder, ReadOptions
+from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import find_roles, with_names
 from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT
 from onlineboost.readers.table_columns import (
@@ -77,17 +78,25 @@ class BatchReader:
     def __init__(self, options: ReadOptions, limit: int = MAX_BATCH_MB << 20) -> None:
         self.options, self.limit = options, limit
         self.builder = PageBuilder(options, chunk=1)
+        self.told: set[str] = set()  # tables of whose index a warning was given
 
-    def roles(self, names: list[str], path: str) -> dict[str, int]:
-        """The role of each column."""
+    def roles(self, names: list[str], path: str, metadata: Any) -> dict[str, int]:
+        """The role of each column; the index of a pandas frame is no feature, unless an option names it."""
         schema = self.builder.schema
+        named = {*schema.no_features, *schema.drop, *schema.categorical}
+        index = [name for name in index_columns(names, metadata) if name not in named]
+        columns = [name for name in names if name not in index]
         try:
-            found = find_roles(schema, names, path, self.options.label_required, self.options.label_ignored)
+            found = find_roles(schema, columns, path, self.options.label_required, self.options.label_ignored)
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
-        self.builder.schema = with_names(schema, names, found)
-        self.builder.has_columns(names, found, path)
-        return dict(zip(names, found, strict=True))
+        if path not in self.told:
+            warn_of_index([name for name in index if name not in self.options.keep], path)
+            self.told.add(path)
+        self.builder.schema = with_names(schema, columns, found)
+        roles = dict(zip([*columns, *index], [*found, *[IGNORED] * len(index)], strict=True))
+        self.builder.has_columns([*roles], [*roles.values()], path)
+        return roles
 
     def pages(
         self, batches: Any, path: str, position: Any = lambda: 0, roles: dict[str, int] | None = None
@@ -98,11 +107,14 @@ class BatchReader:
         row = 1
         for whole in batches:
             try:
-                columns = len(flat_schema(whole.schema))
-                step = min(self.options.batch_size, rows_within(self.limit, columns))
+                columns = [name for name, _ in flat_schema(whole.schema)]
+                step = min(self.options.batch_size, rows_within(self.limit, len(columns)))
+                found = roles
+                if found is None and whole.num_rows:
+                    found = self.roles(columns, path, whole.schema.metadata)
                 for start in range(0, whole.num_rows, step):
                     for flat, n in self._pieces(whole.slice(start, step), path, row):
-                        self._read(flat, n, path, row, roles)
+                        self._read(flat, n, path, row, found or {})
                         row += n
                         page, keep = self.builder.page(position()), self.options.keep
                         kept = {name: column.to_pylist() for name, column in flat if name in keep} if keep else None
@@ -125,10 +137,7 @@ class BatchReader:
             yield from self._pieces(part.slice(0, half), path, first_row)
             yield from self._pieces(part.slice(half), path, first_row + half)
 
-    def _read(
-        self, flat: list[tuple[str, Any]], n: int, path: str, first_row: int, given: dict[str, int] | None
-    ) -> None:
-        roles = given if given is not None else self.roles([name for name, _ in flat], path)
+    def _read(self, flat: list[tuple[str, Any]], n: int, path: str, first_row: int, roles: dict[str, int]) -> None:
         wanted = {name: column for name, column in flat if roles.get(name, IGNORED) != IGNORED}
         cells = {name: cells_of(name, column, roles[name], path) for name, column in wanted.items()}
         good = np.ones(n, bool)
@@ -156,7 +165,8 @@ class BatchReader:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
         for r in np.flatnonzero(bad).tolist():
             value = cell["numbers"][r] if "numbers" in cell and cell["valid"][r] else "nothing"
-            yield r, name, f"expected {expected}, found {value}"
+            advice = id_advice(self.options, value) if role != WEIGHT else ""
+            yield r, name, f"expected {expected}, found {value}{advice}"
 
     def _write(self, cells: dict[str, Any], roles: dict[str, int], n: int) -> None:
         """Write all columns to rows."""

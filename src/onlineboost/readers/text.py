@@ -11,11 +11,11 @@ import numpy as np
 
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.encoding import Recoded, Utf8Check, check_encoding
+from onlineboost.readers.encoding import Guessed, Recoded, check_encoding
 from onlineboost.readers.files import Source
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
-from onlineboost.readers.pages import PageBuilder, ReadOptions, new_rows
+from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice, new_rows
 from onlineboost.readers.roles import named_table, new_table
 from onlineboost.readers.rows import (
     AT,
@@ -40,6 +40,7 @@ from onlineboost.readers.status import (
     DECIMAL_COMMA,
     EXPECTED,
     FULL,
+    LARGE_NUMBER,
     LONG_RECORD,
     MORE,
     NEW_LABEL,
@@ -62,6 +63,7 @@ class Syntax:
     table: Callable[[TextReader, ByteSource], Table]  # columns of a source; reads its header
     decide: Callable[[TextReader, ByteSource, Table], Table] = lambda reader, source, table: table  # at DECIMAL_COMMA
     kept: Callable[[bytes, Table, tuple[str, ...], int], dict[str, list[Any]]] | None = None  # cells of whole records
+    column: Callable[[bytes, Table], str] | None = None  # the one of a cell, by the text of its record before it
 
 
 class ByteSource(Protocol):
@@ -100,25 +102,26 @@ class TextReader:
         self.skipping = False  # the rest of a bad line
         file = isinstance(source, Source)
         self.live = self.options.live and file and source.size is None  # type: ignore[attr-defined]
-        self.check: Utf8Check | None = None
-        source = source if self.encoding is None else Recoded(source, self.encoding)
+        self.left = 0  # bytes of the text before those that are read next
+        if self.encoding not in (None, "utf-8"):
+            source = Recoded(source, self.encoding)
+        elif file:
+            source = Guessed(source, self._line_after, utf8=self.encoding is not None)
         self.fill(source)
-        start = self.text[: min(8, state[END])].tobytes()
+        start = getattr(source, "start", None) or self.text[: min(8, state[END])].tobytes()
         other = next((what for mark, what in self.no_text if start.startswith(mark)), None)
         if other is not None:
             hint = ", or set encoding=... to utf-16" if "UTF-16" in other else ""
             raise ReadError(f"{source.name}: this is {other}: expected text in UTF-8{hint}", path=source.name, line=1)
         if start.startswith(_BOM):
             state[AT] = 3
-        if file and self.encoding is None:
-            self.check = Utf8Check(source.name)
-            self.check.see(self.text[: state[END]].tobytes(), lambda: 1)
         try:
             table = self.syntax.table(self, source)
         except ReadError:
             raise
         except DataError as problem:
             raise ReadError(str(problem), path=source.name, line=1) from problem
+        self.table = table
         self.since = int(state[AT])  # where the rows of the next page begin in the text
         while True:
             if self.skipping:
@@ -139,7 +142,7 @@ class TextReader:
             elif status == DECIMAL_COMMA:
                 if state[ROWS]:
                     yield self._page(before + source.position, table)
-                table = self.syntax.decide(self, source, table)
+                self.table = table = self.syntax.decide(self, source, table)
             elif status == NEW_LABEL:
                 self._new_label(source.name)
             else:
@@ -159,7 +162,7 @@ class TextReader:
     def fill(self, source: ByteSource) -> bool:
         """Move the rest of the text to the front and read more; False if a record is too long."""
         state = self.builder.rows.state
-        left = int(state[END] - state[AT])
+        self.left = left = int(state[END] - state[AT])
         self.text[:left] = self.text[state[AT] : state[END]]
         state[AT], state[END] = 0, left
         self.since = 0
@@ -173,10 +176,12 @@ class TextReader:
         n = source.read_now(memory) if self.live else source.readinto(memory)  # type: ignore[attr-defined]
         state[END] = left + n
         state[EOF] = n == 0 if self.live else n < room
-        if self.check is not None:
-            self.check.see(memory[:n].tobytes(), lambda: int(state[LINE] + np.count_nonzero(self.text[:left] == 10)))
         self.text[left + n : left + n + SLACK] = 10
         return True
+
+    def _line_after(self, filled: int) -> int:
+        """The number of the line after so many bytes of those that are being read."""
+        return int(self.builder.rows.state[LINE] + np.count_nonzero(self.text[: self.left + filled] == 10))
 
     def _grow(self) -> None:
         """Double the buffer, and the arrays for what is in it."""
@@ -237,6 +242,10 @@ class TextReader:
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         if message is None:
             message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
+        if status == LARGE_NUMBER and self.syntax.column is not None:
+            name = self.syntax.column(before, self.table)
+            advice = id_advice(self.options, message) or "; if it is a word, name the column in categorical=..."
+            message = f"{message} in column {name!r}{advice}"
         if status == LONG_RECORD:
             message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
         self.builder.reject(f"{path}: line {line}, character {column}: {message}", path, line, column)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.data.arrays import Dense, Sparse, check_features
+from onlineboost.data.arrays import Dense, Sparse, check_features, is_frame
 from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
 from onlineboost.data.classes import Classes
 from onlineboost.data.numbers import Numbers
@@ -18,7 +18,8 @@ from onlineboost.errors import DataError
 from onlineboost.forks import new_lock
 from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineModel
-from onlineboost.readers import Stream
+from onlineboost.readers import Stream, open_stream
+from onlineboost.readers.frames import feature_frame, is_numeric
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.slots import new_slots
 
@@ -118,7 +119,7 @@ def read(
     *,
     numbers: bool = False,
 ) -> Data:
-    """Read a stream, batches, or arrays with labels; ``notice`` is called with each batch."""
+    """Read a stream, batches, or a table with labels; ``notice`` is called with each batch."""
     if isinstance(X, Stream) or (
         isinstance(X, list | tuple) and X and all(isinstance(part, Batch | Page) for part in X)
     ):
@@ -127,6 +128,12 @@ def read(
         return _of_pages(X, notice, numbers)
     if y is None:
         raise DataError("y is missing: expected one label per row of X")
+    if is_frame(X):
+        frame = feature_frame(X)
+        if not is_numeric(frame):
+            task: Any = "number" if numbers else "classes"
+            return _of_pages(open_stream(frame, y=y, sample_weight=sample_weight, task=task), notice, numbers)
+        X = frame.to_native()
     source = check_features(X)
     labels = Numbers() if numbers else Classes()
     labels.meet(y)

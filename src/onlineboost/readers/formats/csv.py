@@ -19,7 +19,7 @@ from onlineboost.readers.decimal_comma import decide_decimal
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.floats import POINT, any_decimal, parse_decimal
 from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.kept import csv_cells
+from onlineboost.readers.kept import csv_cells, csv_column
 from onlineboost.readers.labels import plain_label
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB
 from onlineboost.readers.output import Output
@@ -216,7 +216,7 @@ def reader(
     if separator is not None and not good:
         raise ParameterError("separator", separator, "one character that cannot be part of a number or a word")
     columns = partial(read_header, header=header, separator=separator, decimal=decimal)
-    syntax = Syntax(parse, label_of, rb"[,;\t\r\n]", columns, decide_decimal, csv_cells)
+    syntax = Syntax(parse, label_of, rb"[,;\t\r\n]", columns, decide_decimal, csv_cells, csv_column)
     return TextReader(syntax, options, max_line_mb=max_line_mb, encoding=encoding)
 
 

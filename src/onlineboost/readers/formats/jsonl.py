@@ -20,7 +20,7 @@ from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.json_strings import copy_string
 from onlineboost.readers.json_values import number_name, put_value
-from onlineboost.readers.kept import json_members
+from onlineboost.readers.kept import json_column, json_members
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
@@ -213,7 +213,7 @@ def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     return join_columns(['{"label": ', labels, *weight, comma, members, "}"])
 
 
-SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=json_members)
+SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=json_members, column=json_column)
 
 FORMATS.add(
     Format(

@@ -38,7 +38,7 @@ class ParquetReader:
             raw = BoundedFile(source.raw, source.name)
             file = pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
             columns = flat_schema(file.schema_arrow)
-        roles = self.reader.roles([name for name, _ in columns], source.name)
+        roles = self.reader.roles([name for name, _ in columns], source.name, file.schema_arrow.metadata)
         wanted = [(name, kind) for name, kind in columns if roles[name] != IGNORED]
         for name, kind in wanted:
             if is_nested(kind):
