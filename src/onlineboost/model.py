@@ -23,6 +23,7 @@ from onlineboost.data.schema import Schema
 from onlineboost.engine.explanation import Explanation
 from onlineboost.engine.fitted import Fitted, Rows
 from onlineboost.engine.machine import Machine
+from onlineboost.engine.thresholds import Cut, of_notes
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.interop.river import RiverMethods
@@ -292,10 +293,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label, or the number, of each row."""
-        fitted = self._check_fitted()
-        scores = self._answers(fitted, X)
-        found: NDArray[Any] = fitted.target.decode(scores)  # which knows all classes of the scores by now
-        return found
+        return self._labels(self._check_fitted(), X)
+
+    def _labels(self, fitted: Fitted, X: Any, cut: Cut | None = None) -> NDArray[Any]:
+        """The label, or the number, of each row: by this threshold, or else by that of the model."""
+        fitted.machine.n_jobs = self._jobs()
+        return fitted.labels(self._rows(fitted, X), cut)
 
     # ---- dicts, one at a time
 
@@ -310,10 +313,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The label for one dict of features; None before anything was learnt."""
         fitted = self.fitted
-        if fitted is None:
-            return None
-        score = fitted.score_one(x)
-        return fitted.target.decode_one(score)
+        return None if fitted is None else fitted.label_one(x)
 
     # ---- frames, whose columns may come and go (River)
 
@@ -351,7 +351,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, [None] * len(X), None)
-        return like_frame(X, fitted.target.decode(self._answers_to_many(fitted, X)), None)
+        cut = fitted.cut
+        values = self._answers_to_many(fitted, X, cut is not None and cut.of_probability)
+        return like_frame(X, fitted.decoded(values, cut), None)
 
     def _answers_to_many(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
         """The scores of the rows of a data frame, or the probabilities, as ``learn_many`` reads them."""
@@ -560,6 +562,9 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
     if "model" not in parts:
         raise ModelFileError(path, "model", "missing")
     models = {name: _restored(Path(path), parts[name]) for name in ("model", "base") if name in parts}
+    fitted = models["model"].fitted
+    if fitted.threshold is None:  # of a file that has it in the notes only
+        fitted.threshold = of_notes(notes, fitted.target.turned)
     return models["model"], models.get("base"), notes
 
 

@@ -157,7 +157,7 @@ class Job:
         names = progressive_names(training.model, numbers)
         with open_output(str(self.predictions), names, as_json=False, escape=False) as file:
             self.answers = lambda training, page: file.write(
-                file.form(progressive_columns(training.model, page.target, training.scores))
+                file.form(progressive_columns(training.model, page.target, training.scores, training.answers))
             )
             yield
 
@@ -300,7 +300,7 @@ class Job:
         curve, base = training.curve, training.base_curve
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,
-            "model": repr(training.model),
+            "model": repr(training.model.clone()),
             "model_as_typed": brief(training.model),
             "examples": curve.examples,
             "learnt": self.learnt,

@@ -29,6 +29,7 @@ from onlineboost.engine.lags import Lags
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
 from onlineboost.engine.objects import ObjectRows
+from onlineboost.engine.thresholds import Cut
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError, listed
 from onlineboost.parameters import check_whole
@@ -64,6 +65,7 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
+    threshold: Cut | None = None  # that was chosen for this model; None: the sign of a score is the answer
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
@@ -310,13 +312,12 @@ class Fitted:
 
     def _answers(self, machine: BatchMachine, said: Said) -> Iterator[tuple[Any, float]]:
         """The label for each row, and its probability; of two labels, that of the positive one."""
-        scores = said.scores[:, : machine.width]
-        chances = machine.probabilities(scores if machine.width > 1 else scores[:, 0])
-        if machine.width == 1 and not self._of_numbers:
-            chances = self.target.of_positive(chances)
-        for score, chance in zip(scores, chances, strict=True):
-            answer = self.target.decode_one(score if machine.width > 1 else float(score[0]))
-            yield answer, float(np.max(chance))
+        one, cut = machine.width == 1, self.cut
+        scores = said.scores[:, 0] if one else said.scores[:, : machine.width]
+        chances = machine.probabilities(scores)
+        shown = self.target.of_positive(chances) if one and not self._of_numbers else chances
+        for value, chance in zip(chances if cut is not None and cut.of_probability else scores, shown, strict=True):
+            yield self._decoded_one(float(value) if one else value, cut), float(np.max(chance))
 
     def tell(self, tickets: list[Any], labels: Any, weight: float) -> None:
         """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong."""
@@ -480,6 +481,35 @@ class Fitted:
             return found
         return self.machine.probabilities(scores)
 
+    @property
+    def cut(self) -> Cut | None:
+        """The threshold by which rows are answered; None: there is none, or there are not two labels."""
+        two = self.threshold is not None and self.target.width == 1 and len(self.target.classes) == 2
+        return self.threshold if two else None
+
+    def labels(self, rows: Rows, asked: Cut | None = None) -> NDArray[Any]:
+        """The label, or the number, of each row: by this threshold, or else by that of the model."""
+        cut = asked or self.cut
+        return self.decoded(self.scores(rows, cut is not None and cut.of_probability), cut)
+
+    def decoded(self, values: Floats, cut: Cut | None) -> NDArray[Any]:
+        """The label, or the number, of each row, given its score, or the probability that the threshold is one of."""
+        if cut is not None and values.ndim == 1:
+            values = cut.signs_of(self.target, values)
+        found: NDArray[Any] = self.target.decode(values)
+        return found
+
+    def label_one(self, x: Mapping[Any, Any]) -> Any:
+        """The label, or the number, of one dict of features."""
+        cut = self.cut
+        return self._decoded_one(self.score_one(x, cut is not None and cut.of_probability), cut)
+
+    def _decoded_one(self, value: Any, cut: Cut | None) -> Any:
+        """The label for one score, or for the probability that the threshold is one of."""
+        if cut is not None and not isinstance(value, np.ndarray):
+            value = float(cut.signs_of(self.target, np.array([value]))[0])
+        return self.target.decode_one(value)
+
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
         """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
         quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
@@ -574,6 +604,8 @@ class Fitted:
         }
         if self.machine.n_classes > 2:
             facts["classes"] = self.machine.n_classes
+        if self.cut is not None:
+            facts["threshold"] = self.cut.describe()
         if self.lags is not None:
             facts["last_labels"] = self.lags.describe()
         if self.class_weights is not None and self.class_weights.balanced:
@@ -605,6 +637,8 @@ class Fitted:
         made.name_features(columns.names)
         known = set(made.strayed(columns.names))
         found = cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
+        if "threshold" in part.facts:
+            found.threshold = Cut.restored(part.facts["threshold"])
         if found.lags is not None:
             found.lags.restore(part.facts["last_labels"], target)
         if found.class_weights is not None and found.class_weights.balanced:

@@ -51,6 +51,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.scores: Floats = np.empty(0)  # of the rows learnt last, before they were learnt
+        self.answers: Floats = np.empty(0)  # to them: scores, or codes by the threshold
         self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
         if self.delay:
             self.repeated = None  # the last label is not known yet
@@ -61,7 +62,9 @@ class Training:
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch, numbers = page.batch, isinstance(page.target, Numbers)
-        self.scores = scores = joined_scores([self._learn(piece) for piece in self._pieces(page)])
+        learnt = [self._learn(piece) for piece in self._pieces(page)]
+        self.scores, self.answers = (joined_scores([one[k] for one in learnt]) for k in (0, 1))
+        scores = self.scores
         wrong = page.target.losses(scores, batch.y)
         weight = batch.weight
         if numbers and not self.curve.examples and weight.size:  # nothing is known of the first number
@@ -77,6 +80,8 @@ class Training:
         if numbers:
             self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
+        if self.cut is not None:
+            self.model.fitted.threshold = self.cut  # type: ignore[union-attr]
 
     def _pieces(self, page: Page) -> Iterator[Page]:
         """The page; for a threshold that is a probability, cut at powers of two, where its score is looked up."""
@@ -89,16 +94,19 @@ class Training:
             threshold, page = self.threshold, page.rows(left, page.n_rows)
         yield page
 
-    def _learn(self, page: Page) -> Floats:
-        """Learn the rows; take note of their scores by label, from which a threshold can be chosen."""
+    def _learn(self, page: Page) -> tuple[Floats, Floats]:
+        """Learn the rows; take note of their scores by label, from which a threshold can be chosen.
+
+        Returns the scores, and the answers: scores, or codes by the threshold.
+        """
         scores, fitted = self.learners[0].learn(page), self.model.fitted
         if self.threshold is None or fitted is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.threshold = None
-            return scores
+            return scores, scores
         self.threshold.update(scores, page.batch.y, page.batch.weight, fitted.target.turned)
         if self.cut is not None and self.threshold.of_probability and self.threshold.at_mark:
             self.threshold.now = self.cut.score(fitted) if self.threshold.has_both else None
-        return scores
+        return scores, scores if self.threshold.rule is None else self.threshold.answers
 
     @property
     def cut(self) -> Cut | None:
