@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +24,20 @@ from onlineboost.interop import river
 from onlineboost.model import OnlineModel
 
 
+@dataclass(eq=False, repr=False)
 class OnlineClassifier(OnlineModel):
     """A classifier that learns one example at a time; the result does not depend on batches.
 
     Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
+
+    Parameters
+    ----------
+    max_classes : number of different labels (2 to 1,000) beyond which they are refused, before anything is learnt: they
+        are probably ids or numbers. It may be changed at any time
     """
+
+    _: KW_ONLY
+    max_classes: int = 100
 
     sklearn_type = "classifier"
 

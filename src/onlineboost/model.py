@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.cores import n_cores
 from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
-from onlineboost.data.classes import joined_scores
+from onlineboost.data.classes import MAX_CLASSES, joined_scores
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
@@ -52,6 +52,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     lag: int = 0
     """Number of last labels that are features of each row."""
+
+    max_classes: int = MAX_CLASSES
+    """Number of classes beyond which labels are refused; of classifiers."""
 
     class_weight: Any = None
     """Weights of rows by their labels: a dict, "balanced", or None."""
@@ -194,8 +197,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             )
         if fitted is None:
             fitted = self.new_fitted(self.new_target().merged(page.target))
+        self._prepare(fitted)
         target = fitted.check_page(page)
-        fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         self.fitted = fitted
         return fitted.learn_page(page, target)
@@ -217,6 +220,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             pages: Iterable[Page] = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             if classes is not None:
                 pages = [*pages]  # all are read before the model changes
+                self._prepare(fitted)
                 fitted.declare(classes, y)
             return self._learn_pages(pages, fresh, scored)
         return self._learn_source(_in_memory(X), y, classes, sample_weight, fresh)
@@ -242,8 +246,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if fitted is None:
             fitted = self.new_fitted(target)
             fitted.check_met(source)
+        self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
-        fitted.machine.n_jobs = self._jobs()
+        fitted.check_target(target)
         fitted.go_away(self.away)
         fitted.meet(source, target)
         if classes is not None:
@@ -272,6 +277,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if self.n_jobs is None:
             return 1
         return n_cores() if self.n_jobs == -1 else check_whole("n_jobs", self.n_jobs, 1, MAX_JOBS)
+
+    def _prepare(self, fitted: Fitted) -> None:
+        """Let parameters of a run, which may change between two batches, take effect."""
+        fitted.machine.n_jobs = self._jobs()
+        fitted.allow_classes(self.max_classes)
 
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
         """A score per row, or the probability of the positive label."""
@@ -307,6 +317,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
         fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+        self._prepare(fitted)
         fitted.learn_one(x, y, float(w))
         self.fitted = fitted
 
@@ -336,10 +347,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         for label in dict.fromkeys(labels.tolist()):
             target = target.with_label(label)
         weight = check_weight(w, source.n_rows)
+        self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
         fitted.check_target(target)
         codes = target.encode(labels)
-        fitted.machine.n_jobs = self._jobs()
         fitted.meet(source, target)
         self.fitted = fitted
         fitted.learn_table(source, codes, weight)
@@ -453,7 +464,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             raise DataError(f"there are {len(ticket)} tickets and {len(labels)} labels: expected one for each")
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
-        self._check_fitted().tell(list(ticket) if several else [ticket], labels, float(w))
+        fitted = self._check_fitted()
+        self._prepare(fitted)
+        fitted.tell(list(ticket) if several else [ticket], labels, float(w))
 
     @property
     def pending(self) -> Pending:
@@ -600,7 +613,7 @@ def _check_inner(model: Any) -> None:
     for value in model.get_params(deep=False).values():
         for inner in value if isinstance(value, list | tuple) else [value]:
             if isinstance(inner, Parameters):
-                for name, none in (("lag", 0), ("class_weight", None)):
+                for name, none in (("lag", 0), ("class_weight", None), ("max_classes", getattr(type(inner), "max_classes", None))):
                     given = getattr(inner, name, none)
                     if given != none:
                         whole = type(model).__name__

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
-from onlineboost.data.classes import Classes, joined_scores
+from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
@@ -38,7 +38,6 @@ from onlineboost.storage.validity import InvalidStateError
 
 Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
-_MANY_CLASSES = 100  # so soon that the label may be none
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -72,6 +71,7 @@ class Fitted:
 
     def __post_init__(self) -> None:
         self.max_row_features = self.spec.max_row_features()
+        self.allow_classes(self.spec.max_classes)
         self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
         if self.lags is not None and not isinstance(self.machine, BatchMachine):
             raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
@@ -136,9 +136,16 @@ class Fitted:
         self.check_target(target)
         return target
 
+    def allow_classes(self, most: Any) -> None:
+        """Set the number of classes beyond which labels are refused: the one parameter that may change later."""
+        self.spec.max_classes = check_whole("max_classes", most, 2, MAX_CLASSES)
+
     def check_target(self, target: Any) -> None:
         """Raise an error for classes that the model cannot take."""
         if target.width > 1:
+            most = self.spec.max_classes
+            if target.width > max(most, self.machine.n_classes):
+                raise too_many_classes(target.known, most)
             self.machine.check_classes(target.width)
         if self.class_weights is not None:
             self.class_weights.check(target)
@@ -241,9 +248,6 @@ class Fitted:
             before.bring_back()
         if before.away is not None:
             before.away.close()
-        if before.n_classes < _MANY_CLASSES <= n and before.n_learnt < 2 * n:
-            news = f"{n:,} classes after {before.n_learnt:,} examples: is the label an id, or a number to predict?"
-            warnings.warn(f"{news} Each class takes time and memory", stacklevel=6)
         machine = self.spec.with_classes(before, n)
         if not isinstance(machine, BatchMachine):
             machine.name_features(self.columns.names)
