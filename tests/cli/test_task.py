@@ -194,3 +194,21 @@ def test_the_confusion_of_many_classes_is_drawn(tmp_path, capsys):
     *_, axes = _figure(Picture("t", [(1, 0.5)], [], np.zeros(2), confusion=([*"ab$"], table))).axes
     assert axes.images[0].get_array().tolist() == [[0.75**0.5, 0.5, 0], [0, 1, 0], [0, 0, 0]]
     assert [text.get_text() for text in axes.get_yticklabels()] == [*"ab$"]
+
+
+def test_labels_that_are_ids_are_refused(tmp_path, capsys, monkeypatch):
+    data, path = tmp_path / "x.csv", tmp_path / "m"
+    write(data, lambda X: [f"user{k % 102}" for k in range(len(X))])
+    model = ["--label", "y", "-a", "none", "-q"]
+    for words in (["train", data, *model], ["tune", data, *model[:-1], "--learning-rate", "0.5"]):
+        _, err = run(capsys, *words, code=1)
+        assert "102 different labels ('user0', " in err and "more than 100: is the label an id?" in err
+        assert "a larger max_classes (train --max-classes)" in err
+    run(capsys, "train", data, *model, "--max-classes", 102, "-o", path)
+    write(data, lambda X: [f"user{k % 103}" for k in range(len(X))])
+    assert "more than 102" in run(capsys, "train", data, "--resume", path, "-q", code=1)[1]
+    run(capsys, "train", data, "--resume", path, "--max-classes", 103, "-q")
+    assert len(load(path).classes_) == load(path).max_classes == 103
+    write(data, lambda X: X[:, 0])
+    _, err = run(capsys, "train", data, "--label", "y", "--task", "number", "--max-classes", 9, code=2)
+    assert "--max-classes is for classes: leave it out" in err
