@@ -212,3 +212,10 @@ def test_labels_that_are_ids_are_refused(tmp_path, capsys, monkeypatch):
     write(data, lambda X: X[:, 0])
     _, err = run(capsys, "train", data, "--label", "y", "--task", "number", "--max-classes", 9, code=2)
     assert "--max-classes is for classes: leave it out" in err
+
+
+def test_labels_in_random_order_get_no_advice_on_lag(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    write(tmp_path / "x.csv", lambda X: rng.choice([*"abcdefghijkl"], len(X)).tolist(), rows=2000)
+    out, _ = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-a", "none")
+    assert "no change" not in out and "--lag" not in out

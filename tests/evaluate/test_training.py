@@ -10,6 +10,7 @@ from onlineboost.data.classes import Classes
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.record import new_record
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.training import Training
 from onlineboost.readers import open_stream
 
@@ -80,3 +81,25 @@ def test_learners_to_spare_are_told(pages):
 
 def test_nothing_was_learnt():
     assert Training(OnlineBBM(), Linear()).verdict() == ""
+
+
+@pytest.mark.parametrize("labels", [2, 12])
+def test_labels_in_random_order_do_not_tell_the_next(labels):
+    rng, told = np.random.default_rng(0), 0
+    for shares in rng.dirichlet(np.full(labels, 5.0), 50):
+        y, repeated = rng.choice(labels, 3000, p=shares), Repeated()
+        repeated.update(np.where(y == 0, -1.0, y), np.ones(3000))
+        told += repeated.tells()
+        steady, repeated = np.repeat(y[:300], 10), Repeated()
+        repeated.update(np.where(steady == 0, -1.0, steady), np.ones(3000))
+        assert repeated.tells()
+    assert told <= 1
+
+
+def test_the_shares_of_labels_do_not_depend_on_batches():
+    y, weight = np.array([2.0, -1, 1, 1, 3, -1, 2]), np.arange(7) / 4
+    whole, pieces = Repeated(), Repeated()
+    whole.update(y, weight)
+    for k in range(7):
+        pieces.update(y[k : k + 1], weight[k : k + 1])
+    assert pieces == whole and whole.counts == [1.5, 1.25, 1.5, 1.0]

@@ -307,6 +307,7 @@ class Job:
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
             "no_change_error": training.repeated.error if training.repeated is not None else None,
+            "order_tells": training.repeated is not None and training.order_tells,
             "lag": training.model.lag,
             "gain": training.gain,
             "verdict": training.verdict(),

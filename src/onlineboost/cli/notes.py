@@ -9,6 +9,7 @@ from typing import Any
 
 from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
+from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.number_errors import NumberErrors
@@ -124,7 +125,8 @@ def _paired(facts: dict[str, Any]) -> Paired:
 def _repeated(facts: dict[str, Any]) -> Repeated:
     last = facts["last"]
     sums = (_number(facts.get(name, 0.0)) for name in ("weight", "mistakes", "squared"))
-    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), *sums)
+    counts = [_number(one) for one in _items(facts.get("counts", []), MAX_CLASSES)]
+    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), *sums, counts)
 
 
 def _errors(facts: dict[str, Any]) -> NumberErrors:

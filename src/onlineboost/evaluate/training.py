@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,6 +121,17 @@ class Training:
         for late in self.learners:
             if isinstance(late, Delayed):
                 late.tell_all()
+
+    @property
+    def order_tells(self) -> bool:
+        """Whether labels, or numbers, are like the last one more often than by chance."""
+        if self.repeated is None:
+            return False
+        if not self.errors.weight:
+            return self.repeated.tells()
+        # In random order the squared difference of two numbers is twice their variance on average: an R2 of -1.
+        correlation = (1 + self.errors.r2_of(self.repeated.squared)) / 2
+        return correlation > 3 / math.sqrt(self.errors.weight)
 
     @property
     def gain(self) -> float | None:
