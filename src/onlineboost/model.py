@@ -613,7 +613,11 @@ def _check_inner(model: Any) -> None:
     for value in model.get_params(deep=False).values():
         for inner in value if isinstance(value, list | tuple) else [value]:
             if isinstance(inner, Parameters):
-                for name, none in (("lag", 0), ("class_weight", None), ("max_classes", getattr(type(inner), "max_classes", None))):
+                for name, none in (
+                    ("lag", 0),
+                    ("class_weight", None),
+                    ("max_classes", getattr(type(inner), "max_classes", None)),
+                ):
                     given = getattr(inner, name, none)
                     if given != none:
                         whole = type(model).__name__

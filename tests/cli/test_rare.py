@@ -212,3 +212,18 @@ def test_answers_before_learning_are_by_the_threshold_of_then(data, tmp_path, ca
     truth = np.array([line.endswith("yes") for line in data.read_text().splitlines()[1:]])
     assert answers[truth].mean() == pytest.approx(figures["recall"])
     assert truth[answers].mean() == pytest.approx(figures["precision"])
+
+
+def test_model_and_base_learner_are_compared_by_the_same_probability(data, tmp_path, capsys):
+    run(capsys, "train", data, *MODEL, "--threshold", "recall=0.95", "-q", "-o", tmp_path / "m")
+    model, base, _ = load_all(tmp_path / "m")
+    result = json.loads(run(capsys, "evaluate", tmp_path / "m", data, "--json")[0])
+    rows = [{k: float(v) for k, v in row.items() if k != "y"} for row in csv.DictReader(io.StringIO(data.read_text()))]
+    truth = np.array([line.endswith("yes") for line in data.read_text().splitlines()[1:]])
+    for one, name in ((model, "error"), (base, "base_error")):
+        wrong = (one.predict(rows, threshold=model.threshold) == "yes") != truth
+        assert result[name] == pytest.approx(wrong.mean(), abs=1e-3)
+    chance = np.where(truth, *base.predict_proba(rows)[:, ::-1].T)
+    assert result["base_log_loss"] == pytest.approx(-np.log(chance).mean())
+    out, _ = run(capsys, "evaluate", tmp_path / "m", data)
+    assert re.search(r"base learner alone: +0\.\d+ \(log loss 0\.\d+\)", out)
