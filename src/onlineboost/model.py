@@ -187,6 +187,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """
         return self._learn_page(page, self.fitted)
 
+    def check_page(self, page: Page) -> None:
+        """Raise an error for a page that cannot be learnt."""
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target().merged(page.target))
+        self._prepare(fitted)
+        fitted.check_page(page)
+
     def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> Floats:
         if isinstance(page, Batch):
             schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, self._target_of_batches())

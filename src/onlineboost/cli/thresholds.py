@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from onlineboost.evaluate.threshold import Cut, Rule
     from onlineboost.evaluate.training import Training
 
-RARE = 0.1  # share of a label
-
 ThresholdOption = Annotated[
     str | None,
     o.option(
@@ -93,6 +91,8 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
 
 def is_rare(confusion: Confusion) -> bool:
     """Whether few examples have the positive label."""
+    from onlineboost.evaluate.training import RARE
+
     return 0 < float(confusion.table[1].sum()) < RARE * float(confusion.table.sum())
 
 
@@ -116,6 +116,8 @@ def positive_figures(training: Training) -> dict[str, Any]:
 
 def positive_lines(result: dict[str, Any]) -> list[tuple[str, str]]:
     """Lines of the summary: where the positive label is rare, or a threshold was asked for."""
+    from onlineboost.evaluate.training import RARE
+
     found: list[tuple[str, str]] = []
     figures, threshold = result.get("positive"), result.get("threshold")
     if figures is None:

@@ -256,4 +256,5 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
         notes.repeated,
         notes.errors,
         notes.threshold,
+        notes.losses,
     ), notes
