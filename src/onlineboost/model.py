@@ -93,6 +93,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """The target of a batch that comes without one."""
         return self.new_target()
 
+    def check_kernels(self) -> None:
+        """Raise an error for compiled functions that do not keep to their contract; of boosters from outside."""
+
     def max_row_features(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
@@ -105,6 +108,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         _check_inner(self)
+        self.check_kernels()
         fitted = Fitted(self.clone(), Columns(owner=type(self).__name__), target, self.new_machine(0))
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
@@ -629,6 +633,8 @@ def _check_inner(model: Any) -> None:
                         whole = type(model).__name__
                         raise ParameterError(name, given, f"{none} within a {whole}: give {name} to the {whole} itself")
                 _check_inner(inner)
+                if isinstance(inner, OnlineModel):
+                    inner.check_kernels()
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

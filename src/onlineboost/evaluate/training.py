@@ -99,12 +99,12 @@ class Training:
             page = page.rows(left, page.n_rows)
         yield page
 
-    def _left(self) -> float:
+    def _left(self) -> int:
         """Rows up to the next power of two, if it is needed."""
         lefts = [self.threshold.left] if self.threshold is not None and self.threshold.of_probability else []
         if self.base is not None and self.losses is not None:
             lefts.append(self.losses.left)
-        return min(lefts, default=math.inf)
+        return min(lefts, default=1 << 62)
 
     def _learn(self, page: Page) -> tuple[Floats, Floats, Floats]:
         """Learn the rows; take note of their scores by label, from which a threshold can be chosen.
