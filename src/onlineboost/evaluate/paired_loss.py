@@ -77,5 +77,5 @@ class PairedLoss:
 
 def _losses(scores: Floats, odds: Sequence[float], y: Floats) -> Floats:
     margins = np.where(y > 0, 1.0, -1.0) * np.interp(scores, _SCORES, odds)
-    found: Floats = np.logaddexp(0.0, -margins)
+    found: Floats = np.log(1 + np.exp(-np.abs(margins))) + np.maximum(-margins, 0.0)
     return found
