@@ -176,7 +176,8 @@ class Booster(OnlineClassifier):
         n, rng = int(self.n_estimators), np.random.default_rng(0)
         state = self.initial_state(n, self.delivery == "sample", 0)
         h, e, p, t, carry = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.float32), np.zeros(CARRIED)
-        rehearse = _rehearsal(type(state))
+        kind: Any = type(state)
+        rehearse = _rehearsal(kind)
         for k in range(_REHEARSED):
             y = float(rng.choice([-1, 1]))
             share = rng.random()  # of learners that are right
