@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,19 +14,30 @@ from onlineboost.data.arrays import as_labels, check_weight
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.engine.classes import with_classes
+from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.machine import Machine
 from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
 from onlineboost.engine.objects import ObjectMachine
-from onlineboost.errors import DataError
+from onlineboost.engine.thresholds import Cut
+from onlineboost.errors import DataError, ParameterError, listed
 from onlineboost.interop import river
 from onlineboost.model import OnlineModel
 
 
+@dataclass(eq=False, repr=False)
 class OnlineClassifier(OnlineModel):
     """A classifier that learns one example at a time; the result does not depend on batches.
 
     Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
+
+    Parameters
+    ----------
+    max_classes : number of different labels (2 to 1,000) beyond which they are refused, before anything is learnt: they
+        are probably ids or numbers. It may be changed at any time
     """
+
+    _: KW_ONLY
+    max_classes: int = 100
 
     sklearn_type = "classifier"
 
@@ -72,6 +85,52 @@ class OnlineClassifier(OnlineModel):
         found: Floats = fitted.target.decisions(scores)
         return found
 
+    def predict(self, X: Any, *, threshold: float | None = None) -> NDArray[Any]:
+        """The label of each row.
+
+        Of two labels, the positive one where its probability is at least ``threshold``; None: by the model's own
+        (``model.threshold``), or where it is the more likely label.
+        """
+        fitted = self._check_fitted()
+        return self._labels(fitted, X, None if threshold is None else self._cut(fitted, threshold))
+
+    @property
+    def threshold(self) -> float | None:
+        """The probability from which on the answer is the positive one of two labels; None: the more likely label.
+
+        Chosen by ``onlineboost train --threshold``, or set here; saved with the model, forgotten by ``fit``.
+
+        >>> import numpy as np
+        >>> from onlineboost import Linear
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> model = Linear("logistic").fit(X, X[:, 0] + X[:, 1] > 2)
+        >>> [int(model.predict(X, threshold=at).sum()) for at in (0.5, 0.1)]
+        [18, 178]
+        >>> model.threshold = 0.1
+        >>> int(model.predict(X).sum()), model
+        (178, <Linear(loss='logistic'), threshold 0.1>)
+        """
+        fitted = self.fitted
+        cut = None if fitted is None else fitted.cut
+        return None if fitted is None or cut is None else cut.probability(fitted)
+
+    @threshold.setter
+    def threshold(self, threshold: float | None) -> None:
+        fitted = self._check_fitted()
+        fitted.threshold = None if threshold is None else self._cut(fitted, threshold)
+
+    def _cut(self, fitted: Fitted, threshold: Any) -> Cut:
+        if fitted.target.width > 1 or len(fitted.target.classes) != 2:
+            met = f"the model has {listed(fitted.target.classes.tolist())}"
+            raise ParameterError("threshold", threshold, f"None: a threshold is for two labels, and {met}")
+        if not isinstance(threshold, numbers.Real) or not 0 < float(threshold) < 1:
+            raise ParameterError("threshold", threshold, "a probability above 0 and below 1")
+        return Cut(float(threshold), True)
+
+    def __repr__(self) -> str:
+        found = super().__repr__()
+        return found if self.threshold is None else f"<{found}, threshold {self.threshold:.4g}>"
+
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, in the order of ``classes_``, for each row."""
         fitted = self._check_fitted()
@@ -96,15 +155,15 @@ class OnlineClassifier(OnlineModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
         fitted = self._check_fitted()
-        scores, y = self._answers(fitted, X), as_labels(y)
-        if y.shape != scores.shape[:1] or not y.size:
-            shape = scores.shape[:1]
+        answers, y = self._labels(fitted, X), as_labels(y)
+        if y.shape != answers.shape or not y.size:
+            shape = answers.shape
             raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
         try:
             codes = fitted.target.encode(y)
         except DataError as problem:
             raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
-        hits = fitted.target.encode(fitted.target.decode(scores)) == codes
+        hits = fitted.target.encode(answers) == codes
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")

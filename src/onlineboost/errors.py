@@ -84,6 +84,10 @@ class TicketError(ValueError):
     """A ticket that cannot be told: of another model, told before, expired, or changed. Nothing was learnt."""
 
 
+class KernelError(TypeError):
+    """A function of one's own booster or learner that cannot be compiled, or does not keep to its contract."""
+
+
 class ModelFileError(ValueError):
     """A model file that cannot be read. ``field`` is the part of it that is wrong."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.cores import n_cores
 from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
-from onlineboost.data.classes import joined_scores
+from onlineboost.data.classes import MAX_CLASSES, joined_scores
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
@@ -24,6 +24,7 @@ from onlineboost.engine.explanation import Explanation
 from onlineboost.engine.fitted import Fitted, Rows
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import Machine
+from onlineboost.engine.thresholds import Cut, of_notes
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.interop.river import RiverMethods
@@ -52,6 +53,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     lag: int = 0
     """Number of last labels that are features of each row."""
+
+    max_classes: int = MAX_CLASSES
+    """Number of classes beyond which labels are refused; of classifiers."""
 
     class_weight: Any = None
     """Weights of rows by their labels: a dict, "balanced", or None."""
@@ -99,6 +103,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """The target of a batch that comes without one."""
         return self.new_target()
 
+    def check_kernels(self) -> None:
+        """Raise an error for compiled functions that do not keep to their contract; of boosters from outside."""
+
     def max_row_features(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
@@ -111,6 +118,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         _check_inner(self)
+        self.check_kernels()
         columns = Columns(owner=type(self).__name__)
         fitted = Fitted(self.clone(), columns, target, self.new_machine(0), lock=self._lock)
         if self.fitted is not None:  # bounds of tickets that the user has chosen
@@ -195,6 +203,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         with self._lock.turn():
             return self._learn_page(page, self.fitted)[0]
 
+    def check_page(self, page: Page) -> None:
+        """Raise an error for a page that cannot be learnt."""
+        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target().merged(page.target))
+        self._prepare(fitted)
+        fitted.check_page(page)
+
     def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> tuple[Floats, Fitted]:
         """Learn a page within a turn; without a ``Fitted``, start over."""
         if isinstance(page, Batch):
@@ -207,8 +221,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         begins = fitted is None
         if fitted is None:
             fitted = self.new_fitted(self.new_target().merged(page.target))
+        self._prepare(fitted)
         target = fitted.check_page(page)
-        fitted.machine.n_jobs = self._jobs()
         fitted.go_away(self.away)
         if begins:
             self.fitted = fitted
@@ -233,6 +247,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             pages: Iterable[Page] = open_stream(X, y=y, sample_weight=sample_weight, like=self)
             if classes is not None:
                 pages = [*pages]  # all are read before the model changes
+                self._prepare(fitted)
                 fitted.declare(classes, y)
             return self._learn_pages(pages, fresh, scored)
 
@@ -257,8 +272,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if fitted is None:
             fitted = self.new_fitted(target)
             fitted.check_met(source)
+        self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
-        fitted.machine.n_jobs = self._jobs()
+        fitted.check_target(target)
         fitted.go_away(self.away)
         fitted.meet(source, target)
         if classes is not None:
@@ -297,6 +313,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             return 1
         return n_cores() if self.n_jobs == -1 else check_whole("n_jobs", self.n_jobs, 1, MAX_JOBS)
 
+    def _prepare(self, fitted: Fitted) -> None:
+        """Let parameters of a run, which may change between two batches, take effect."""
+        fitted.machine.n_jobs = self._jobs()
+        fitted.allow_classes(self.max_classes)
+
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
         """A score per row, or the probability of the positive label."""
         fitted.machine.n_jobs = self._jobs()
@@ -317,10 +338,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label, or the number, of each row."""
-        fitted = self._check_fitted()
-        scores = self._answers(fitted, X)
-        found: NDArray[Any] = fitted.target.decode(scores)  # which knows all classes of the scores by now
-        return found
+        return self._labels(self._check_fitted(), X)
+
+    def _labels(self, fitted: Fitted, X: Any, cut: Cut | None = None) -> NDArray[Any]:
+        """The label, or the number, of each row: by this threshold, or else by that of the model."""
+        fitted.machine.n_jobs = self._jobs()
+        return fitted.labels(self._rows(fitted, X), cut)
 
     # ---- dicts, one at a time
 
@@ -332,16 +355,14 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             fitted = self._fitted
             if fitted is None:
                 fitted = self.new_fitted(self.new_target())
+            self._prepare(fitted)
             fitted.learn_one(x, y, float(w))
             self._fitted = fitted
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The label for one dict of features; None before anything was learnt."""
         fitted = self.fitted
-        if fitted is None:
-            return None
-        score = fitted.score_one(x)
-        return fitted.target.decode_one(score)
+        return None if fitted is None else fitted.label_one(x)
 
     # ---- frames, whose columns may come and go (River)
 
@@ -373,10 +394,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         for label in dict.fromkeys(labels.tolist()):
             target = target.with_label(label)
         weight = check_weight(w, source.n_rows)
+        self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
         fitted.check_target(target)
         codes = target.encode(labels)
-        fitted.machine.n_jobs = self._jobs()
         fitted.meet(source, target)
         self.fitted = fitted
         fitted.learn_table(source, codes, weight)
@@ -388,7 +409,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, None, None)
-        return like_frame(X, fitted.target.decode(self._answers_to_many(fitted, X)), None)
+        cut = fitted.cut
+        values = self._answers_to_many(fitted, X, cut is not None and cut.of_probability)
+        return like_frame(X, fitted.decoded(values, cut), None)
 
     def _answers_to_many(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
         """The scores of the rows of a data frame, or the probabilities, as ``learn_many`` reads them."""
@@ -493,7 +516,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
         with self._lock.turn():
-            self._check_fitted().tell(list(ticket) if several else [ticket], labels, float(w))
+            fitted = self._check_fitted()
+            self._prepare(fitted)
+            fitted.tell(list(ticket) if several else [ticket], labels, float(w))
 
     @property
     def pending(self) -> Pending:
@@ -603,6 +628,9 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
     if "model" not in parts:
         raise ModelFileError(path, "model", "missing")
     models = {name: _restored(Path(path), parts[name]) for name in ("model", "base") if name in parts}
+    fitted = models["model"].fitted
+    if fitted.threshold is None:  # of a file that has it in the notes only
+        fitted.threshold = of_notes(notes, fitted.target.turned)
     return models["model"], models.get("base"), notes
 
 
@@ -638,12 +666,18 @@ def _check_inner(model: Any) -> None:
     for value in model.get_params(deep=False).values():
         for inner in value if isinstance(value, list | tuple) else [value]:
             if isinstance(inner, Parameters):
-                for name, none in (("lag", 0), ("class_weight", None)):
+                for name, none in (
+                    ("lag", 0),
+                    ("class_weight", None),
+                    ("max_classes", getattr(type(inner), "max_classes", None)),
+                ):
                     given = getattr(inner, name, none)
                     if given != none:
                         whole = type(model).__name__
                         raise ParameterError(name, given, f"{none} within a {whole}: give {name} to the {whole} itself")
                 _check_inner(inner)
+                if isinstance(inner, OnlineModel):
+                    inner.check_kernels()
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

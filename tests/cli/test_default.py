@@ -193,6 +193,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
         assert [part[key.replace(" ", "_")] for part in facts["parts"]] == report.columns[key][0].tolist()
     assert facts["settings"] == {
         "effort": "normal",
+        "max_classes": 100,
         "random_state": 0,
         "lag": 0,
         "class_weight": None,
@@ -219,7 +220,7 @@ def test_inspection_of_models_in_a_list(tmp_path, capsys):
     onlineboost.StackedEnsemble(models, random_state=0).fit(X[:500], y[:500]).save(tmp_path / "m")
     out, _ = run(capsys, "inspect", tmp_path / "m")
     shared = "random_state=0, lag=0, class_weight=None, on_drift=None"
-    assert f"settings:            models={models!r}, n_always=None, {shared}\n" in out
+    assert f"settings:            models={models!r}, max_classes=100, n_always=None, {shared}\n" in out
 
 
 def test_the_plot_of_an_ensemble_names_its_bars(model):

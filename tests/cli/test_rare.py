@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import run
 
 import onlineboost
 from onlineboost import OnlineBBM
+from onlineboost.errors import ParameterError
+from onlineboost.model import load_all
 
 MODEL = ["--label", "y", "-a", "bbm", "-n", 5, "--head", "stack"]
 
@@ -146,3 +150,80 @@ def test_more_than_two_labels_and_numbers_have_no_threshold(tmp_path, capsys):
     assert "is for two labels" in run(capsys, "predict", tmp_path / "m", three, "--threshold", "f1", code=2)[1]
     assert "u" in labels_of(run(capsys, "predict", tmp_path / "m", three, "-q")[0])
     assert "is for two labels" in run(capsys, "evaluate", tmp_path / "m", three, "--cost", "fn=2", code=2)[1]
+
+
+@pytest.mark.parametrize(("labels", "rule"), [(("no", "yes"), "f1"), (("ok", "bad"), "recall=0.9"), ("01", "0.1")])
+def test_python_answers_by_the_threshold_of_the_file(tmp_path, capsys, labels, rule):
+    data, path = write(tmp_path / "x.csv", 3000, labels), tmp_path / "m"
+    run(capsys, "train", data, *MODEL, "--threshold", rule, "-q", "-o", path)
+    told = labels_of(run(capsys, "predict", path, data, "-q")[0])
+    rows = [{k: float(v) for k, v in row.items() if k != "y"} for row in csv.DictReader(io.StringIO(data.read_text()))]
+    loaded, notes = onlineboost.load(path), load_all(path)[2]
+    loaded.save(tmp_path / "again")
+    older = onlineboost.load(path)
+    older.threshold = None
+    assert [*map(str, older.predict(rows))] != told
+    older.save(tmp_path / "older", notes=notes)  # as before models had thresholds: in the notes only
+    for file in ("m", "again", "older"):
+        model = onlineboost.load(tmp_path / file)
+        assert [*map(str, model.predict(rows))] == told
+        assert [str(model.predict_one(row)) for row in rows[:200]] == told[:200]
+        assert [str(ticket.answer) for ticket in model.ask(rows[:200])] == told[:200]
+        assert [*map(str, model.predict_many(pd.DataFrame(rows)))] == told
+        assert model.score(rows, model.predict(rows)) == 1.0
+        assert labels_of(run(capsys, "predict", tmp_path / file, data, "-q")[0]) == told
+        assert f"threshold {model.threshold:.4g}>" in repr(model) and "threshold" not in repr(model.clone())
+    out, _ = run(capsys, "inspect", path)
+    by = f" \\(by {rule}\\)" if rule != "0.1" else ""
+    assert re.search(f"threshold: +{loaded.threshold:.4f} of the probability of {max(labels)}{by}", out)
+
+
+def test_a_threshold_of_a_call_and_of_a_model(model, data, tmp_path, capsys):
+    rows = [{k: float(v) for k, v in row.items() if k != "y"} for row in csv.DictReader(io.StringIO(data.read_text()))]
+    loaded = onlineboost.load(model)
+    assert loaded.threshold is None and "threshold" not in repr(loaded)
+    plain, chances = loaded.predict(rows), loaded.predict_proba(rows)[:, 1]
+    assert ((loaded.predict(rows, threshold=0.1) == "yes") == (chances >= 0.1)).all()
+    assert (loaded.predict(rows) == plain).all()
+    loaded.threshold = 0.1
+    assert ((copy.deepcopy(loaded).predict(rows) == "yes") == (chances >= 0.1)).all() and loaded.threshold == 0.1
+    assert ((loaded.predict(rows, threshold=0.3) == "yes") == (chances >= 0.3)).all()
+    loaded.save(tmp_path / "set")
+    answers = labels_of(run(capsys, "predict", tmp_path / "set", data, "-q")[0])
+    assert [answer == "yes" for answer in answers] == (chances >= 0.1).tolist()
+    run(capsys, "train", data, "--resume", tmp_path / "set", "--again", "-q")
+    assert onlineboost.load(tmp_path / "set").threshold == 0.1
+    for wrong in (0, 1, 1.5, "f1", float("nan")):
+        with pytest.raises(ParameterError, match="threshold=.*expected a probability above 0 and below 1"):
+            loaded.predict(rows, threshold=wrong)
+    three = OnlineBBM(n_estimators=3).fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(ParameterError, match="a threshold is for two labels, and the model has 0, 1, 2"):
+        three.predict(np.eye(3), threshold=0.5)
+    with pytest.raises(ParameterError, match="a threshold is for two labels"):
+        three.threshold = 0.5
+    loaded.learn_one(rows[0], "maybe")  # a third label: the threshold has no effect
+    assert loaded.threshold is None and "threshold" not in repr(loaded) and "no" in loaded.predict(rows)
+
+
+def test_answers_before_learning_are_by_the_threshold_of_then(data, tmp_path, capsys):
+    flags = ["--threshold", "recall=0.95", "-p", tmp_path / "p.csv", "--json"]
+    figures = json.loads(run(capsys, "train", data, *MODEL, *flags)[0])["positive"]
+    answers = np.array(labels_of((tmp_path / "p.csv").read_text())) == "yes"
+    truth = np.array([line.endswith("yes") for line in data.read_text().splitlines()[1:]])
+    assert answers[truth].mean() == pytest.approx(figures["recall"])
+    assert truth[answers].mean() == pytest.approx(figures["precision"])
+
+
+def test_model_and_base_learner_are_compared_by_the_same_probability(data, tmp_path, capsys):
+    run(capsys, "train", data, *MODEL, "--threshold", "recall=0.95", "-q", "-o", tmp_path / "m")
+    model, base, _ = load_all(tmp_path / "m")
+    result = json.loads(run(capsys, "evaluate", tmp_path / "m", data, "--json")[0])
+    rows = [{k: float(v) for k, v in row.items() if k != "y"} for row in csv.DictReader(io.StringIO(data.read_text()))]
+    truth = np.array([line.endswith("yes") for line in data.read_text().splitlines()[1:]])
+    for one, name in ((model, "error"), (base, "base_error")):
+        wrong = (one.predict(rows, threshold=model.threshold) == "yes") != truth
+        assert result[name] == pytest.approx(wrong.mean(), abs=1e-3)
+    chance = np.where(truth, *base.predict_proba(rows)[:, ::-1].T)
+    assert result["base_log_loss"] == pytest.approx(-np.log(chance).mean())
+    out, _ = run(capsys, "evaluate", tmp_path / "m", data)
+    assert re.search(r"base learner alone: +0\.\d+ \(log loss 0\.\d+\)", out)

@@ -220,3 +220,28 @@ def test_a_model_of_python_takes_the_columns_that_are_given(tmp_path, capsys):
         capsys, "train", tmp_path / "x.csv", "--label", "bought", "--drop", "w", "--resume", tmp_path / "m", "--json"
     )
     assert json.loads(out)["examples"] == 60
+
+
+def test_labels_that_are_ids_are_refused(tmp_path, capsys, monkeypatch):
+    data, path = tmp_path / "x.csv", tmp_path / "m"
+    write(data, lambda X: [f"user{k % 102}" for k in range(len(X))])
+    model = ["--label", "y", "-a", "none", "-q"]
+    for words in (["train", data, *model], ["tune", data, *model[:-1], "--learning-rate", "0.5"]):
+        _, err = run(capsys, *words, code=1)
+        assert "102 different labels ('user0', " in err and "more than 100: is the label an id?" in err
+        assert "a larger max_classes (train --max-classes)" in err
+    run(capsys, "train", data, *model, "--max-classes", 102, "-o", path)
+    write(data, lambda X: [f"user{k % 103}" for k in range(len(X))])
+    assert "more than 102" in run(capsys, "train", data, "--resume", path, "-q", code=1)[1]
+    run(capsys, "train", data, "--resume", path, "--max-classes", 103, "-q")
+    assert len(load(path).classes_) == load(path).max_classes == 103
+    write(data, lambda X: X[:, 0])
+    _, err = run(capsys, "train", data, "--label", "y", "--task", "number", "--max-classes", 9, code=2)
+    assert "--max-classes is for classes: leave it out" in err
+
+
+def test_labels_in_random_order_get_no_advice_on_lag(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    write(tmp_path / "x.csv", lambda X: rng.choice([*"abcdefghijkl"], len(X)).tolist(), rows=2000)
+    out, _ = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-a", "none")
+    assert "no change" not in out and "--lag" not in out

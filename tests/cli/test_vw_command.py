@@ -167,6 +167,11 @@ def test_answers_are_in_the_order_of_options_and_said_to_be_what_they_are():
         assert said in " ".join(found.notes) and found.commands[0].count("--predictions") == 1 and not found.missing
 
 
+def test_more_classes_than_usual_are_allowed():
+    assert translate(["-d", "x.vw", "--oaa", "300"]).commands[0].endswith("--no-standardize --max-classes 300")
+    assert "--max-classes" not in translate(["-d", "x.vw", "--oaa", "100"]).commands[0]
+
+
 def test_namespaces_are_found_by_their_first_letters(tmp_path):
     path = tmp_path / "long.vw"
     path.write_text("1 |age x:1 |body:2 w |bill v\n-1 |age x\n")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from onlineboost import DataError, Linear, OnlineBBM
+import onlineboost
+from onlineboost import ClassTree, DataError, Linear, OnlineBBM, OnlineBoost, OnlineMBBM, ParameterError
 from onlineboost.data.classes import Classes
 from onlineboost.readers import open_stream
 
@@ -51,7 +53,7 @@ def test_one_label_needs_classes():
 
 
 def test_ids_are_no_classes():
-    with pytest.raises(DataError, match="more than 1,000 different labels .* is it an id"):
+    with pytest.raises(DataError, match="1,001 different labels .*, more than 1,000: is the label an id, or a number"):
         Linear().fit(np.ones((1001, 1)), np.arange(1001))
     with pytest.raises(DataError, match="y has fractions .* expected classes"):
         Linear().fit(X, np.arange(40) / 7)
@@ -85,12 +87,60 @@ def test_a_class_that_was_not_learnt_cannot_be_scored():
         model.score(X[:2], ["a", np.nan])
 
 
-def test_classes_that_come_with_nearly_every_row_are_questioned():
-    model = Linear()
-    for k in range(99):
-        model.learn_one({0: 1.0}, k)
-    with pytest.warns(UserWarning, match="100 classes after 99 examples: is the label an id"):
-        model.learn_one({0: 1.0}, 99)
+def bytes_of(model, folder) -> bytes:
+    model.save(folder / "m")
+    return (folder / "m").read_bytes()
+
+
+@pytest.mark.parametrize("kind", [OnlineBoost, Linear, OnlineBBM, OnlineMBBM, ClassTree])
+def test_more_labels_than_max_classes_are_refused_before_anything_is_learnt(kind, tmp_path):
+    rows, ids = np.random.default_rng(0).normal(size=(202, 3)), np.arange(202) % 101
+    advice = "is the label an id, or a number to predict.*another label.*OnlineBoostRegressor.*a larger max_classes"
+    with pytest.raises(DataError, match=f"y has 101 different labels .*, more than 100: {advice}"):
+        kind().fit(rows, ids)
+    with pytest.raises(DataError, match=r"\('0x', '1x', .*more than 100: is the label an id\?"):
+        kind().fit(rows, [f"{k}x" for k in ids])
+    model = kind(max_classes=4)
+    with pytest.raises(DataError, match="more than 4"):
+        model.partial_fit(rows[:9], np.arange(9) % 3, classes=range(5))
+    with pytest.raises(DataError, match="more than 4"):
+        list(map(model.learn, open_stream(rows, y=ids % 5)))
+    assert model.fitted is None
+    model.partial_fit(rows[:80], ids[:80] % 4)
+    before = bytes_of(model, tmp_path)
+    for refused in (
+        lambda: model.partial_fit(rows, ids % 5),
+        lambda: model.partial_fit(rows[:9], ids[:9] % 2, classes=range(5)),
+        lambda: model.learn_one({0: 1.0}, 4),
+        lambda: model.learn_many(pd.DataFrame(rows[:9]), ids[:9]),
+        lambda: model.learn(next(open_stream(rows, y=ids % 5, like=model))),
+    ):
+        with pytest.raises(DataError, match="y has [59] different labels .*, more than 4: .* a larger max_classes"):
+            refused()
+        assert bytes_of(model, tmp_path) == before
+    model.set_params(max_classes=5).learn_one({0: 1.0}, 4)  # takes effect at once
+    assert len(model.classes_) == 5
+    model.save(tmp_path / "five")
+    five = onlineboost.load(tmp_path / "five")
+    assert five.max_classes == 5 and five.set_params(max_classes=2).partial_fit(rows, ids % 5).n_seen_ == 81 + 202
+    with pytest.raises(DataError, match="more than 2"):
+        five.learn_one({0: 1.0}, 5)
+
+
+def test_tickets_with_labels_beyond_max_classes():
+    model = Linear(max_classes=3).fit(X, [0, 1] * 20)
+    tickets = [model.ask({0: 1.0}) for _ in range(2)]
+    with pytest.raises(DataError, match="y has 4 different labels .* more than 3"):
+        model.tell(tickets, [2, 3])
+    assert len(model.pending) == 2 and len(model.classes_) == 2
+
+
+@pytest.mark.parametrize("wrong", [1, 1001, 2.5, None, "many"])
+def test_max_classes_that_make_no_sense(wrong):
+    with pytest.raises(ParameterError, match="max_classes=.*a whole number from 2 to 1,000"):
+        Linear(max_classes=wrong).fit(X, [0, 1] * 20)
+    with pytest.raises(ParameterError, match="100 within a OnlineBBM: give max_classes to the OnlineBBM itself"):
+        OnlineBBM(Linear(max_classes=7)).fit(X, [0, 1] * 20)
 
 
 def test_classes_cannot_change():

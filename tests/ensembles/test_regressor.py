@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -393,3 +394,22 @@ def test_classes_are_refused():
 
     with pytest.raises(DataError, match="expected numbers"):
         OnlineBoostRegressor().fit(open_stream([({"x": 1.0}, "a"), ({"x": 2.0}, "b")] * 20))
+
+
+def test_the_report_has_weights_and_errors_of_the_parts(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = 100 * (X[:, 0] + 2 * X[:, 1]) + rng.normal(size=1500)  # linear: trees err more
+    model = OnlineBoostRegressor()
+    answers = model.progressive_fit(X, y)
+    report = model.report()
+    assert report.n_examples == 1500 and len(report.names) == 5 and report.names[0] == "LeastSquares()"
+    weights, excess = report.columns["weight"][0], report.columns["excess alone"][0]
+    assert np.array_equal(weights, model.weights_) and weights[0] > weights[3]
+    alone = RegressionTree(7, memory=8, evidence=32.0, features=0.5, random_state=3, max_mb=512)
+    trees = OnlineGradientBoost(alone, 40, chains=2, shrinkage=0.5)
+    errors = [np.mean((found - y)[-500:] ** 2) for found in (trees.progressive_fit(X, y), answers)]
+    assert excess[4] == pytest.approx(np.sqrt(errors[0] - errors[1]), rel=0.3) and excess[0] < excess[4] / 5
+    said = float(re.search(r"Mean absolute error of the last 100 examples or so: (\S+)\.", str(report))[1])
+    assert said == pytest.approx(np.abs(answers - y)[-200:].mean(), rel=0.5)
+    report.plot(tmp_path / "report.svg")

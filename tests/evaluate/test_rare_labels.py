@@ -178,6 +178,13 @@ def test_thresholds_of_files_that_cannot_be(name, value):
         Threshold.from_json(threshold.as_json() | {name: value})
 
 
+def test_thresholds_of_model_files_that_cannot_be():
+    assert [Cut.restored(cut.describe()) for cut in (Cut(0.2, True), Cut(-7.5, False))] == [(0.2, True), (-7.5, False)]
+    for wrong in ({"at": 1.5, "of": "probability"}, {"at": math.nan, "of": "score"}, {"at": 0.1, "of": "x"}, {}, 0.2):
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            Cut.restored(wrong)
+
+
 def test_the_positive_label_of_a_training_is_the_larger_one():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onlineboost import Linear, OnlineBBM
+from onlineboost import Linear, OnlineBBM, Tree
 from onlineboost.data.classes import Classes
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.record import new_record
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.repeated import Repeated
+from onlineboost.evaluate.threshold import Rule
 from onlineboost.evaluate.training import Training
 from onlineboost.readers import open_stream
 
@@ -80,3 +82,53 @@ def test_learners_to_spare_are_told(pages):
 
 def test_nothing_was_learnt():
     assert Training(OnlineBBM(), Linear()).verdict() == ""
+
+
+@pytest.mark.parametrize("labels", [2, 12])
+def test_labels_in_random_order_do_not_tell_the_next(labels):
+    rng, told = np.random.default_rng(0), 0
+    for shares in rng.dirichlet(np.full(labels, 5.0), 50):
+        y, repeated = rng.choice(labels, 3000, p=shares), Repeated()
+        repeated.update(np.where(y == 0, -1.0, y), np.ones(3000))
+        told += repeated.tells()
+        steady, repeated = np.repeat(y[:300], 10), Repeated()
+        repeated.update(np.where(steady == 0, -1.0, steady), np.ones(3000))
+        assert repeated.tells()
+    assert told <= 1
+
+
+def test_the_shares_of_labels_do_not_depend_on_batches():
+    y, weight = np.array([2.0, -1, 1, 1, 3, -1, 2]), np.arange(7) / 4
+    whole, pieces = Repeated(), Repeated()
+    whole.update(y, weight)
+    for k in range(7):
+        pieces.update(y[k : k + 1], weight[k : k + 1])
+    assert pieces == whole and whole.counts == [1.5, 1.25, 1.5, 1.0]
+
+
+def rare_pages(rows: int, n: int = 2000):
+    """Rows with 4 % positives, by two features that a linear learner without their square cannot tell well."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] ** 2 + rng.normal(size=n) / 2 > 4, 1, 0)
+    return open_stream(X, y=y, batch_size=rows)
+
+
+@pytest.mark.parametrize("rule", [None, "f1"])
+def test_rare_labels_are_compared_by_log_loss(rule):
+    found = []
+    for rows in (2000, 37):
+        training = Training(OnlineBBM(Tree(4), 9, head="stack", random_state=0), Tree(2))
+        training.threshold.rule = Rule.parsed(rule) if rule else None
+        for page in rare_pages(rows):
+            training.learn(page)
+        found.append(training.losses)
+    assert found[0] == found[1] and found[0].weight == 2000 - 64  # the comparison does not depend on batches
+    low, high = training.losses.interval
+    assert 0 < low < training.losses.gain < high < 1
+    said = f"OnlineBBM has a {100 * training.losses.gain:.0f} % lower log loss than Tree alone (95 %: "
+    assert training.verdict().startswith(said)
+
+
+def test_frequent_labels_are_compared_by_mistakes(pages):
+    assert "log loss" not in trained(pages, 400).verdict()

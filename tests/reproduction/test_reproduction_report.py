@@ -329,3 +329,9 @@ def test_only_tables_scroll_sideways(page, tmp_path, width):
     dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     needed, given = map(int, re.search(r"<title>(\d+) of (\d+)</title>", dom).groups())
     assert needed == given >= width - 20  # less a scroll bar
+
+
+def test_a_quick_run_is_said_to_be_one_beside_the_values_of_the_paper():
+    said = "A quick run with few configurations: not comparable with the paper's values."
+    assert said not in " ".join(printed(report.text(fake_results(1))).split())
+    assert said in " ".join(printed(report.text(fake_results(1) | {"quick": True})).split())

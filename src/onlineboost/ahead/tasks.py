@@ -157,7 +157,7 @@ def _name(model: OnlineModel) -> str:
     >>> _name(StackedEnsemble([Linear("logistic", learning_rate=0.1), Linear(bits=20, bins=16)]))
     "StackedEnsemble(models=[Linear(loss='logistic'), Linear(bins=16)])"
     """
-    return re.sub(r", (?=\))", "", re.sub(r"\b(?!bins=)\w+=-?[0-9][0-9.e+-]*(, )?", "", repr(model)))
+    return re.sub(r", (?=\))", "", re.sub(r"\b(?!bins=)\w+=-?[0-9][0-9.e+-]*(, )?", "", repr(model.clone())))
 
 
 def missing(tasks: Iterable[Task]) -> list[Task]:

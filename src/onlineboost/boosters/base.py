@@ -20,9 +20,10 @@ from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import credit_in_turn
 from onlineboost.engine.heads import HEADS, HeadName, new_head
+from onlineboost.engine.loop import CARRIED
 from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
-from onlineboost.errors import ParameterError
+from onlineboost.errors import KernelError, ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.copies import Copies
@@ -37,6 +38,10 @@ Votes = Literal["hard", "real"]
 
 
 MAX_LEARNERS = 10_000
+_REHEARSED = 64  # rounds of a booster from outside the package, before it learns
+_ROUNDING = 1e-9
+
+_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 
 LEARNERS_OPTION = Option(
     "n_estimators",
@@ -116,6 +121,9 @@ class Booster(OnlineClassifier):
 
     kernels: ClassVar[Kernels]
 
+    from_outside: ClassVar[bool] = False
+    """Whether its functions are none of this package."""
+
     def __init_subclass__(
         cls,
         *,
@@ -136,6 +144,8 @@ class Booster(OnlineClassifier):
         if state is None or vote is None or round is None:
             raise TypeError("a booster names its state, vote and round: class Mine(Booster, state=..., ...)")
         scan = {"first", "carry"} <= inspect.signature(getattr(round, "py_func", round)).parameters.keys()
+        dispatch.own(state, cls)
+        cls.from_outside = not getattr(round, "py_func", round).__module__.startswith("onlineboost.")
         cls.traits = {"leading": lead is not lead_by_votes, "scan": scan}
         cls.kernels = Kernels(
             dispatch.register(dispatch.lead, state, lead),
@@ -155,6 +165,32 @@ class Booster(OnlineClassifier):
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
         """The state before the first example. Raises an error for wrong parameters of the algorithm."""
+
+    def check_kernels(self) -> None:
+        """Raise an error if a booster from outside the package does not keep to the contract in a few rounds.
+
+        The votes and labels of these rounds are drawn; the state is one of its own.
+        """
+        if not self.from_outside:
+            return
+        n, rng = int(self.n_estimators), np.random.default_rng(0)
+        state = self.initial_state(n, self.delivery == "sample", 0)
+        h, e, p, t, carry = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.float32), np.zeros(CARRIED)
+        kind: Any = type(state)
+        rehearse = _rehearsal(kind)
+        for k in range(_REHEARSED):
+            y = float(rng.choice([-1, 1]))
+            share = rng.random()  # of learners that are right
+            real = rng.uniform(0, 1, n) if self.votes == "real" else 1.0
+            h[:] = np.where(rng.random(n) < share, y, -y) * real
+            p[:], t[:], carry[:] = np.nan, y, 0.0
+            carry[0] = k
+            rehearse(state, h, e if self.traits["leading"] else h, y, p, t, carry)
+            wrong = np.flatnonzero(~((p >= 0) & (p <= 1 + _ROUNDING)))
+            if wrong.size:
+                found = f"round: p[{wrong[0]}] is {p[wrong[0]]:g} after round {k + 1}"
+                expected = "expected a weight from 0 to 1 for each learner (docs/write-your-own-booster.md)"
+                raise KernelError(f"{type(self).__name__}: {found}: {expected}")
 
     def certificate(self) -> Certificate:
         """The mistakes as a sum over learners (Lemma 3); only Online BBM has it."""
@@ -222,6 +258,20 @@ class Booster(OnlineClassifier):
         states = learner.committee(n, n_features), booster, head, record
         slots = new_slots(learner.max_features())
         return CompiledMachine(settings, learner, *states, learner.transforms(n_features), slots)
+
+
+def _rounds(state: Any, h: Floats, e: Floats, y: float, p: Floats, t: Floats32, carry: Floats) -> None:
+    """One round of all functions of a booster."""
+    _lead(state, h, e, 0, carry)
+    _vote(state, e)
+    _round(state, h, y, p, t, 0, carry)
+    _settle(state, e, y)
+
+
+@functools.cache
+def _rehearsal(state: type) -> Callable[..., None]:
+    """``_rounds`` for this class of states: called from Python, Numba does not tell one NamedTuple from another."""
+    return njit(_rounds, cache=False)
 
 
 @functools.cache

@@ -62,10 +62,10 @@ def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _numbers(model, scores)
-    labels, chances = fitted.target.decode(scores).tolist(), fitted.probabilities(scores)
+    cut = extras.cut
+    answers = cut.signs(fitted, scores) if cut is not None and scores.ndim == 1 else scores
+    labels, chances = fitted.target.decode(answers).tolist(), fitted.probabilities(scores)
     each = fitted.target.probabilities(chances).T.tolist() if extras.probabilities else ()
-    if extras.cut is not None:
-        labels = fitted.target.classes[extras.cut.positive(fitted, scores).astype(int)].tolist()
     if scores.ndim > 1:  # those of the answer
         scores, chances = scores.max(axis=1), chances.max(axis=1)
     else:
@@ -78,15 +78,15 @@ def _of_labels(model: OnlineModel) -> list[str]:
     return [f"probability.{label}" for label in model.fitted.target.classes.tolist()]  # type: ignore[union-attr]
 
 
-def progressive_columns(model: Any, target: Any, scores: Any) -> Columns:
-    """The answers to rows before they were learnt, by their scores.
+def progressive_columns(model: Any, target: Any, scores: Any, answers: Any) -> Columns:
+    """The answers to rows before they were learnt, and their scores.
 
     Without probabilities: how scores become probabilities is learnt on the way, and at hand only as it is now.
     """
     if isinstance(target, Numbers):
         return _numbers(model, scores)
     shown = scores.max(axis=1) if scores.ndim > 1 else target.scores(scores)
-    return {"label": target.decode(scores).tolist(), "score": shown.tolist()}
+    return {"label": target.decode(answers).tolist(), "score": shown.tolist()}
 
 
 def progressive_names(model: OnlineModel, numbers: bool) -> list[str]:

@@ -35,7 +35,7 @@ class TaskName(StrEnum):
     NUMBER = "number"
 
 
-_OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold")
+_OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold", "max_classes")
 _FIRST = 2000  # rows by which the task is found
 _MANY = 30  # different whole numbers among them that are no classes
 
@@ -102,6 +102,13 @@ def choose(
             )
     wanted = {name: value for name, value in more.items() if value}
     return (model.set_params(**wanted), None) if wanted else (model, base)
+
+
+def bounded(model: OnlineModel, max_classes: int | None) -> OnlineModel:
+    """The model, with this number of classes beyond which labels are refused, if it was given."""
+    if max_classes is not None:
+        model.max_classes = max_classes
+    return model
 
 
 def class_weights(given: list[str] | None, positive: str | None = None) -> str | dict[Any, float] | None:

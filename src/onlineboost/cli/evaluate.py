@@ -81,13 +81,14 @@ def measure(
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
     from onlineboost.evaluate import Measurement
+    from onlineboost.evaluate.threshold import Cut
     from onlineboost.registry import METRICS
 
     fitted = model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _measure_numbers(model, files, options, quiet)
-    measured, alone = Measurement(), Measurement([METRICS.find("error")])
+    measured, alone = Measurement(), Measurement([METRICS.find("error"), METRICS.find("log-loss")])
     confusion, labels = measured["macro-f1"], fitted.target.known
     curve, base_curve = measured["error"].curve, alone["error"].curve
 
@@ -96,8 +97,11 @@ def measure(
         y, weight, labels = page.batch.y, page.batch.weight, page.target.known
         answers = cut.signs(fitted, scores) if cut is not None else None
         measured.update(scores, y, weight, fitted.probabilities(scores), answers=answers)
-        if base is not None:
-            alone.update(base.scores(page), y, weight)
+        if base is not None and base.fitted is not None:
+            scores = base.scores(page)
+            # From the same probability on: the score of a threshold is that of the model only.
+            answers = Cut(cut.probability(fitted), True).signs(base.fitted, scores) if cut is not None else None
+            alone.update(scores, y, weight, base.fitted.probabilities(scores), answers=answers)
 
     skipped = _score(model, files, options, quiet, curve, update)
     new = [printable(label) for label in labels if label not in fitted.target.known]
@@ -108,6 +112,7 @@ def measure(
         "examples": curve.examples,
         **{name.replace("-", "_"): value for name, value in measured.values(fitted.target.turned).items()},
         "base_error": base_curve.error if base is not None else None,
+        "base_log_loss": alone.values()["log-loss"] if base is not None else None,
         "reliability": measured["calibration-error"].line(),
         "labels": labels,
         "confusion": confusion.table.tolist(),
@@ -184,7 +189,8 @@ def _print(result: dict[str, Any]) -> None:
         return
     lines = [("examples", f"{result['examples']:,}"), ("error", _format(result["error"]))]
     if result["base_error"] is not None:
-        lines.append(("base learner alone", f"{result['base_error']:.4f}"))
+        loss = "" if result["base_log_loss"] is None else f" (log loss {result['base_log_loss']:.4f})"
+        lines.append(("base learner alone", f"{result['base_error']:.4f}{loss}"))
     for metric in metrics_of("classes"):
         figure = result[metric.name.replace("-", "_")]
         defined = metric.name != "top-3" or figure is not None  # of more than three classes

@@ -67,6 +67,8 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "strongest": _strongest(loaded, top),
         "strength": model.strength if isinstance(model, Ensemble) else getattr(model.base_learner(), "strength", ""),
     }
+    if loaded.fitted.cut is not None:
+        facts["threshold"] = loaded.fitted.cut.probability(loaded.fitted)
     if isinstance(model, Ensemble):
         facts["parts"] = _parts(model)
     if isinstance(model, OnlineBoostRegressor):
@@ -82,6 +84,9 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         notes = Notes.from_json(path, loaded.notes)
         if notes.curve.weight:
             facts["progressive_error"] = notes.curve.error
+        rule = notes.threshold.rule if notes.threshold is not None else None
+        if "threshold" in facts and rule is not None and rule.by is not None:
+            facts["threshold_rule"] = str(rule)
         if notes.unfinished:
             facts["unfinished"] = notes.unfinished.as_json()
     return facts
@@ -127,6 +132,9 @@ def _print(facts: dict[str, Any]) -> None:
         say()
     lines = [("settings", ", ".join(f"{name}={value}" for name, value in facts["settings"].items()))]
     lines.append(("labels", format_labels(facts["labels"]) or "numbers"))
+    if "threshold" in facts:
+        by = f" (by {facts['threshold_rule']})" if "threshold_rule" in facts else ""
+        lines.append(("threshold", f"{facts['threshold']:.4f} of the probability of {facts['labels'][-1]}{by}"))
     if "reading" in facts:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     lines.append(("features", f"{facts['features']:,}"))

@@ -158,7 +158,7 @@ class Job:
         names = progressive_names(training.model, numbers)
         with open_output(str(self.predictions), names, as_json=False, escape=False) as file:
             self.answers = lambda training, page: file.write(
-                file.form(progressive_columns(training.model, page.target, training.scores))
+                file.form(progressive_columns(training.model, page.target, training.scores, training.answers))
             )
             yield
 
@@ -290,7 +290,7 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        counted = training.paired, training.repeated, training.errors, training.threshold
+        counted = training.paired, training.repeated, training.errors, training.threshold, training.losses
         notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
 
@@ -301,13 +301,14 @@ class Job:
         curve, base = training.curve, training.base_curve
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,
-            "model": repr(training.model),
+            "model": repr(training.model.clone()),
             "model_as_typed": brief(training.model),
             "examples": curve.examples,
             "learnt": self.learnt,
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
             "no_change_error": training.repeated.error if training.repeated is not None else None,
+            "order_tells": training.repeated is not None and training.order_tells,
             "lag": training.model.lag,
             "gain": training.gain,
             "verdict": training.verdict(),

@@ -9,10 +9,12 @@ from typing import Any
 
 from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
+from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.paired_loss import PairedLoss
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Threshold
 
@@ -32,6 +34,7 @@ class Notes:
     repeated: Repeated | None = field(default_factory=Repeated)  # as this
     errors: NumberErrors = field(default_factory=NumberErrors)  # of numbers
     threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
+    losses: PairedLoss | None = field(default_factory=PairedLoss)  # as this, or of an older file
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +47,7 @@ class Notes:
             "repeated": self.repeated and asdict(self.repeated),
             "errors": asdict(self.errors) if self.errors.weight else None,
             "threshold": self.threshold and self.threshold.as_json(),
+            "losses": self.losses and asdict(self.losses),
         }
 
     @classmethod
@@ -62,6 +66,7 @@ class Notes:
                 _optional(_repeated, facts.get("repeated")),
                 _optional(_errors, facts.get("errors")) or NumberErrors(),
                 _optional(Threshold.from_json, facts["threshold"]) if "threshold" in facts else Threshold(),
+                _optional(_losses, facts.get("losses")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
@@ -121,10 +126,21 @@ def _paired(facts: dict[str, Any]) -> Paired:
     return found
 
 
+def _losses(facts: dict[str, Any]) -> PairedLoss:
+    odds = [[float(one) for one in _items(table, 65)] for table in _items(facts["odds"], 2)]
+    shaped = [len(table) for table in odds] in ([], [65, 65])
+    gained = float(facts["gained"])
+    if not shaped or not all(map(math.isfinite, [gained, *(one for table in odds for one in table)])):
+        raise ValueError(facts)
+    weight, squares, other = (_number(facts[name]) for name in ("weight", "squares", "other"))
+    return PairedLoss(_whole(facts["rows"]), weight, gained, squares, other, odds)
+
+
 def _repeated(facts: dict[str, Any]) -> Repeated:
     last = facts["last"]
-    sums = (_number(facts.get(name, 0.0)) for name in ("weight", "mistakes", "squared"))
-    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), *sums)
+    weight, mistakes, squared = (_number(facts.get(name, 0.0)) for name in ("weight", "mistakes", "squared"))
+    counts = [_number(one) for one in _items(facts.get("counts", []), MAX_CLASSES)]
+    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), weight, mistakes, squared, counts)
 
 
 def _errors(facts: dict[str, Any]) -> NumberErrors:

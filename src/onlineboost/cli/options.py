@@ -71,6 +71,15 @@ Jobs = Annotated[
         "--jobs", "-j", help="Number of threads; the result is the same. (default: one per core)", panel="Run", min=1
     ),
 ]
+MaxClasses = Annotated[
+    int | None,
+    option(
+        "--max-classes",
+        help="Number of different labels beyond which they are refused: ids and numbers are no classes. (default: 100)",
+        min=2,
+        max=1000,
+    ),
+]
 Json = Annotated[bool, option("--json", help="JSON output.", panel=OUTPUT)]
 Quiet = Annotated[bool, option("--quiet", "-q", help="No progress output.", panel=OUTPUT)]
 Plot = Annotated[

@@ -14,7 +14,7 @@ _CLOSE = 1.25  # an error up to so many times that of the model
 def _is_close(result: dict[str, Any], number: dict[str, float] | None) -> bool:
     """Whether always repeating the last label is nearly as good as the model, or better."""
     no_change = result["no_change_error"]
-    if no_change is None or (number is None and len(result["labels"]) < 2):
+    if no_change is None or not result["order_tells"]:
         return False
     squares = number is not None and 1 - number["no_change_r2"] < _CLOSE**2 * (1 - number["r2"])
     return bool(no_change < _CLOSE * result["error"] or squares)

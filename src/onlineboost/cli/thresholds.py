@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from onlineboost.evaluate.threshold import Cut, Rule
     from onlineboost.evaluate.training import Training
 
-RARE = 0.1  # share of a label
-
 ThresholdOption = Annotated[
     str | None,
     o.option(
@@ -65,7 +63,7 @@ def costs_of(cost: str | None) -> tuple[float, float]:
 
 
 def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
-    """The threshold that was asked for, or else in training; None: the model's own answers."""
+    """The threshold that was asked for, or else that of the model; None: it has none."""
     from onlineboost.cli.notes import threshold_of
     from onlineboost.evaluate.threshold import Cut
 
@@ -78,9 +76,12 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
     if asked is not None and asked.by is None:
         assert asked.at is not None
         return Cut(asked.at, True)
-    counted = threshold_of(path, loaded.notes) if target.width == 1 and len(target.classes) == 2 else None
-    found = None if counted is None else counted.cut(asked or counted.rule, target.turned)
-    if found is None and asked is not None:
+    two = target.width == 1 and len(target.classes) == 2
+    counted = threshold_of(path, loaded.notes) if two else None
+    if asked is None:
+        return loaded.fitted.cut
+    found = None if counted is None else counted.cut(asked, target.turned)
+    if found is None:
         raise ConflictError(
             f"--threshold {asked} needs what onlineboost train counts of both labels, and {path} has none of it: "
             "give a number, such as --threshold 0.2, or train the model again."
@@ -90,6 +91,8 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
 
 def is_rare(confusion: Confusion) -> bool:
     """Whether few examples have the positive label."""
+    from onlineboost.evaluate.training import RARE
+
     return 0 < float(confusion.table[1].sum()) < RARE * float(confusion.table.sum())
 
 
@@ -113,6 +116,8 @@ def positive_figures(training: Training) -> dict[str, Any]:
 
 def positive_lines(result: dict[str, Any]) -> list[tuple[str, str]]:
     """Lines of the summary: where the positive label is rare, or a threshold was asked for."""
+    from onlineboost.evaluate.training import RARE
+
     found: list[tuple[str, str]] = []
     figures, threshold = result.get("positive"), result.get("threshold")
     if figures is None:

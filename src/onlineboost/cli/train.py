@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.choice import EffortName, TaskName, choose, choose_regressor, find_task, unknown_labels
+from onlineboost.cli.choice import EffortName, TaskName, bounded, choose, choose_regressor, find_task, unknown_labels
 from onlineboost.cli.job import Job
 from onlineboost.cli.registered import BOOSTING, registered_options
 from onlineboost.cli.show import print_json
@@ -72,6 +72,7 @@ def train(
             panel=BOOSTING,
         ),
     ] = None,
+    max_classes: o.MaxClasses = None,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
@@ -169,11 +170,12 @@ def train(
                 model, base = choose_regressor(chosen, seed, lag)
             else:
                 model, base = choose(given, chosen, effort, adaptive, seed, lag, class_weight, positive)
+                base = bounded(base, max_classes) if base is not None else None
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
     if rule is not None and training.threshold is not None:
         training.threshold.rule = rule
-    training.model.n_jobs = jobs if jobs is not None else -1
+    bounded(training.model, max_classes).n_jobs = jobs if jobs is not None else -1
     with training.model.running_on(engine.value, jobs, address):
         job.run(training, files, reading, schema, notes, again)
     result = job.summary(training)
@@ -287,4 +289,5 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
         notes.repeated,
         notes.errors,
         notes.threshold,
+        notes.losses,
     ), notes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.choice import TaskName, choose_regressor, find_task
+from onlineboost.cli.choice import TaskName, bounded, choose_regressor, find_task
 from onlineboost.cli.registered import (
     AUTO,
     BOOSTING,
@@ -52,6 +52,7 @@ def tune(
         o.option("--task", help="Labels: classes, two or more; or a number. (auto: by the first examples)"),
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
+    max_classes: o.MaxClasses = None,
     seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
     halving: Annotated[
         bool,
@@ -106,7 +107,7 @@ def tune(
     progress = RaceProgress(quiet)
     try:
         found = race.tune(
-            [entry.model for entry in raced],
+            [bounded(entry.model, max_classes) for entry in raced],
             data,
             halving=HALVING if halving else None,
             workers=workers,

@@ -7,14 +7,17 @@ native speed, and neither knows the other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from numba import types
+from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin
 
 from onlineboost.compiled.jit import njit
+from onlineboost.errors import KernelError
 
 
 def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +34,12 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
 
         def generic(self, args: Any, kws: Any) -> Any:
             kernel = kernel_of(args[0])
-            return kernel and kernel.get_call_type(self.context, args, kws)
+            if kernel is None or args[0].instance_class not in _OWNERS:
+                return kernel and kernel.get_call_type(self.context, args, kws)
+            try:
+                return kernel.get_call_type(self.context, tuple(map(types.unliteral, args)), kws)
+            except TypingError as problem:
+                raise _own_error(stub.__name__, args[0].instance_class, str(problem)) from None
 
     @lower_builtin(stub, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
     def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -39,6 +47,32 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
 
     infer_global(stub, types.Function(Resolved))
     return stub
+
+
+_PACKAGE = "onlineboost."
+_OWNERS: dict[type, str] = {}  # names of the classes from outside the package, by the classes of their states
+
+
+def own(state: type, owner: type) -> None:
+    """Say whose state this is, for errors in the functions of a booster or learner from outside the package."""
+    if not owner.__module__.startswith(_PACKAGE):
+        _OWNERS[state] = owner.__name__
+
+
+def _own_error(function: str, state: type, problem: str) -> KernelError:
+    """The error for a function that cannot be compiled: its class, its name, the field or Numba's reason, the line."""
+    problem = re.sub(r"\x1b\[[0-9;]*m", "", problem)
+    field = re.search(rf"Unknown attribute '(\w+)' of type {re.escape(state.__name__)}\b", problem)
+    lines = (line.strip() for line in problem.splitlines())
+    reason = next(
+        (line for line in lines if line and not line.startswith("Failed in nopython")), "it cannot be compiled"
+    )
+    if field is not None:
+        fields = ", ".join(getattr(state, "_fields", ()))
+        reason = f"{state.__name__} has no field {field[1]!r}; its fields are {fields}"
+    places = re.findall(r'File "([^"]+)", line (\d+)', problem)
+    where = f" ({places[0][0].rpartition('/')[2]}, line {places[0][1]})" if places else ""
+    return KernelError(f"{_OWNERS[state]}: {function}: {reason}{where}")
 
 
 def register(function: Callable[..., Any], state: type, kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from onlineboost.data.target import Target
 from onlineboost.errors import DataError, listed
 from onlineboost.parameters import fits_json
 
-MAX_CLASSES = 1000
+MAX_CLASSES = 1000  # the largest that ``max_classes`` can be
 _NONE = object()
 _TINY = 5e-324
 _INFINITE = (math.inf, -math.inf)
@@ -263,10 +263,7 @@ class Classes(Target):
         if len(words) > 1:  # a word is no number
             raise DataError(f"the labels are {listed(new)}: expected one of {listed(known or labels)}, or of that type")
         if len(self.known) + len(new) > MAX_CLASSES:
-            raise DataError(
-                f"more than {MAX_CLASSES:,} different labels ({listed(labels)}): expected classes; is it an id? A "
-                "number to predict is for a regressor (train --task number)"
-            )
+            raise too_many_classes(labels, MAX_CLASSES)
         if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
             found = listed([*known, *new])
             advice = "numbers are for a regressor (train --task number)"
@@ -335,6 +332,17 @@ class Classes(Target):
             return self.labels[int(self._largest(score))]
         wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
         return wanted if wanted is not _NONE else other if other is not _NONE else None
+
+
+def too_many_classes(labels: list[Any], most: int) -> DataError:
+    """The error for more labels than ``max_classes``, or than there can be."""
+    looks = "an id" if any(isinstance(label, str) for label in labels) else "an id, or a number to predict"
+    found = f"y has {len(labels):,} different labels ({listed(labels)}), more than {most:,}: is the label {looks}?"
+    advice = "For an id, take another label; for numbers, OnlineBoostRegressor (train --task number)"
+    if most < MAX_CLASSES:
+        raised = "a larger max_classes (train --max-classes), each of which takes time and memory"
+        advice += f"; for classes, {raised}"
+    return DataError(f"{found} {advice}")
 
 
 def joined_scores(parts: list[Floats], probabilities: bool = False) -> Floats:

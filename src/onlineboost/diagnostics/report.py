@@ -48,7 +48,8 @@ class Report:
         target = check_picture(path)
         from matplotlib.figure import Figure
 
-        figure: Any = Figure(figsize=(4.5 * len(self.columns), 3.5), layout="constrained")
+        beside = 0.08 * max(map(len, self.names)) if self.row == "part" else 0.0  # names of parts stand beside the bars
+        figure: Any = Figure(figsize=(4.5 * len(self.columns) + beside, 3.5), layout="constrained")
         axes = figure.subplots(1, len(self.columns), sharey=self.row == "part")
         for axis, (name, (values, _)) in zip(axes, self.columns.items(), strict=True):
             harmful = values > 0 if name == "mistakes added" else values < 0

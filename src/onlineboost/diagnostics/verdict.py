@@ -97,6 +97,24 @@ def comparison(totals: Floats, share: float | None, model: Any, learner: Any, er
     return f"{sentence}." if low > 0 else f"{sentence}: try {_advice(model, learner)}."
 
 
+def comparison_of_losses(gain: float, interval: tuple[float, float], model: Any, learner: Any) -> str:
+    """``comparison`` by log loss: the share of the learner's loss that the model saves, and its 95 % interval.
+
+    >>> from onlineboost import Linear, OnlineBBM
+    >>> comparison_of_losses(0.123, (0.1, 0.146), OnlineBBM(), Linear())
+    'OnlineBBM has a 12 % lower log loss than Linear alone (95 %: 10 % to 15 % lower).'
+    """
+    low, high = interval
+    who, other, least, most = type(model).__name__, f"{type(learner).__name__} alone", *map(_percent, interval)
+    if low > 0:
+        return f"{who} has a {_percent(gain)} lower log loss than {other} (95 %: {least} to {most} lower)."
+    if high < 0:
+        sentence = f"has a {_percent(gain)} higher log loss than {other} (95 %: {most} to {least} higher)"
+    else:
+        sentence = f"made no difference to {other} (95 %: {most} lower to {least} higher log loss)"
+    return f"{who} {sentence}: try {_advice(model, learner)}."
+
+
 def _advice(model: Any, learner: Any) -> str:
     """What to try if boosting did not pay."""
     booster = model.model() if hasattr(model, "model") else model  # of one that starts over

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
-from onlineboost.data.classes import Classes, joined_scores
+from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
@@ -29,6 +29,7 @@ from onlineboost.engine.lags import Lags
 from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
 from onlineboost.engine.objects import ObjectRows
+from onlineboost.engine.thresholds import Cut
 from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError, listed
 from onlineboost.parameters import check_whole
@@ -37,7 +38,6 @@ from onlineboost.storage.validity import InvalidStateError
 
 Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
-_MANY_CLASSES = 100  # so soon that the label may be none
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -64,12 +64,14 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
+    threshold: Cut | None = None  # that was chosen for this model; None: the sign of a score is the answer
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
 
     def __post_init__(self) -> None:
         self.max_row_features = self.spec.max_row_features()
+        self.allow_classes(self.spec.max_classes)
         self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
         if self.lags is not None and not isinstance(self.machine, BatchMachine):
             raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
@@ -139,9 +141,16 @@ class Fitted:
         self.check_target(target)
         return target
 
+    def allow_classes(self, most: Any) -> None:
+        """Set the number of classes beyond which labels are refused: the one parameter that may change later."""
+        self.spec.max_classes = check_whole("max_classes", most, 2, MAX_CLASSES)
+
     def check_target(self, target: Any) -> None:
         """Raise an error for classes that the model cannot take."""
         if target.width > 1:
+            most = self.spec.max_classes
+            if target.width > max(most, self.machine.n_classes):
+                raise too_many_classes(target.known, most)
             self.machine.check_classes(target.width)
         if self.class_weights is not None:
             self.class_weights.check(target)
@@ -244,9 +253,6 @@ class Fitted:
             before.bring_back()
         if before.away is not None:
             before.away.close()
-        if before.n_classes < _MANY_CLASSES <= n and before.n_learnt < 2 * n:
-            news = f"{n:,} classes after {before.n_learnt:,} examples: is the label an id, or a number to predict?"
-            warnings.warn(f"{news} Each class takes time and memory", stacklevel=6)
         machine = self.spec.with_classes(before, n)
         if not isinstance(machine, BatchMachine):
             machine.name_features(self.columns.names)
@@ -317,13 +323,12 @@ class Fitted:
 
     def _answers(self, machine: BatchMachine, said: Said) -> Iterator[tuple[Any, float]]:
         """The label for each row, and its probability; of two labels, that of the positive one."""
-        scores = said.scores[:, : machine.width]
-        chances = machine.probabilities(scores if machine.width > 1 else scores[:, 0])
-        if machine.width == 1 and not self._of_numbers:
-            chances = self.target.of_positive(chances)
-        for score, chance in zip(scores, chances, strict=True):
-            answer = self.target.decode_one(score if machine.width > 1 else float(score[0]))
-            yield answer, float(np.max(chance))
+        one, cut = machine.width == 1, self.cut
+        scores = said.scores[:, 0] if one else said.scores[:, : machine.width]
+        chances = machine.probabilities(scores)
+        shown = self.target.of_positive(chances) if one and not self._of_numbers else chances
+        for value, chance in zip(chances if cut is not None and cut.of_probability else scores, shown, strict=True):
+            yield self._decoded_one(float(value) if one else value, cut), float(np.max(chance))
 
     def tell(self, tickets: list[Any], labels: Any, weight: float) -> None:
         """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong.
@@ -491,6 +496,35 @@ class Fitted:
             return found
         return self.machine.probabilities(scores)
 
+    @property
+    def cut(self) -> Cut | None:
+        """The threshold by which rows are answered; None: there is none, or there are not two labels."""
+        two = self.threshold is not None and self.target.width == 1 and len(self.target.classes) == 2
+        return self.threshold if two else None
+
+    def labels(self, rows: Rows, asked: Cut | None = None) -> NDArray[Any]:
+        """The label, or the number, of each row: by this threshold, or else by that of the model."""
+        cut = asked or self.cut
+        return self.decoded(self.scores(rows, cut is not None and cut.of_probability), cut)
+
+    def decoded(self, values: Floats, cut: Cut | None) -> NDArray[Any]:
+        """The label, or the number, of each row, given its score, or the probability that the threshold is one of."""
+        if cut is not None and values.ndim == 1:
+            values = cut.signs_of(self.target, values)
+        found: NDArray[Any] = self.target.decode(values)
+        return found
+
+    def label_one(self, x: Mapping[Any, Any]) -> Any:
+        """The label, or the number, of one dict of features."""
+        cut = self.cut
+        return self._decoded_one(self.score_one(x, cut is not None and cut.of_probability), cut)
+
+    def _decoded_one(self, value: Any, cut: Cut | None) -> Any:
+        """The label for one score, or for the probability that the threshold is one of."""
+        if cut is not None and not isinstance(value, np.ndarray):
+            value = float(cut.signs_of(self.target, np.array([value]))[0])
+        return self.target.decode_one(value)
+
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
         """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
         quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
@@ -585,6 +619,8 @@ class Fitted:
         }
         if self.machine.n_classes > 2:
             facts["classes"] = self.machine.n_classes
+        if self.cut is not None:
+            facts["threshold"] = self.cut.describe()
         if self.lags is not None:
             facts["last_labels"] = self.lags.describe()
         if self.class_weights is not None and self.class_weights.balanced:
@@ -616,6 +652,8 @@ class Fitted:
         made.name_features(columns.names)
         known = set(made.strayed(columns.names))
         found = cls(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
+        if "threshold" in part.facts:
+            found.threshold = Cut.restored(part.facts["threshold"])
         if found.lags is not None:
             found.lags.restore(part.facts["last_labels"], target)
         if found.class_weights is not None and found.class_weights.balanced:

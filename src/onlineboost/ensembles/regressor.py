@@ -11,13 +11,15 @@ import numpy as np
 from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.data.batch import Floats
+from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.engine.numbers import new_taming
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.replay import NO_NUMBERS
-from onlineboost.ensembles.numbers import COVERAGES, NumbersEnsemble, new_number_stack, new_spread
+from onlineboost.ensembles.numbers import COVERAGES, NumbersEnsemble, NumberStack, new_number_stack, new_spread
 from onlineboost.errors import ParameterError
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.regression_tree import RegressionTree
+from onlineboost.parameters import brief
 from onlineboost.regressor import OnlineRegressor
 
 _MB = 512  # for the histograms of a part
@@ -104,13 +106,47 @@ class OnlineBoostRegressor(OnlineRegressor):
         scores = self._learn(X, y, None, sample_weight, scored=True)
         return scores[:, 0].copy(), scores[:, low].copy(), scores[:, high].copy()
 
+    def _machine(self) -> NumbersEnsemble:
+        machine = self._check_fitted().machine
+        assert isinstance(machine, NumbersEnsemble)
+        return machine
+
+    def report(self) -> Report:
+        """The weight of each part in the stack, and its error, as a table (``print``) or a plot (``.plot(path)``).
+
+        ``excess alone`` is by how much the part alone errs more than the stack: the root of the difference of their
+        mean squared errors over the last 500 examples or so, in the units of the target.
+        """
+        machine, weights = self._machine(), self.weights_
+        unit = float(machine.taming.units[1])
+        columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(machine.stack), "14.5g")}
+        names = [brief(part) for part in self._check_fitted().spec.parts()]
+        error = f"Mean absolute error of the last 100 examples or so: {unit * float(machine.spread.typical[0]):.5g}."
+        bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
+        title = f"{type(self).__name__}, {len(names)} parts"
+        return Report(title, self.n_seen_, "part", names, columns, bars, None, error)
+
     @property
     def weights_(self) -> Floats:
         """The weight of each part in the stack."""
-        machine = self._check_fitted().machine
-        assert isinstance(machine, NumbersEnsemble)
+        machine = self._machine()
         weights: Floats = machine.stack.weights[:-1] + 1 / (len(machine.parts) - 1)
         return weights
+
+
+def _excess(stack: NumberStack) -> Floats:
+    """By how much each part alone errs more than the stack lately: the root of the excess of its squared errors.
+
+    In the letters of ``ensembles/numbers.py``, with r = t - a: the squared error of part i less that of a is
+    x_i^2 - 2 a x_i + a^2 - 2 r x_i + 2 r a, and that of the stack less that of a is (w.x)^2 - 2 r w.x. Their means are
+    sums over A and b.
+    """
+    A = np.triu(stack.products) + np.triu(stack.products, 1).T
+    A, b, w = A / max(float(A[-1, -1]), 1e-300), stack.moment / max(float(A[-1, -1]), 1e-300), stack.weights
+    a = np.append(np.full(w.size - 1, 1 / (w.size - 1)), 0.0)
+    alone = np.diag(A) - 2 * A @ a + a @ A @ a - 2 * b + 2 * a @ b
+    found: Floats = np.sqrt(np.maximum(alone[:-1] - (w @ A @ w - 2 * w @ b), 0.0))
+    return found
 
 
 def _tree(draw: int, memory: int = 0, evidence: float = 8.0) -> RegressionTree:

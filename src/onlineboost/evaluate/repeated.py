@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.evaluate.sums import added
+from onlineboost.data.classes import Classes
+from onlineboost.evaluate.sums import added, added_at
+
+_MARGIN = 3.0  # standard errors
 
 
 @dataclass
@@ -17,15 +21,16 @@ class Repeated:
     >>> repeated = Repeated()
     >>> repeated.update(np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
     >>> repeated
-    Repeated(last=-1.0, weight=4.0, mistakes=2.0, squared=0.0)
-    >>> repeated.error
-    0.5
+    Repeated(last=-1.0, weight=4.0, mistakes=2.0, squared=0.0, counts=[2.0, 2.0])
+    >>> repeated.error, repeated.tells()  # three pairs tell nothing
+    (0.5, False)
     """
 
     last: float = 0.0  # the last label, by its code; 0: none yet
     weight: float = 0.0
     mistakes: float = 0.0
     squared: float = 0.0  # errors of numbers
+    counts: list[float] = field(default_factory=list)  # weight of the rows of each class, by place
 
     def update(self, y: Floats, weight: Floats, numbers: bool = False) -> None:
         """Add rows, in their order."""
@@ -35,7 +40,26 @@ class Repeated:
             squared = wrong**2 * weight if numbers else np.zeros(y.size)
             sums = added([self.weight, self.mistakes, self.squared], [weight, wrong * weight, squared])
             self.last, (self.weight, self.mistakes, self.squared) = float(y[-1]), sums
+            if not numbers:
+                places = Classes.places(y)
+                counts = np.zeros(max(len(self.counts), int(places.max()) + 1))
+                counts[: len(self.counts)] = self.counts
+                self.counts = added_at(counts, places, weight).tolist()
 
     @property
     def error(self) -> float:
         return self.mistakes / self.weight if self.weight else float("nan")
+
+    def tells(self) -> bool:
+        """Whether labels are like the one before them more often than labels in random order would be.
+
+        Two labels with shares p agree by chance with probability q = sum p^2. Of n pairs, each of which shares a label
+        with the next, the share that agrees has the variance (q - q^2 + 2 (sum p^3 - q^2)) / n.
+        """
+        total = sum(self.counts)
+        if not self.weight or not np.isclose(total, self.weight):  # of an older file, which did not count them
+            return False
+        p = np.array(self.counts) / total
+        q, cubes = float((p**2).sum()), float((p**3).sum())
+        error = math.sqrt(max(q - q**2 + 2 * (cubes - q**2), 0.0) / self.weight)
+        return 1 - self.error > q + _MARGIN * error + 1 / self.weight

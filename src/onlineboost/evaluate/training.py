@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,14 +14,17 @@ from onlineboost.data.batch import Floats
 from onlineboost.data.classes import joined_scores
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
-from onlineboost.diagnostics.verdict import comparison, spare_learners
+from onlineboost.diagnostics.verdict import comparison, comparison_of_losses, spare_learners
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.metrics import Curve
 from onlineboost.evaluate.number_errors import NumberErrors
 from onlineboost.evaluate.paired import Paired
+from onlineboost.evaluate.paired_loss import PairedLoss
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Cut, Threshold
 from onlineboost.model import OnlineModel
+
+RARE = 0.1  # share of a label
 
 
 @dataclass
@@ -46,11 +50,13 @@ class Training:
     repeated: Repeated | None = field(default_factory=Repeated)  # "no change"; None: not known from the start on
     errors: NumberErrors = field(default_factory=NumberErrors)  # of the model, if it predicts numbers
     threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
+    losses: PairedLoss | None = field(default_factory=PairedLoss)  # model and base learner; None: not two labels
     delay: float | None = None  # how late labels are, as for ``Delayed``; None: they are there at once
     delay_column: str | None = None
 
     def __post_init__(self) -> None:
         self.scores: Floats = np.empty(0)  # of the rows learnt last, before they were learnt
+        self.answers: Floats = np.empty(0)  # to them: scores, or codes by the threshold
         self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
         if self.delay:
             self.repeated = None  # the last label is not known yet
@@ -61,14 +67,16 @@ class Training:
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch, numbers = page.batch, isinstance(page.target, Numbers)
-        self.scores = scores = joined_scores([self._learn(piece) for piece in self._pieces(page)])
+        learnt = [self._learn(piece) for piece in self._pieces(page)]
+        self.scores, self.answers, others = (joined_scores([one[k] for one in learnt]) for k in range(3))
+        scores = self.scores
         wrong = page.target.losses(scores, batch.y)
         weight = batch.weight
         if numbers and not self.curve.examples and weight.size:  # nothing is known of the first number
             weight = np.concatenate([[0.0], weight[1:]])
         self.curve.update(wrong, weight)
         if self.base is not None:
-            base_wrong = page.target.losses(self.learners[1].learn(page), batch.y)
+            base_wrong = page.target.losses(others, batch.y)
             self.base_curve.update(base_wrong, weight)
             if self.paired is not None and not numbers:
                 self.paired.update(wrong, base_wrong, weight)
@@ -77,28 +85,57 @@ class Training:
         if numbers:
             self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
+        if self.cut is not None:
+            self.model.fitted.threshold = self.cut  # type: ignore[union-attr]
 
     def _pieces(self, page: Page) -> Iterator[Page]:
-        """The page; for a threshold that is a probability, cut at powers of two, where its score is looked up."""
-        threshold, fitted = self.threshold, self.model.fitted
-        if threshold is not None and threshold.of_probability and fitted is not None:
-            fitted.check_page(page)  # all of it, so that an error comes before anything changes
-        while threshold is not None and threshold.of_probability and threshold.left < page.n_rows:
-            left = threshold.left
+        """The page; cut at powers of two, where it is looked up how scores become probabilities, if that is needed."""
+        if self._left() < page.n_rows:
+            for model in (self.model, self.base):
+                if model is not None:
+                    model.check_page(page)  # all of it, so that an error comes before anything changes
+        while (left := self._left()) < page.n_rows:
             yield page.rows(0, left)
-            threshold, page = self.threshold, page.rows(left, page.n_rows)
+            page = page.rows(left, page.n_rows)
         yield page
 
-    def _learn(self, page: Page) -> Floats:
-        """Learn the rows; take note of their scores by label, from which a threshold can be chosen."""
+    def _left(self) -> int:
+        """Rows up to the next power of two, if it is needed."""
+        lefts = [self.threshold.left] if self.threshold is not None and self.threshold.of_probability else []
+        if self.base is not None and self.losses is not None:
+            lefts.append(self.losses.left)
+        return min(lefts, default=1 << 62)
+
+    def _learn(self, page: Page) -> tuple[Floats, Floats, Floats]:
+        """Learn the rows; take note of their scores by label, from which a threshold can be chosen.
+
+        Returns the scores; the answers, which are scores, or codes by the threshold; and those of the base learner.
+        """
+        scores, answers = self._learn_model(page)
+        others = self.learners[1].learn(page) if self.base is not None else np.empty(0)
+        self._compare(page, scores, others)
+        return scores, answers, others
+
+    def _compare(self, page: Page, scores: Floats, others: Floats) -> None:
+        """Take note of the log losses of model and base learner, of two labels."""
+        fitted, base = self.model.fitted, None if self.base is None else self.base.fitted
+        if fitted is None or base is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
+            self.losses = None
+        if self.losses is None or fitted is None or base is None:
+            return
+        self.losses.update(scores, others, page.batch.y, page.batch.weight)
+        if self.losses.due:
+            self.losses.look(fitted.probabilities, base.probabilities)
+
+    def _learn_model(self, page: Page) -> tuple[Floats, Floats]:
         scores, fitted = self.learners[0].learn(page), self.model.fitted
         if self.threshold is None or fitted is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.threshold = None
-            return scores
+            return scores, scores
         self.threshold.update(scores, page.batch.y, page.batch.weight, fitted.target.turned)
         if self.cut is not None and self.threshold.of_probability and self.threshold.at_mark:
             self.threshold.now = self.cut.score(fitted) if self.threshold.has_both else None
-        return scores
+        return scores, scores if self.threshold.rule is None else self.threshold.answers
 
     @property
     def cut(self) -> Cut | None:
@@ -114,21 +151,45 @@ class Training:
                 late.tell_all()
 
     @property
+    def order_tells(self) -> bool:
+        """Whether labels, or numbers, are like the last one more often than by chance."""
+        if self.repeated is None:
+            return False
+        if not self.errors.weight:
+            return self.repeated.tells()
+        # In random order the squared difference of two numbers is twice their variance on average: an R2 of -1.
+        correlation = (1 + self.errors.r2_of(self.repeated.squared)) / 2
+        return correlation > 3 / math.sqrt(self.errors.weight)
+
+    @property
     def gain(self) -> float | None:
         """The share of the base learner's error that the model removes; None without a base learner or its mistakes."""
         if self.base is None or not self.base_curve.mistakes:
             return None
         return 1 - self.curve.error / self.base_curve.error
 
+    @property
+    def _by_loss(self) -> bool:
+        """Whether model and base learner are compared by log loss: a label is rare, or a threshold was asked for."""
+        if self.threshold is None or self.losses is None or not self.losses.weight:
+            return False
+        share = self.threshold.share()
+        return self.threshold.rule is not None or min(share, 1 - share) < RARE
+
     def verdict(self) -> str:
         """Whether the model was better than its base learner, by a paired test, and how the stream changed.
+
+        By mistakes; by log loss where a label is rare, and nearly all answers are the other one, or where a threshold
+        was asked for, which the base learner does not have.
 
         Without a base learner beside it, the model's own verdict.
         """
         if self.base is None:
             return self.model.verdict()
         sentences = []
-        if self.paired is not None and self.paired.weight:
+        if self._by_loss and self.losses is not None:
+            sentences.append(comparison_of_losses(self.losses.gain, self.losses.interval, self.model, self.base))
+        elif self.paired is not None and self.paired.weight:
             sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base, self.base_curve.error))
         if isinstance(self.model, Booster) and self.model.fitted is not None:
             sentences.append(spare_learners(self.model.fitted.machine.learners, self.model))

@@ -135,6 +135,7 @@ class WeakLearner(OnlineModel):
         if "y" in inspect.signature(getattr(learn, "py_func", learn)).parameters:
             raise TypeError("learn takes targets t, one for each learner, in the place of y: learn(..., r, h, t, p)")
         cls.workspace = staticmethod(getattr(workspace, "py_func", workspace))
+        dispatch.own(state, cls)
         dispatch.register(dispatch.predict, state, predict)
         dispatch.register(dispatch.learn, state, learn)
         dispatch.register(dispatch.meet, state, meet or _nothing_to_note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onlineboost.reproduction import words
 from onlineboost.reproduction.figures import LINEAR, Average, Results, summary
 from onlineboost.reproduction.protocol import ALGORITHMS
 from onlineboost.reproduction.tables import errors, percent
@@ -19,7 +20,8 @@ def text(results: Results, setting: str = "paper") -> Table:
     from rich.table import Table
 
     found = errors(results, setting)
-    table = Table(title=found.caption, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
+    title = " ".join(filter(None, [found.caption, words.quick(results)]))
+    table = Table(title=title, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     table.add_column(found.header[0], justify="left")
     for name in found.header[1:]:
         table.add_column(name, justify="right", overflow="fold")

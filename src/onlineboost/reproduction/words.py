@@ -107,7 +107,7 @@ def caveats(results: Results) -> list[str]:
 
 
 def quick(results: Results) -> str:
-    return "A quick run with few configurations: not comparable with the paper." if results["quick"] else ""
+    return "A quick run with few configurations: not comparable with the paper's values." if results["quick"] else ""
 
 
 def made(results: Results) -> str:

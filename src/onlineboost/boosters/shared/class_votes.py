@@ -37,6 +37,9 @@ class ClassVotes:
         """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
         raise NotImplementedError
 
+    def check_kernels(self) -> None:
+        """Nothing is rehearsed: votes are places of classes."""
+
     @classmethod
     def boosts(cls, learner: type) -> bool:
         return issubclass(learner, ClassLearner)

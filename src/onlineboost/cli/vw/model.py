@@ -53,6 +53,10 @@ def read_model(given: Given, source: Source) -> Model:
     if not classes and source.labels == {0, 1}:
         model.notes.append("labels 0 and 1 are classes: scores are within -1 and +1; vw's are near the labels.")
     if "oaa" in given:
+        from onlineboost.classifier import OnlineClassifier
+
+        most = int(number(given, "oaa"))
+        model.options += ["--max-classes", str(most)] if most > OnlineClassifier.max_classes else []
         model.notes.append(
             "--oaa: one model for each label of the file, from where it is first met; the answers are near vw's."
         )
@@ -156,8 +160,9 @@ def _last(given: Given, name: str) -> str | None:
 def number(given: Given, name: str) -> str:
     """The value of an option as text, which is a number in its range."""
     text = given[name][-1]
-    whole = name in ("boosting", "bit_precision", "passes", "random_seed")
+    whole = name in ("boosting", "bit_precision", "passes", "random_seed", "oaa")
     limits = {"boosting": (1, 10_000), "bit_precision": (1, 30), "passes": (1, 10_000), "power_t": (0, 1)}
+    limits["oaa"] = (1, 1000)
     low, high = limits.get(name, (None, None))
     try:
         value = int(text) if whole else float(text)
