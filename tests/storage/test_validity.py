@@ -305,10 +305,19 @@ def test_states_that_do_not_fit_together(saved, tmp_path):
 
     X = np.random.default_rng(0).normal(size=(10, 3))
     early = NaiveBayes().fit(X, np.arange(10) % 2)
-    early.fitted.machine.committee.bins.clock[0] = 1000
-    early.save(tmp_path / "early")
+    early.save(tmp_path / "m")
+
+    def later(arrays, facts):
+        arrays["model.committee.bins.clock"][0] = 1000
+
+    forge(tmp_path / "m", tmp_path / "early", later)
     with pytest.raises(ModelFileError, match="bins after the first rows"):
         onlineboost.load(tmp_path / "early")
+    before = (tmp_path / "m").read_bytes()
+    early.fitted.machine.committee.bins.clock[0] = 1000
+    with pytest.raises(ModelFileError, match="bins after the first rows. The model could not be loaded again"):
+        early.save(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == before
 
     arrays, facts = opened(saved("tree").read_bytes())
     model(facts)["sizes"][2][1] = 0
@@ -324,10 +333,10 @@ def nested(depth):
     return deep
 
 
-@pytest.mark.parametrize("depth", [13, 100])
-def test_models_within_models(saved, tmp_path, depth):
+@pytest.mark.parametrize(("depth", "message"), [(13, "at most 12 levels"), (100, "nested too deep")])
+def test_models_within_models(saved, tmp_path, depth, message):
     forge(saved("linear"), tmp_path / "m", lambda _, facts: model(facts).update(nested(depth)))
-    with pytest.raises(ModelFileError, match="at most 12 levels"):
+    with pytest.raises(ModelFileError, match=message):
         onlineboost.load(tmp_path / "m")
 
 

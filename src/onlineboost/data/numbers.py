@@ -85,6 +85,8 @@ class Numbers(Target):
     def encode_one(self, label: Any) -> float:
         try:
             number = float(label)
+        except OverflowError:
+            raise DataError(f"the target is too large: expected {self._expected}") from None
         except (TypeError, ValueError):
             raise DataError(f"the target is {label!r}: expected {self._expected}; words are classes") from None
         if not self.least <= number <= self.most:

@@ -39,7 +39,7 @@ class InvalidStateError(ValueError):
 
     def __init__(self, field: str, expected: str) -> None:
         super().__init__(f"expected {expected}")
-        self.field = field
+        self.field, self.expected = field, expected
 
 
 def require(condition: bool, field: str, expected: str) -> None:
@@ -71,6 +71,18 @@ def check_values(field: str, array: NDArray[Any], limits: Limits) -> None:
         flat = flat.view(np.uint8) if array.dtype == np.bool_ else flat
         inside = not flat.size or bool(low <= flat.min() and flat.max() <= high)
     require(inside, field, "finite numbers" if field not in limits else f"numbers from {low:g} to {high:g}")
+
+
+def check_state(name: str, state: Any) -> None:
+    """Raise an error unless a state is one that a model file may have; ``name`` is that of the state."""
+    try:
+        limits = limits_of(state)
+        for field, array in saved_arrays(state).items():
+            check_values(field, array, limits)
+        if hasattr(state, "check"):
+            state.check()
+    except InvalidStateError as problem:
+        raise InvalidStateError(f"{name}.{problem.field}", problem.expected) from None
 
 
 @njit
