@@ -12,19 +12,71 @@ import numpy as np
 from onlineboost.data.hashing import feature_id
 from onlineboost.engine.asked import HEAD, SIGNATURE
 
-ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 0.5, 1.0, 2.0, 4.0, 5.0, 3e8, 1e18, -1e18, 1e30, 1e44, 1e99, 1e300, 1e-300)
+ODD = (
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    -1.0,
+    0.5,
+    1.0,
+    2.0,
+    4.0,
+    5.0,
+    3e8,
+    1e18,
+    -1e18,
+    1e30,
+    1e44,
+    1e99,
+    1e300,
+    1e-300,
+)
 IDS = (0, 1, 2, 3, 7, 20, 4096, 10**6, 2**30, 2**31 - 1, -1, -(2**31))
 WHOLE = (0, 1, -1, 2, 3, 10**6, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -(2**63))
 NAMES: tuple[Any, ...] = (
-    [[2**31 - 1, "z"]], [[10**30, "z"]], [[-1, "q"]], [[0, "a"], [1, "a"]], [[5, "\x1b[2J"]], [[9, ""]], "x", {"a": 1}, [[1]],
-    3, None, [["1", 2]], [[None, None]], [[4, "new0"], [4, "new1"]], [[10**6, "far"]], [[True, "1"]], [[1.0, "1"]], [], [[]],
-    [[17, "17"]], [[feature_id("fits"), "fits"]], [[feature_id("fits"), "fits"]] * 3, [[feature_id("n" * 9999), "n" * 9999]],
-    [[feature_id("\ud800"), "\ud800"]], [[feature_id("a\x00b"), "a\x00b"]], [[feature_id(str(k)), str(k)] for k in range(300)],
-)  # fmt: skip
+    [[2**31 - 1, "z"]],
+    [[10**30, "z"]],
+    [[-1, "q"]],
+    [[0, "a"], [1, "a"]],
+    [[5, "\x1b[2J"]],
+    [[9, ""]],
+    "x",
+    {"a": 1},
+    [[1]],
+    3,
+    None,
+    [["1", 2]],
+    [[None, None]],
+    [[4, "new0"], [4, "new1"]],
+    [[10**6, "far"]],
+    [[True, "1"]],
+    [[1.0, "1"]],
+    [],
+    [[]],
+    [[17, "17"]],
+    [[feature_id("fits"), "fits"]],
+    [[feature_id("fits"), "fits"]] * 3,
+    [[feature_id("n" * 9999), "n" * 9999]],
+    [[feature_id("\ud800"), "\ud800"]],
+    [[feature_id("a\x00b"), "a\x00b"]],
+    [[feature_id(str(k)), str(k)] for k in range(300)],
+)
 TEXTS = (
-    b"[" * 100_000, b"[" * 900 + b"]" * 900, b'{"a":' * 5000 + b"1" + b"}" * 5000, b'[[1,"a"],' + b"[" * 99_999, b"\xff\xfe", b"[1,",
-    b"NaN", b'[[1e400,"a"]]', b'[[4,"\\ud800"]]', b"[[" + b"9" * 5000 + b',"a"]]', b"\x00", b" ",
-)  # fmt: skip
+    b"[" * 100_000,
+    b"[" * 900 + b"]" * 900,
+    b'{"a":' * 5000 + b"1" + b"}" * 5000,
+    b'[[1,"a"],' + b"[" * 99_999,
+    b"\xff\xfe",
+    b"[1,",
+    b"NaN",
+    b'[[1e400,"a"]]',
+    b'[[4,"\\ud800"]]',
+    b"[[" + b"9" * 5000 + b',"a"]]',
+    b"\x00",
+    b" ",
+)
 
 
 def pending_of(facts: Any) -> dict[str, Any] | None:
@@ -103,7 +155,9 @@ def forged(draw: random.Random, data: bytes, secret: bytes, run: int | None = No
         elif how == 12:  # classes, in whatever order, and any
             votes = np.array([draw.randrange(-1, 7) for _ in range(votes.size)], np.float32)
         else:
-            sizes = [draw.choice([n, n + 1, n - 1, 2**31 - 1, -1]) for n in (ids.size, votes.size, scores.size, len(text))]
+            sizes = [
+                draw.choice([n, n + 1, n - 1, 2**31 - 1, -1]) for n in (ids.size, votes.size, scores.size, len(text))
+            ]
     sizes = sizes or [ids.size, votes.size, scores.size, len(text)]
     body = HEAD.pack(model, number, time, run, *sizes)
     with np.errstate(all="ignore"):

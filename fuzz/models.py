@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from forged_tickets import change_tickets, from_outside, pending_of
 from model_files import closed, opened
@@ -54,6 +53,7 @@ from onlineboost.compiled.jit import njit
 from onlineboost.errors import ConflictError, NotFittedError
 from onlineboost.readers import open_stream
 
+TESTS = Path(__file__).resolve().parent.parent / "tests"
 OURS = (DataError, ParameterError, ConflictError, NotFittedError, ModelFileError, TicketError)
 LIMIT, CLOCK = 10, 60  # seconds for an input: of the worker's own time, and of the clock, where others use the machine
 MEMORY = 8 << 30  # bytes of address space beyond those of the start
@@ -486,7 +486,9 @@ def take(state: dict[str, Any], found: Outcome, need: int) -> None:
     what, times = found.what, found.memory / max(need, LEAST)
     if times > TIMES and found.problem is None:
         what = "MEMORY"
-        found = found._replace(problem=f"{found.memory >> 20} MB: {times:.1f} times the {need >> 20} MB of the honest file")
+        found = found._replace(
+            problem=f"{found.memory >> 20} MB: {times:.1f} times the {need >> 20} MB of the honest file"
+        )
     state["done"] = found.number + 1
     state["counts"][what] = state["counts"].get(what, 0) + 1
     if found.problem is not None:

@@ -388,10 +388,11 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
 
 
 @pytest.mark.parametrize(
-    ("booster", "learner"), [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned")]
+    ("booster", "learner"),
+    [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned"), ("mbbm", "class-tree")],
 )
 def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkeypatch):
-    """Sixty of the fuzzer's files, in this process; ``fuzz/README.md`` has the long run."""
+    """Sixty of the fuzzer's files and tickets, in this process; ``fuzz/README.md`` has the long run."""
     monkeypatch.syspath_prepend(ROOT / "fuzz")
     import models
 
@@ -399,10 +400,11 @@ def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkey
     with np.errstate(all="ignore"):
         found = Counter()
         for k in range(60):
-            kind, content = models.damaged(random.Random(f"test {k}"), files)
-            (tmp_path / "m").write_bytes(content)
-            found[models.use(tmp_path / "m", kind).split(":")[0]] += 1
+            one = models.damaged(random.Random(f"test {k}"), files)
+            (tmp_path / "m").write_bytes(one.content)
+            found[models.use(tmp_path / "m", one.kind, one.tickets).split(":")[0]] += 1
     assert found["refused"] > 18 and found["accepted"] > 3
+    assert learner == "binned" or found["accepted, then TicketError"] > 0
 
 
 def reloaded(model, X, tmp_path):

@@ -402,8 +402,7 @@ class Fitted:
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
         if time is not None and not is_finite(time):
-            found = "too large" if isinstance(time, int) else brief(time)
-            raise DataError(f"the time is {found}: expected a finite number")
+            raise DataError(f"the time is {brief(time):.40}: expected a finite number")
         if self.pending.expired != "drop":
             self.target.with_label(self.pending.expired[1])
 

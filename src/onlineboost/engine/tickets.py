@@ -92,7 +92,9 @@ class Pending:
     def __getitem__(self, number: int) -> bytes:
         """The bytes of a ticket that waits."""
         if not isinstance(number, int) or number not in self.waiting:
-            raise TicketError(f"ticket {brief(number)} does not wait: it was told before, has expired, or was never given")
+            raise TicketError(
+                f"ticket {brief(number)} does not wait: it was told before, has expired, or was never given"
+            )
         return self.waiting[number]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -172,7 +172,9 @@ def is_shallow(value: Any) -> bool:
     """Whether a JSON value has few levels, so that whoever reads it may call itself for each."""
     level = [value]
     for _ in range(_MAX_DEPTH):
-        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple))
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        )
         level = [one for items in inner for one in items if isinstance(one, dict | list | tuple)]
         if not level:
             return True
