@@ -382,8 +382,9 @@ def test_a_signed_ticket_with_wrong_numbers_is_refused(booster, kind, tmp_path):
     good = model.pending[0]
     bad, before = changed(good, model.pending.secret, SIGNED[kind]), everything(model)
     assert changed(good, model.pending.secret, lambda one: None) == good
+    outside = changed(good, model.pending.secret, lambda one: (one.update(run=5), SIGNED[kind](one)))
     with pytest.raises(TicketError, match="cannot have given"):
-        model.tell(bad, "k0")
+        model.tell(outside, "k0")
     assert everything(model) == before
     model.save(tmp_path / "m")
 

@@ -30,6 +30,7 @@ from onlineboost import (
     OnlineBBM,
     OSBoost,
     OSBoostOCP,
+    ParameterError,
     Perceptron,
     SafeBoost,
     StackedEnsemble,
@@ -331,6 +332,26 @@ def nested(depth):
     for _ in range(depth):
         deep = {"class": "OnlineBBM", "params": {"estimator": deep}}
     return deep
+
+
+@pytest.mark.parametrize("depth", [101, 900, 100_000])
+def test_a_description_that_is_nested_deep(saved, tmp_path, depth):
+    arrays, facts = opened(saved("linear").read_bytes())
+    model(facts)["params"]["gamma"] = "DEEP"
+    text = json.dumps(facts).replace('"DEEP"', "[" * depth + "]" * depth)
+    content = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ModelFileError, match="nested too deep|not JSON"):
+        onlineboost.load(tmp_path / "m")
+
+
+def test_notes_that_are_nested_deep_are_not_saved(tmp_path):
+    deep = []
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(ParameterError, match="at most 100 levels"):
+        Linear().fit(np.eye(4), [0, 1, 0, 1]).save(tmp_path / "m", notes=deep)
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize(("depth", "message"), [(13, "at most 12 levels"), (100, "nested too deep")])
