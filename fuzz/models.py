@@ -56,7 +56,7 @@ from onlineboost.readers import open_stream
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 OURS = (DataError, ParameterError, ConflictError, NotFittedError, ModelFileError, TicketError)
-LIMIT, CLOCK = 10, 60  # seconds for an input: of the worker's own time, and of the clock, where others use the machine
+LIMIT, CLOCK = 10, 60  # seconds for an input: of the worker's own time, and of the clock while it does nothing
 MEMORY = 8 << 30  # bytes of address space beyond those of the start
 TIMES = 4  # times the memory that the honest file needs
 LEAST = 32 << 20  # bytes that any file may need
@@ -442,7 +442,7 @@ def outcomes(files: list[File], inputs: Callable[[int], Input], start: int, stop
         at, queue = context.Array("q", [start]), context.SimpleQueue()
         worker = context.Process(target=work, args=(files, inputs, start, stop, at, queue))
         worker.start()
-        last, since, used = start, time.monotonic(), seconds_of(worker)
+        last, since, used, spent = start, time.monotonic(), seconds_of(worker), 0.0
         alive, killed = True, False
         while alive:
             alive = worker.is_alive()
@@ -450,9 +450,11 @@ def outcomes(files: list[File], inputs: Callable[[int], Input], start: int, stop
                 found = queue.get()
                 start = found.number + 1
                 yield found
+            now = seconds_of(worker)
             if at[0] != last:
-                last, since, used = at[0], time.monotonic(), seconds_of(worker)
-            elif alive and (seconds_of(worker) - used > LIMIT or time.monotonic() - since > CLOCK):
+                last, since, used = at[0], time.monotonic(), now
+            since, spent = (time.monotonic(), now) if now != spent else (since, spent)  # it works
+            if alive and (now - used > LIMIT or time.monotonic() - since > CLOCK):
                 os.kill(worker.pid, signal.SIGKILL)
                 killed = True
             time.sleep(0.1)

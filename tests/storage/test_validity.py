@@ -23,11 +23,13 @@ from onlineboost import (
     Adaptive,
     DataError,
     DefensiveBoost,
+    LeastSquares,
     Linear,
     ModelFileError,
     NaiveBayes,
     Newton,
     OnlineBBM,
+    OnlineBoostRegressor,
     OSBoost,
     OSBoostOCP,
     ParameterError,
@@ -332,6 +334,26 @@ def nested(depth):
     for _ in range(depth):
         deep = {"class": "OnlineBBM", "params": {"estimator": deep}}
     return deep
+
+
+WOULD_NOT_BE_SAVED = {  # accepted before, and after some rows beyond all numbers
+    "a curvature": (lambda: DefensiveBoost(Linear(), 3), "model.head.inverse", (1,), 1e99, "numbers from -2 to 2"),
+    "a square below 0": (LeastSquares, "model.part0.committee.products", (0, 1, 1), -127.0, "sums of squares"),
+    "products": (LeastSquares, "model.part0.committee.products", (0, 1, 2), 1e6, "no larger than their squares"),
+    "a stack": (OnlineBoostRegressor, "model.stack.products", (0, 0), 0.0, "no larger than their squares"),
+}
+
+
+@pytest.mark.parametrize("kind", WOULD_NOT_BE_SAVED)
+def test_states_that_learning_leads_beyond_all_numbers_are_refused(kind, tmp_path):
+    build, name, place, number, message = WOULD_NOT_BE_SAVED[kind]
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    built = build().fit(X, (X[:, 0] > 0).astype(float))
+    built.save(tmp_path / "m")
+    onlineboost.load(tmp_path / "m")
+    forge(tmp_path / "m", tmp_path / "bad", lambda arrays, _: arrays[name].__setitem__(place, number))
+    with pytest.raises(ModelFileError, match=message):
+        onlineboost.load(tmp_path / "bad")
 
 
 @pytest.mark.parametrize("depth", [101, 900, 100_000])
