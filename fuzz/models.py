@@ -1,6 +1,6 @@
-"""Fuzzer of model files whose checksums are right. See README.md here.
+"""Fuzzer of model files whose checksums and signatures are right. See README.md here.
 
-NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=/tmp/fuzz-cache python fuzz/models.py --inputs 100000 --seed 0
+NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=/tmp/fuzz-cache python fuzz/models.py --inputs 20000 --seed 0 --state run.json
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import copy
 import hashlib
+import json
 import multiprocessing
 import os
 import random
@@ -20,14 +21,15 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from forged_tickets import change_tickets, from_outside, pending_of, tickets_of
 from model_files import closed, opened
 from pairs import BOOSTERS, CLASS_VOTES, COMPILED, make
 
@@ -42,16 +44,22 @@ from onlineboost import (
     OnlineGradientBoost,
     OnlineRegressor,
     ParameterError,
+    Pending,
     RegressionTree,
+    TicketError,
 )
 from onlineboost.cli.inspect import describe
 from onlineboost.compiled.jit import njit
+from onlineboost.engine.asked import HEAD
 from onlineboost.errors import ConflictError, NotFittedError
 from onlineboost.readers import open_stream
 
-OURS = (DataError, ParameterError, ConflictError, NotFittedError, ModelFileError)
-LIMIT = 20  # seconds for an input
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+OURS = (DataError, ParameterError, ConflictError, NotFittedError, ModelFileError, TicketError)
+LIMIT, CLOCK = 10, 60  # seconds for an input: of the worker's own time, and of the clock while it does nothing
 MEMORY = 8 << 30  # bytes of address space beyond those of the start
+TIMES = 4  # times the memory that the honest file needs
+LEAST = 32 << 20  # bytes that any file may need
 PAIRS = [
     *((booster, "linear") for booster in BOOSTERS),
     *(("bbm", learner) for learner in COMPILED if learner != "linear"),
@@ -63,7 +71,7 @@ PAIRS = [
     *((booster, "class-tree") for booster in CLASS_VOTES),
     *(("numbers", name) for name in ("tree", "lines", "weighed", "ridge", "adaptive", "default")),
 ]
-KINDS = ("arrays", "dicts", "stream", "classes")
+KINDS = ("arrays", "dicts", "stream", "classes", "five")  # dicts and five have tickets
 NUMBERS = {  # regressors; they learn all kinds but classes
     "tree": lambda: RegressionTree(4),
     "lines": lambda: OnlineGradientBoost(RegressionTree(3, leaves="linear"), 5, radius=3.0, shrinkage=0.3),
@@ -87,6 +95,8 @@ def rows(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 X, Y = rows()
 Z = 1e3 + X[:, 0] + np.where(np.arange(len(X)) < 200, 1, -3) * np.abs(X[:, 1])  # numbers
+W, SIGNS = np.hstack([X, X[:, :4]]), 2 * Y - 1  # as files of older formats have learnt
+FIVE = [(int(label) + int(3 * (row[3] > 1)) + int(row[4] > 1)) for row, label in zip(X, Y, strict=True)]
 DICTS = [({f"n{j}": float(v) for j, v in enumerate(row) if v} | {"c": "ab"[int(row[0] > 0)]}) for row in X[:80]]
 
 
@@ -97,12 +107,13 @@ def learn(model: Any, kind: str, n: int) -> None:
         model.partial_fit(X[:n], Y[:n], classes=[0, 1])
     elif kind == "classes":
         model.partial_fit(X[:n], np.where(X[:n, 3] > 1, 2, Y[:n]))
-    elif kind == "dicts":
-        for x, label in zip(DICTS[: n // 5], Y, strict=False):
+    elif kind in ("dicts", "five"):
+        for x, label in zip(DICTS[: n // 5], Y if kind == "dicts" else FIVE, strict=False):
             model.learn_one(x, int(label))
     else:
         like = {"like": model} if model.fitted is not None else {}
-        for page in open_stream(X[:n], y=Y[:n], **like):
+        rows, labels = (W, SIGNS) if kind == "old" else (X, Y)
+        for page in open_stream(rows[:n], y=labels[:n], **like):
             model.learn(page)
 
 
@@ -118,8 +129,14 @@ def learn_numbers(model: Any, kind: str, n: int) -> None:
             model.learn(page)
 
 
-def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
-    """Name, kind and content of one file for every pair and kind of data."""
+class File(NamedTuple):
+    name: str
+    kind: str
+    content: bytes
+
+
+def honest(pairs: list[tuple[str, str]], old: bool = False) -> list[File]:
+    """Files of every pair and kind of data; with ``old``, those of older formats too."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for number, (booster, learner) in enumerate(pairs):
@@ -129,14 +146,25 @@ def honest(pairs: list[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
                 if kind == "dicts":
                     more = {"lag": 2, "class_weight": "balanced"}
                     model.set_params(**{name: more[name] for name in more.keys() & model.get_params().keys()})
-                for n in (37, 400):  # in the middle of the warm-up, and later
+                for n, votes in ((37, "now"), (400, "then")):  # in the middle of the warm-up, and later
                     learn(model, kind, n)
-                    if kind == "dicts":  # and some tickets that wait
-                        model.tell(model.ask(DICTS[0]), 1)
-                        model.ask(DICTS[1]), model.ask(DICTS[2])
+                    if kind in ("dicts", "five"):
+                        wait(model, votes)
                     model.save(Path(folder) / "m", base=model if number % 5 == 0 else None, notes={"curve": {}})
-                    found.append((f"{booster} {learner} {n}", kind, (Path(folder) / "m").read_bytes()))
+                    found.append(File(f"{booster} {learner} {n}", kind, (Path(folder) / "m").read_bytes()))
+    for path in sorted((TESTS / "saved").glob("format[234]-*.safetensors")) if old else ():
+        if path.stem != "format2-adaptive":  # which must be trained again
+            found.append(File(path.stem, "old", path.read_bytes()))
     return found
+
+
+def wait(model: Any, votes: Any) -> None:
+    """Some tickets that wait, the same in every run."""
+    pending = model.fitted.pending = Pending(votes=votes)
+    pending.model, pending.secret, pending.run = b"the same", b"known to the file", 7
+    pending.secret = pending.secret[:16]
+    model.tell(model.ask(DICTS[0]), 1)
+    model.ask(DICTS[1]), model.ask(DICTS[2] | {"new": 1.0, "c": "z"}), model.ask({"n0": None, "day": "2026-11-18"})
 
 
 # ---- damage
@@ -238,10 +266,32 @@ def change_facts(draw: random.Random, arrays: dict[str, np.ndarray], facts: Any)
         parent[path[-1]] = draw.choice(ODD)
 
 
-def damaged(draw: random.Random, files: list[tuple[str, str, bytes]]) -> tuple[str, bytes]:
-    """The kind and content of a changed file."""
-    _, kind, content = draw.choice(files)
+class Input(NamedTuple):
+    number: int  # of the honest file
+    kind: str
+    content: bytes
+    tickets: list[bytes]  # told from outside
+    wide: int = 0  # number of features of a further row that is asked and told
+
+
+def widest(one: Input) -> int:
+    """The most features of a ticket."""
+    arrays, _ = opened(one.content)
+    planted = tickets_of(arrays) if "model.pending.tickets" in arrays else []
+    return max((HEAD.unpack_from(data)[4] for data in (*planted, *one.tickets) if len(data) >= HEAD.size), default=0)
+
+
+def damaged(draw: random.Random, files: list[File]) -> Input:
+    """A changed file; or an honest one, and changed tickets for it."""
+    number = draw.randrange(len(files))
+    _, kind, content = files[number]
     arrays, facts = opened(content)
+    if pending_of(facts) and draw.random() < 0.2:
+        return Input(number, kind, content, from_outside(draw, arrays, facts["parts"]["model"]["pending"]))
+    if pending_of(facts) and draw.random() < 0.5:
+        change_tickets(draw, arrays, facts["parts"]["model"]["pending"])
+        if draw.random() < 0.7:
+            return Input(number, kind, closed(arrays, facts), [])
     for _ in range(draw.choice([1, 1, 1, 2, 3])):
         where = draw.random()
         if where < 0.65 and arrays:
@@ -252,7 +302,7 @@ def damaged(draw: random.Random, files: list[tuple[str, str, bytes]]) -> tuple[s
             except (LookupError, TypeError, RecursionError):  # the facts are no longer what they were
                 facts = draw.choice(ODD)
         else:  # some arrays of another file
-            others, _ = opened(draw.choice(files)[2])
+            others, _ = opened(draw.choice(files).content)
             arrays |= {name: others[name] for name in sorted(others) if draw.random() < 0.3}
     content = closed(arrays, facts)
     if draw.random() < 0.03:  # the container itself
@@ -260,49 +310,76 @@ def damaged(draw: random.Random, files: list[tuple[str, str, bytes]]) -> tuple[s
         for _ in range(draw.choice([1, 3])):
             changed[draw.randrange(min(len(changed), 4000))] = draw.choice(b'0123456789[]{}",: \x00\xff')
         content = bytes(changed)
-    return kind, content
+    return Input(number, kind, content, [])
 
 
 # ---- use
 
 
-def use(path: Path, kind: str) -> str:
-    """Load a file and use the model in every way; what became of it."""
+def use(path: Path, kind: str, tickets: Sequence[bytes] = (), wide: int = 0) -> str:
+    """Load a file and use the model in every way; what became of it. Every error but ours is raised."""
     try:
         model, *_ = onlineboost.model.load_all(path)
     except ModelFileError as problem:
         return f"refused: {problem.field.split('.')[-1]}"
-    steps: list[Callable[[], object]] = [
+    errors: Counter[str] = Counter()
+
+    def each(*steps: Callable[[], object]) -> bool:
+        for step in steps:
+            try:
+                step()
+            except OURS as problem:
+                errors[type(problem).__name__] += 1
+                if errors.total() > 40:
+                    break
+        return not errors
+
+    waiting = [model.pending[number] for number in model.pending]
+    label = float(Z[0]) if isinstance(model, OnlineRegressor) else SIGNS[0] if kind == "old" else 1
+    each(
         lambda: describe(path, 5),
         lambda: predict(model, kind),
+        lambda: explain(model, kind),
+        *(lambda one=one: model.tell(one, label) for one in (*waiting, *tickets)),
+        lambda: model.tell(model.ask({f"w{k}": 1.0 for k in range(wide)}), label) if wide else None,
         lambda: learn(model, kind, 200),
-        lambda: tell(model),
+        lambda: model.tell(ask(model, kind), [label] * 2),
+        lambda: ask(model, kind),
         lambda: predict(model, kind),
+        lambda: explain(model, kind),
         lambda: look(model),
-        lambda: model.save(path),
-        lambda: onlineboost.load(path),
-    ]
-    for step in steps:
-        try:
-            step()
-        except OURS as problem:
-            return f"accepted, then {type(problem).__name__}"
-    return "accepted"
+    )
+    if not each(lambda: model.save(path)) and "ModelFileError" in errors:
+        return "accepted, then not saved"
+    twin = onlineboost.load(path)  # whatever was saved is loaded
+    each(*(lambda number=number: twin.tell(twin.pending[number], label) for number in twin.pending))
+    each(lambda: predict(twin, kind))
+    return "accepted, then " + max(errors) if errors else "accepted"
 
 
 def predict(model: Any, kind: str) -> None:
     numbers = isinstance(model, OnlineRegressor)
     if kind == "arrays":
         model.predict(X[:20]), None if numbers else model.predict_proba(X[:20])
-    elif kind == "dicts":
+    elif kind in ("dicts", "five"):
         model.predict_one(DICTS[0]), None if numbers else model.predict_proba_one(DICTS[1])
     else:
-        list(map(model.predict, open_stream(X[:20], y=Y[:20], like=model)))
+        rows, labels = (W, SIGNS) if kind == "old" else (X, Y)
+        list(map(model.predict, open_stream(rows[:20], y=labels[:20], like=model)))
 
 
-def tell(model: Any) -> None:
-    for number in model.pending:
-        model.tell(model.pending[number], 1)
+def ask(model: Any, kind: str) -> list[Any]:
+    if kind in ("dicts", "five"):
+        return [model.ask(DICTS[3]), model.ask(DICTS[4] | {"more": 1.0})]
+    return model.ask((W if kind == "old" else X)[:2])
+
+
+def explain(model: Any, kind: str) -> None:
+    if kind in ("dicts", "five"):
+        str(model.explain_one(DICTS[1]))
+    else:
+        model.explain((W if kind == "old" else X)[:5])
+    model.importances()
 
 
 def look(model: Any) -> None:
@@ -314,110 +391,193 @@ def look(model: Any) -> None:
 # ---- processes: a crash or a hang ends a worker, not the fuzzer
 
 
-def work(files: Any, seed: int, start: int, stop: int, at: Any, queue: Any) -> None:
+class Outcome(NamedTuple):
+    number: int  # of the input
+    what: str
+    problem: str | None
+    seconds: float
+    memory: int  # bytes added by it
+    digest: int
+    file: int  # number of the honest file
+
+
+def work(files: list[File], inputs: Callable[[int], Input], start: int, stop: int, at: Any, queue: Any) -> None:
+    """Use inputs one after the other, in a process of their own."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY,) * 2)
     path = Path(tempfile.gettempdir()) / f"onlineboost-fuzz-{os.getpid()}"
-    counts: Counter[str] = Counter()
-    problems, slowest, digest = [], 0.0, hashlib.sha256()
     for k in range(start, stop):
+        one = inputs(k)
         at[0] = k
-        kind, content = damaged(random.Random(f"{seed} {k}"), files)
-        digest.update(content)
-        path.write_bytes(content)
-        began = time.perf_counter()
+        digest = hashlib.sha256(one.content + b"".join(one.tickets)).digest()
+        path.write_bytes(one.content)
+        before, began, problem = forget_peak(), time.process_time(), None
         try:
-            counts[use(path, kind)] += 1
+            what = use(path, one.kind, one.tickets, one.wide)
         except Exception:
-            counts["PROBLEM"] += 1
-            problems.append((k, traceback.format_exc()))
-        slowest = max(slowest, time.perf_counter() - began)
-        if (k + 1) % 100 == 0 or k + 1 == stop:
-            queue.put((counts, problems, slowest, digest.hexdigest(), k + 1))
-            counts, problems = Counter(), []
+            what, problem = "PROBLEM", traceback.format_exc()
+        seconds = time.process_time() - began
+        queue.put(Outcome(k, what, problem, seconds, peak() - before, int.from_bytes(digest[:8], "big"), one.number))
     path.unlink(missing_ok=True)
+
+
+def forget_peak() -> int:
+    """Begin to watch the peak of memory; returns the bytes in use."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak()
+
+
+def peak() -> int:
+    """The most bytes in use since then."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+
+
+def outcomes(files: list[File], inputs: Callable[[int], Input], start: int, stop: int) -> Iterator[Outcome]:
+    """What becomes of each input: workers that crash or hang are replaced."""
+    context = multiprocessing.get_context("fork")
+    while start < stop:
+        at, queue = context.Array("q", [start]), context.SimpleQueue()
+        worker = context.Process(target=work, args=(files, inputs, start, stop, at, queue))
+        worker.start()
+        last, since, used, spent = start, time.monotonic(), seconds_of(worker), 0.0
+        alive, killed = True, False
+        while alive:
+            alive = worker.is_alive()
+            while not queue.empty():
+                found = queue.get()
+                start = found.number + 1
+                yield found
+            now = seconds_of(worker)
+            if at[0] != last:
+                last, since, used = at[0], time.monotonic(), now
+            since, spent = (time.monotonic(), now) if now != spent else (since, spent)  # it works
+            if alive and (now - used > LIMIT or time.monotonic() - since > CLOCK):
+                os.kill(worker.pid, signal.SIGKILL)
+                killed = True
+            time.sleep(0.1)
+        worker.join()
+        if start < stop:
+            why = f"more than {LIMIT} s" if killed else f"exit status {worker.exitcode}"
+            yield Outcome(start, "HANG" if killed else "CRASH", why, LIMIT if killed else 0, 0, 0, 0)
+            start += 1
+
+
+def seconds_of(process: Any) -> float:
+    """The time that a process has worked."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:  # it has just ended
+        return 0.0
 
 
 def _probe(array: np.ndarray, k: int) -> float:
     return array[k]
 
 
-def check_bounds_are_checked() -> None:
+def bounds_are_checked() -> bool:
     try:
         njit(_probe, cache=False)(np.zeros(1), 1)
     except IndexError:
-        return
-    sys.exit("accesses outside an array are not noticed: set NUMBA_BOUNDSCHECK=1 and a NUMBA_CACHE_DIR of its own")
+        return True
+    return False
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first input")
-    parser.add_argument("--only", help="boosters to try, such as numbers; default: all")
-    parser.add_argument("--keep", type=Path, help="folder for the files that make problems")
-    given = parser.parse_args()
-    check_bounds_are_checked()
-    files = honest([pair for pair in PAIRS if given.only in (None, pair[0])])
-    with tempfile.NamedTemporaryFile() as file:
-        for name, kind, content in files:  # also compiles what the workers need, before they are forked
-            Path(file.name).write_bytes(content)
-            assert use(Path(file.name), kind) == "accepted", name
-    print(f"{len(files)} honest files", flush=True)
-    context = multiprocessing.get_context("fork")
-    counts: Counter[str] = Counter()
-    total, slowest, digests, began = [], 0.0, [], time.perf_counter()
-    k, stop = given.first, given.first + given.inputs
-    while k < stop:
-        at, queue = context.Array("q", [k]), context.Queue()
-        worker = context.Process(target=work, args=(files, given.seed, k, stop, at, queue))
-        worker.start()
-        alive, last, since = True, k, time.monotonic()
-        while alive:
-            alive = worker.is_alive()
-            while not queue.empty():
-                found, problems, slow, digest, done = queue.get()
-                counts += found
-                total += problems
-                slowest = max(slowest, slow)
-                if done == stop:
-                    digests.append(digest)
-            if at[0] != last:
-                last, since = at[0], time.monotonic()
-            elif alive and time.monotonic() - since > LIMIT:
-                os.kill(worker.pid, signal.SIGKILL)
-                counts["HANG"] += 1
-                total.append((at[0], f"more than {LIMIT} s"))
-                worker.join()
-                break
-            time.sleep(0.02)
-        worker.join()
-        if worker.exitcode == 0:
-            break
-        if worker.exitcode != -signal.SIGKILL:
-            counts["CRASH"] += 1
-            total.append((at[0], f"exit status {worker.exitcode}"))
-        k = at[0] + 1
-    seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"{given.inputs:,} files in {seconds:,.0f} s, {given.inputs / seconds:,.0f}/s")
+def new_state(seed: int) -> dict[str, Any]:
+    return {
+        "seed": seed, "done": 0, "bounds checked": 0, "counts": {}, "problems": [], "seconds": 0.0, "slowest": 0.0,
+        "most memory": 0, "most times honest": 0.0, "digest": 0,
+    }  # fmt: skip
+
+
+def judged(found: Outcome, need: int) -> Outcome:
+    """The outcome of an input whose honest file needs so much memory."""
+    times = found.memory / max(need, LEAST)
+    if times <= TIMES or found.problem is not None:
+        return found
+    problem = f"{found.memory >> 20} MB: {times:.1f} times the {need >> 20} MB of the honest file"
+    return found._replace(what="MEMORY", problem=problem)
+
+
+def take(state: dict[str, Any], found: Outcome, need: int) -> None:
+    """Add what became of an input."""
+    what, times = found.what, found.memory / max(need, LEAST)
+    state["done"] = found.number + 1
+    state["counts"][what] = state["counts"].get(what, 0) + 1
+    if found.problem is not None:
+        state["problems"].append([found.number, found.problem])
+    state["slowest"] = max(state["slowest"], found.seconds)
+    state["most memory"] = max(state["most memory"], found.memory)
+    state["most times honest"] = max(state["most times honest"], times)
+    state["digest"] = (state["digest"] + found.digest) % (1 << 64)
+
+
+def show(state: dict[str, Any]) -> None:
+    counts = Counter(state["counts"])
+    print(f"{counts.total():,} files in {state['seconds']:,.0f} s, {state['bounds checked']:,} with bounds checked")
     refused = Counter({what.partition(": ")[2]: n for what, n in counts.items() if what.startswith("refused")})
-    shown = ", ".join(f"{field} {n:,}" for field, n in refused.most_common(20))
+    shown = ", ".join(f"{field} {n:,}" for field, n in refused.most_common(12))
     print(textwrap.fill(f"  refused: {refused.total():,} ({shown}, ...)", 112, subsequent_indent=" " * 6))
     for what, count in counts.most_common():
         if not what.startswith("refused"):
             print(f"  {what}: {count:,}")
-    print(f"  slowest: {slowest:.2f} s; peak memory: {peak:,.0f} MB; digest of the inputs: {''.join(digests)[:16]}")
-    print(f"  problems: {len(total)}")
-    for number, text in total:
-        print(f"\n--from {number} --inputs 1\n{text}")
-        if given.keep:
+    memory = f"{state['most memory'] >> 20} MB, {state['most times honest']:.1f} times the honest file's"
+    print(f"  slowest: {state['slowest']:.2f} s; most memory: {memory} (or {LEAST >> 20} MB)")
+    print(f"  digest of the inputs: {state['digest']:016x}; problems: {len(state['problems'])}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=1000, help="number of inputs, with those done before")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first input")
+    parser.add_argument("--only", help="boosters to try, such as numbers; default: all, and files of older formats")
+    parser.add_argument("--keep", type=Path, help="folder for the files that make problems")
+    parser.add_argument("--state", type=Path, help="file with what was found so far: the run goes on from there")
+    given = parser.parse_args()
+    checked = bounds_are_checked()
+    files = honest([pair for pair in PAIRS if given.only in (None, pair[0])], given.only is None)
+    with tempfile.NamedTemporaryFile() as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in files:  # also compiles what the workers need, before they are forked
+            Path(file.name).write_bytes(one.content)
+            assert use(Path(file.name), one.kind) == "accepted", (one.name, one.kind)
+    alone = [Input(number, one.kind, one.content, []) for number, one in enumerate(files)]
+    needs = [found.memory for found in outcomes(files, alone.__getitem__, 0, len(files))]
+    print(f"{len(files)} honest files; bounds are {'checked' if checked else 'not checked'}", flush=True)
+    state = new_state(given.seed) | {"done": given.first}
+    if given.state and given.state.exists():
+        state = json.loads(given.state.read_text())
+        assert state["seed"] == given.seed, "the state is that of another seed"
+
+    def inputs(k: int) -> Input:
+        return damaged(random.Random(f"{given.seed} {k}"), files)
+
+    first, before, began = state["done"], state["seconds"], time.monotonic()
+    for found in outcomes(files, inputs, first, first + given.inputs if given.state is None else given.inputs):
+        need = needs[found.file]
+        if judged(found, need).what == "MEMORY":  # a row of many features takes memory in an honest model, too
+            _, kind, content = files[found.file]
+            rows = [Input(found.file, kind, content, [], widest(inputs(found.number)))]
+            need = max(need, *(one.memory for one in outcomes(files, rows.__getitem__, 0, 1)))
+        found = judged(found, need)
+        take(state, found, need)
+        state["bounds checked"] += checked
+        state["seconds"] = before + time.monotonic() - began
+        if found.problem is not None and given.keep:
             given.keep.mkdir(exist_ok=True)
-            (given.keep / str(number)).write_bytes(damaged(random.Random(f"{given.seed} {number}"), files)[1])
-    sys.exit(1 if total else 0)
+            (given.keep / f"{given.seed}-{found.number}").write_bytes(inputs(found.number).content)
+        if given.state and (state["done"] % 50 == 0 or state["done"] == given.inputs):
+            draft = given.state.with_suffix(".part")
+            draft.write_text(json.dumps(state, indent=1))
+            draft.replace(given.state)
+    show(state)
+    for number, text in state["problems"]:
+        print(f"\n--from {number} --inputs 1\n{text}")
+    sys.exit(1 if state["problems"] else 0)
 
 
 if __name__ == "__main__":

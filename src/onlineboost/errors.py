@@ -8,6 +8,14 @@ import warnings
 from collections.abc import Callable, Sequence
 
 
+def shown(value: object) -> str:
+    """``repr`` of any value, also of a number that Python does not write out."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+
+
 class DataError(ValueError):
     """Input that cannot be used. ``row`` and ``column`` say where, if known."""
 
@@ -21,7 +29,7 @@ class ParameterError(ValueError):
     """A parameter with a wrong value. ``name`` is the parameter."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
-        text = " ".join(repr(value).split())
+        text = " ".join(shown(value).split())
         super().__init__(f"{name}={text if len(text) <= 120 else text[:117] + '...'}: expected {expected}")
         self.name = name
 

@@ -32,6 +32,7 @@ from onlineboost.interop.sklearn import SklearnMethods
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole
 from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
+from onlineboost.storage.validity import InvalidStateError
 
 Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
@@ -510,6 +511,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         w : the weight of the example, or of each
         """
         several = isinstance(ticket, list | tuple)
+        if several and (not isinstance(y, Iterable) or isinstance(y, str | bytes | Mapping)):
+            raise DataError(f"y is a {type(y).__name__}: expected a list of labels, one for each of the tickets")
         labels = list(y) if several else [y]
         if several and len(labels) != len(ticket):
             raise DataError(f"there are {len(ticket)} tickets and {len(labels)} labels: expected one for each")
@@ -609,7 +612,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         with contextlib.ExitStack() as stack:
             for lock in dict.fromkeys(one.lock for one in fitted.values()):
                 stack.enter_context(lock.reading)
-            content = model_file.packed({name: one.contents() for name, one in fitted.items()}, notes)
+            try:
+                content = model_file.packed({name: one.contents() for name, one in fitted.items()}, notes)
+            except InvalidStateError as problem:
+                reason = f"{problem}. The model could not be loaded again: nothing was saved"
+                raise ModelFileError(path, problem.field, reason) from None
         model_file.write(Path(path).expanduser(), content)
 
 

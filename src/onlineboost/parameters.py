@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlineboost.errors import ParameterError
+from onlineboost.errors import ParameterError, shown
 
 _OF_RUNS = ("n_jobs",)  # parameters of a run: they do not change the model, and are neither shown nor saved
 _MAX_DEPTH = 12  # of models within models, such as OnlineBBM(Copies(Linear())) in an ensemble
@@ -86,7 +86,7 @@ def brief(value: Any) -> str:
     ("OnlineBBM(Tree(8), head='stack')", 'Tree(max_depth=8)')
     """
     if not isinstance(value, Parameters):
-        return repr(value)
+        return shown(value)
     arguments, named = [], False
     for name, parameter in list(inspect.signature(type(value)).parameters.items()):
         given = getattr(value, name)

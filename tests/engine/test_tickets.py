@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import pickle
 import threading
@@ -10,21 +11,27 @@ import threading
 import numpy as np
 import pytest
 from model_files import forge
-from pairs import L, everything, make
+from pairs import CLASS_VOTES, L, everything, make
 
 import onlineboost
 from onlineboost import (
+    AdaptiveRegressor,
     DataError,
+    LeastSquares,
     Linear,
     ModelFileError,
     OnlineBBM,
     OnlineBoost,
+    OnlineBoostRegressor,
     ParameterError,
     Pending,
     SafeBoost,
     TicketError,
     Tree,
 )
+from onlineboost.data.hashing import feature_id
+from onlineboost.engine.asked import HEAD, SIGNATURE
+from onlineboost.ensembles.resting import LENGTH
 from onlineboost.evaluate import progressive_score
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.readers import open_stream
@@ -272,7 +279,15 @@ HOSTILE = {
     "settings": lambda arrays, facts: facts["parts"]["model"]["pending"].update(most="many"),
     "early": lambda arrays, facts: facts["parts"]["model"]["pending"].update(early=[1]),
     "missing": lambda arrays, facts: facts["parts"]["model"]["pending"].pop("secret"),
+    "long secret": lambda arrays, facts: (without(arrays), facts["parts"]["model"]["pending"].update(secret="00" * 99)),
+    "sizes that wrap": lambda arrays, facts: arrays.update(
+        {"model.pending.sizes": np.array([1 << 62, 1 << 62, 1 << 62, arrays["model.pending.tickets"].size + (1 << 62)])}
+    ),
 }
+
+
+def without(arrays):
+    arrays["model.pending.sizes"], arrays["model.pending.tickets"] = np.empty(0, np.int64), np.empty(0, np.uint8)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -286,6 +301,204 @@ def test_a_file_with_tickets_that_make_no_sense(kind, dicts, tmp_path):
     forge(tmp_path / "m", tmp_path / "bad", HOSTILE[kind])
     with pytest.raises(ModelFileError):
         onlineboost.load(tmp_path / "bad")
+
+
+# ---- tickets signed by the author of a file
+
+
+def changed(data: bytes, secret: bytes, change) -> bytes:
+    """A ticket with another contents and a right signature: ``change`` gets its head and its arrays by name."""
+    names, at = ("model", "number", "time", "run", "entries", "votes", "scores", "text"), HEAD.size
+    one = dict(zip(names, HEAD.unpack_from(data), strict=True))
+    for name, n, kind in (
+        ("ids", one["entries"], "i4"),
+        ("values", one["entries"], "f4"),
+        ("votes", one["votes"], "f4"),
+    ):
+        one[name] = np.frombuffer(data, kind, n, at).copy()
+        at += one[name].nbytes
+    one["scores"] = np.frombuffer(data, "f8", one["scores"], at).copy()
+    one["text"] = data[at + one["scores"].nbytes : -SIGNATURE]
+    change(one)
+    sizes = one["ids"].size, one["votes"].size, one["scores"].size, len(one["text"])
+    arrays = (
+        np.asarray(one[name], kind).tobytes()
+        for name, kind in zip(("ids", "values", "votes", "scores"), ("i4", "f4", "f4", "f8"), strict=True)
+    )
+    body = HEAD.pack(one["model"], one["number"], one["time"], one["run"], *sizes) + b"".join(arrays) + one["text"]
+    return body + hashlib.blake2b(body, digest_size=SIGNATURE, key=secret).digest()
+
+
+def five(model, votes="then"):
+    """A model of five classes with one ticket that waits."""
+    rng = np.random.default_rng(2)
+    numbers = isinstance(model, onlineboost.OnlineRegressor)
+    for k in range(60):
+        model.learn_one(
+            {"a": rng.normal(), "b": rng.normal(), "c": "xyz"[k % 3]}, float(k % 5) if numbers else f"k{k % 5}"
+        )
+    model.fitted.pending = Pending(votes=votes)
+    model.ask({"a": 1.0, "b": -1.0, "new": 2.0})
+    return model
+
+
+def put(name, place, number):
+    return lambda one: one[name].__setitem__(place, number)
+
+
+def put_text(value):
+    return lambda one: one.update(text=value if isinstance(value, bytes) else json.dumps(value).encode())
+
+
+SIGNED = {
+    "a vote beyond all classes": put("votes", 0, 3e8),
+    "a vote for class 5 of 0 to 4": put("votes", 2, 5),
+    "a vote for class -1": put("votes", 0, -1),
+    "a vote for half a class": put("votes", 0, 0.5),
+    "a vote that is NaN": put("votes", 0, np.nan),
+    "an answer that is NaN": put("scores", 0, np.nan),
+    "an answer without end": put("scores", 0, -np.inf),
+    "an answer beyond all": put("scores", 0, 1e99),
+    "a value beyond 1e18": put("values", 0, 1e30),
+    "a value without end": put("values", 0, np.inf),
+    "an id below 0": put("ids", 0, -1),
+    "a time without end": lambda one: one.update(time=np.inf),
+    "a run below 0": lambda one: one.update(run=-1),
+    "another name": put_text([[feature_id("new") ^ 1, "new"]]),
+    "a name that is a number": put_text([[17, 17]]),
+    "no pairs": put_text([[1]]),
+    "no list": put_text({"a": 1}),
+    "an id of thousands of digits": put_text(b"[[" + b"9" * 5000 + b',"a"]]'),
+    "bytes that are no text": put_text(b"\xff\xfe"),
+    "names nested deep": put_text(b"[" * 100_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+@pytest.mark.parametrize("booster", CLASS_VOTES)
+def test_a_signed_ticket_with_wrong_numbers_is_refused(booster, kind, tmp_path):
+    """Whoever writes a file can sign: the numbers are checked when it is loaded, and when bytes are told."""
+    model = five(make(booster, "class-tree"))
+    good = model.pending[0]
+    bad, before = changed(good, model.pending.secret, SIGNED[kind]), everything(model)
+    assert changed(good, model.pending.secret, lambda one: None) == good
+    outside = changed(good, model.pending.secret, lambda one: (one.update(run=5), SIGNED[kind](one)))
+    with pytest.raises(TicketError, match="cannot have given"):
+        model.tell(outside, "k0")
+    assert everything(model) == before
+    model.save(tmp_path / "m")
+
+    def plant(arrays, facts):
+        arrays["model.pending.sizes"] = np.array([len(bad)])
+        arrays["model.pending.tickets"] = np.frombuffer(bad, np.uint8)
+
+    forge(tmp_path / "m", tmp_path / "bad", plant)
+    with pytest.raises(ModelFileError, match="cannot have given"):
+        onlineboost.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    "make_model",
+    [
+        lambda: make("bbm", "linear"),
+        lambda: make("stacked", "tree"),
+        lambda: OnlineBoost("low", random_state=0),
+        lambda: OnlineBoostRegressor(random_state=0),
+        lambda: AdaptiveRegressor(LeastSquares(), delta=0.9),
+    ],
+)
+def test_votes_and_answers_are_finite_in_every_kind_of_model(make_model):
+    model = five(make_model())
+    good, secret = model.pending[0], model.pending.secret
+    votes, scores = model.fitted.machine.n_said
+    for name, n in (("votes", votes), ("scores", scores)):
+        for k in range(n):
+            for number in (np.nan, np.inf):
+                with pytest.raises(TicketError, match="votes or answers"):
+                    model.tell(changed(good, secret, put(name, k, number)), 1.0)
+    model.tell(good, 1.0 if isinstance(model, onlineboost.OnlineRegressor) else "k1")
+
+
+def test_parts_that_have_said_nothing_are_nan(tmp_path):
+    """Those of a young regressor, whose first rows are held back, and those that rest."""
+    young = OnlineBoostRegressor(random_state=0)
+    for k in range(5):
+        young.learn_one({"a": float(k)}, float(k))
+    young.fitted.pending = Pending(votes="then")
+    young.ask({"a": 2.0})
+    resting = five(make("stacked", "tree"))
+    machine = resting.fitted.machine
+    machine.rest.clock[:] = 1, 60, 60 + LENGTH
+    assert machine.n_resting == 2
+    resting.ask({"a": 2.0})
+    for model in (young, resting):
+        machine, number = model.fitted.machine, max(model.pending)
+        asked = model.pending.read(model.pending[number], machine, None)
+        assert np.isfinite(asked.said.scores[0, : machine.width]).all() and np.isnan(asked.said.scores).any()
+        model.save(tmp_path / "m")
+        twin = onlineboost.load(tmp_path / "m")
+        for one in (model, twin):
+            one.tell(one.pending[number], 1.0 if model is young else "k1")
+        assert model.n_seen_ == twin.n_seen_ == (6 if model is young else 61)
+
+
+def test_too_many_features_to_cross_are_refused_in_a_ticket():
+    model = make("bbm", "crossed")
+    model.learn_one({"a": 1.0}, 1)
+    model.ask({"a": 1.0})
+    wide = changed(
+        model.pending[0],
+        model.pending.secret,
+        lambda one: one.update(ids=np.arange(50_000), values=np.ones(50_000)),
+    )
+    with pytest.raises(TicketError, match="a number of features"):
+        model.tell(wide, 1)
+    with pytest.raises(DataError, match="too many to cross all pairs"):
+        model.ask({"a": 1.0, "list": [1.0] * 5_000})
+
+
+def test_an_answer_beyond_all_numbers_gives_no_ticket(dicts):
+    model = OnlineBBM(Linear(), 3, head="stack")
+    model.learn_one(*dicts[0])
+    model.fitted.machine.head.weights[:] = np.nan
+    with pytest.raises(DataError, match="beyond all numbers"):
+        model.ask(dicts[0][0])
+    assert len(model.pending) == 0
+
+
+STRANGE = {
+    "a time of 400 digits": lambda m, t: m.ask({"a": 1.0}, time=10**400),
+    "a time of 5000 digits": lambda m, t: m.ask({"a": 1.0}, time=-(10**5000)),
+    "a complex time": lambda m, t: m.ask({"a": 1.0}, time=1j),
+    "no tickets, one label": lambda m, t: m.tell([], 1.0),
+    "no tickets, no label": lambda m, t: m.tell([], None),
+    "a list of tickets, one label": lambda m, t: m.tell([t], 1),
+    "a list of tickets, a word": lambda m, t: m.tell([t, t], "ab"),
+    "a list within a list": lambda m, t: m.tell([[t]], [1]),
+    "a target of 400 digits": lambda m, t: m.tell(t, 10**400 if isinstance(m, onlineboost.OnlineRegressor) else None),
+    "nothing": lambda m, t: m.tell(None, 1),
+    "a number that is a list": lambda m, t: m.pending[[]],
+    "a number of 5000 digits": lambda m, t: m.pending[10**5000],
+    "x that is an object": lambda m, t: m.ask(object()),
+    "x with a name of 5000 digits": lambda m, t: m.ask({10**5000: 1.0}),
+    "x with a value of 400 digits": lambda m, t: m.ask({"a": 10**400}),
+    "an age without end": lambda m, t: Pending(age=float("inf")),
+    "an age of 400 digits": lambda m, t: Pending(age=10**400),
+    "a label for those expired that is an array": lambda m, t: Pending(expired=np.zeros(2)),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+@pytest.mark.parametrize("kind_of_model", ["classes", "numbers"])
+def test_strange_times_labels_and_tickets_are_errors_of_ours(kind_of_model, kind):
+    model = OnlineBBM(n_estimators=3) if kind_of_model == "classes" else onlineboost.RegressionTree(3)
+    for k in range(20):
+        model.learn_one({"a": float(k)}, k % 2)
+    ticket, before = model.ask({"a": 1.0}), everything(model) if kind_of_model == "classes" else None
+    with pytest.raises((DataError, ParameterError, TicketError)):
+        STRANGE[kind](model, ticket)
+    assert kind_of_model == "numbers" or everything(model) == before
+    model.tell(ticket, 1)
 
 
 # ---- delay in evaluation

@@ -23,13 +23,16 @@ from onlineboost import (
     Adaptive,
     DataError,
     DefensiveBoost,
+    LeastSquares,
     Linear,
     ModelFileError,
     NaiveBayes,
     Newton,
     OnlineBBM,
+    OnlineBoostRegressor,
     OSBoost,
     OSBoostOCP,
+    ParameterError,
     Perceptron,
     SafeBoost,
     StackedEnsemble,
@@ -305,10 +308,19 @@ def test_states_that_do_not_fit_together(saved, tmp_path):
 
     X = np.random.default_rng(0).normal(size=(10, 3))
     early = NaiveBayes().fit(X, np.arange(10) % 2)
-    early.fitted.machine.committee.bins.clock[0] = 1000
-    early.save(tmp_path / "early")
+    early.save(tmp_path / "m")
+
+    def later(arrays, facts):
+        arrays["model.committee.bins.clock"][0] = 1000
+
+    forge(tmp_path / "m", tmp_path / "early", later)
     with pytest.raises(ModelFileError, match="bins after the first rows"):
         onlineboost.load(tmp_path / "early")
+    before = (tmp_path / "m").read_bytes()
+    early.fitted.machine.committee.bins.clock[0] = 1000
+    with pytest.raises(ModelFileError, match="bins after the first rows. The model could not be loaded again"):
+        early.save(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == before
 
     arrays, facts = opened(saved("tree").read_bytes())
     model(facts)["sizes"][2][1] = 0
@@ -324,10 +336,50 @@ def nested(depth):
     return deep
 
 
-@pytest.mark.parametrize("depth", [13, 100])
-def test_models_within_models(saved, tmp_path, depth):
+WOULD_NOT_BE_SAVED = {  # accepted before, and after some rows beyond all numbers
+    "a curvature": (lambda: DefensiveBoost(Linear(), 3), "model.head.inverse", (1,), 1e99, "numbers from -2 to 2"),
+    "a square below 0": (LeastSquares, "model.part0.committee.products", (0, 1, 1), -127.0, "sums of squares"),
+    "products": (LeastSquares, "model.part0.committee.products", (0, 1, 2), 1e6, "no larger than their squares"),
+    "a stack": (OnlineBoostRegressor, "model.stack.products", (0, 0), 0.0, "no larger than their squares"),
+}
+
+
+@pytest.mark.parametrize("kind", WOULD_NOT_BE_SAVED)
+def test_states_that_learning_leads_beyond_all_numbers_are_refused(kind, tmp_path):
+    build, name, place, number, message = WOULD_NOT_BE_SAVED[kind]
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    built = build().fit(X, (X[:, 0] > 0).astype(float))
+    built.save(tmp_path / "m")
+    onlineboost.load(tmp_path / "m")
+    forge(tmp_path / "m", tmp_path / "bad", lambda arrays, _: arrays[name].__setitem__(place, number))
+    with pytest.raises(ModelFileError, match=message):
+        onlineboost.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("depth", [101, 900, 100_000])
+def test_a_description_that_is_nested_deep(saved, tmp_path, depth):
+    arrays, facts = opened(saved("linear").read_bytes())
+    model(facts)["params"]["gamma"] = "DEEP"
+    text = json.dumps(facts).replace('"DEEP"', "[" * depth + "]" * depth)
+    content = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ModelFileError, match="nested too deep|not JSON"):
+        onlineboost.load(tmp_path / "m")
+
+
+def test_notes_that_are_nested_deep_are_not_saved(tmp_path):
+    deep = []
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(ParameterError, match="at most 100 levels"):
+        Linear().fit(np.eye(4), [0, 1, 0, 1]).save(tmp_path / "m", notes=deep)
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(("depth", "message"), [(13, "at most 12 levels"), (100, "nested too deep")])
+def test_models_within_models(saved, tmp_path, depth, message):
     forge(saved("linear"), tmp_path / "m", lambda _, facts: model(facts).update(nested(depth)))
-    with pytest.raises(ModelFileError, match="at most 12 levels"):
+    with pytest.raises(ModelFileError, match=message):
         onlineboost.load(tmp_path / "m")
 
 
@@ -379,10 +431,11 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
 
 
 @pytest.mark.parametrize(
-    ("booster", "learner"), [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned")]
+    ("booster", "learner"),
+    [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned"), ("mbbm", "class-tree")],
 )
 def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkeypatch):
-    """Sixty of the fuzzer's files, in this process; ``fuzz/README.md`` has the long run."""
+    """Sixty of the fuzzer's files and tickets, in this process; ``fuzz/README.md`` has the long run."""
     monkeypatch.syspath_prepend(ROOT / "fuzz")
     import models
 
@@ -390,10 +443,11 @@ def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkey
     with np.errstate(all="ignore"):
         found = Counter()
         for k in range(60):
-            kind, content = models.damaged(random.Random(f"test {k}"), files)
-            (tmp_path / "m").write_bytes(content)
-            found[models.use(tmp_path / "m", kind).split(":")[0]] += 1
+            one = models.damaged(random.Random(f"test {k}"), files)
+            (tmp_path / "m").write_bytes(one.content)
+            found[models.use(tmp_path / "m", one.kind, one.tickets).split(":")[0]] += 1
     assert found["refused"] > 18 and found["accepted"] > 3
+    assert learner == "binned" or found["accepted, then TicketError"] > 0
 
 
 def reloaded(model, X, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -379,7 +379,8 @@ class _CellTypeError(DataError, TypeError):
 
 
 def _not_a_number(X: Any) -> DataError:
-    for r, row in enumerate(np.asarray(X, object) if hasattr(X, "columns") else X):
+    rows = np.asarray(X, object) if hasattr(X, "columns") else X
+    for r, row in enumerate(rows if isinstance(rows, Iterable) else ()):
         for j, value in enumerate(row if np.ndim(row) else [row]):
             try:
                 float(value)

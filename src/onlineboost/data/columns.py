@@ -202,7 +202,10 @@ class Columns:
             known = self._asked.get(name)
         if known is not None:
             return known
-        full = "=".join(name) if isinstance(name, tuple) else str(name)
+        try:
+            full = "=".join(name) if isinstance(name, tuple) else str(name)
+        except ValueError:
+            raise DataError("x has a number of thousands of digits for a name: expected strings as names") from None
         id = indicator_id(full) if isinstance(name, tuple) else feature_id(full)
         cache = self._learnt if learning else self._asked
         if len(cache) >= _CACHE:

@@ -124,6 +124,12 @@ class ClassVotesMachine(CompiledMachine):
     def n_said(self) -> tuple[int, int]:
         return self.settings.n_learners, self.width
 
+    def could_say(self, said: Said) -> bool:
+        """Votes are places of classes, which the booster counts at these places."""
+        votes = said.votes
+        known = (votes >= 0) & (votes < self.n_known) & (votes == np.floor(votes))
+        return super().could_say(said) and bool(known.all())
+
     @property
     def leaves(self) -> tuple[CompiledMachine, ...]:
         return ()  # it is not one of several machines for classes

@@ -24,13 +24,14 @@ from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.data.classes import Classes
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import Explained, Terms, as_shares
-from onlineboost.engine.heads import VoteHead, new_head, vote_correct
+from onlineboost.engine.heads import INVERSE, VoteHead, new_head, vote_correct
 from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import KeptClasses
 from onlineboost.engine.sharpness import check_sharpness, largest, new_sharpness, probabilities, sharpen
+from onlineboost.storage.validity import Limits
 
 CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
 
@@ -78,6 +79,9 @@ class ClassesHead(NamedTuple):
     platt: Floats  # [classes, 2] as in ``VoteHead``, for machines whose score is not log odds
     inverse: Floats  # [classes, 3]
     sharpness: Floats  # [2] b, and the information on it
+
+    def limits(self) -> Limits:
+        return {"inverse": INVERSE}
 
     def check(self) -> None:
         check_sharpness(self.sharpness)

@@ -20,7 +20,7 @@ from onlineboost.engine.adwin import NoWatch, Watch
 from onlineboost.engine.explaining import Explained, as_shares, can_explain, explained
 from onlineboost.engine.heads import Head, VoteHead, probabilities
 from onlineboost.engine.loop import Mode
-from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.machine import BatchMachine, Said, are_scores
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.passes import (
     Pass,
@@ -105,6 +105,9 @@ class CompiledMachine(BatchMachine):
     @property
     def n_said(self) -> tuple[int, int]:
         return self.settings.n_learners, self.width
+
+    def could_say(self, said: Said) -> bool:
+        return are_scores(said.scores) and bool(np.isfinite(said.votes).all())
 
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         return self.run_slotted(self.slotted(examples, learning), learning, said)

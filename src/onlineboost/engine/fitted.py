@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Source
-from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row
+from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row, without_missing
 from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.engine import schedule
+from onlineboost.engine.asked import Asked, parsed, together
 from onlineboost.engine.class_weights import ClassWeights
 from onlineboost.engine.dicts import named_row
 from onlineboost.engine.explaining import Explained, joined
@@ -30,11 +31,11 @@ from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.machine import BatchMachine, Machine, Said
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.thresholds import Cut
-from onlineboost.engine.tickets import Asked, Pending, Ticket, parsed, together
+from onlineboost.engine.tickets import Pending, Ticket, is_finite
 from onlineboost.errors import DataError, ModelFileError, ParameterError, RangeWarning, TicketError, listed
-from onlineboost.parameters import check_whole
+from onlineboost.parameters import brief, check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
-from onlineboost.storage.validity import InvalidStateError
+from onlineboost.storage.validity import InvalidStateError, check_state
 
 Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
@@ -295,13 +296,11 @@ class Fitted:
 
     def ask(self, x: Any, time: float | None) -> Ticket:
         """Answer a dict of features, and keep what was said until the label comes."""
-        self.check_rows(lambda: len(x))
         with self.lock.reading:
             machine = self._asking()
             row, names = named_row(x, self.columns, False)
             self._warn_of_strangers(x, row)
-            row = self._with_lags(row, False)
-            said = machine.ask(row)
+            row, said = self._said(machine, row)
             number, data = self.pending.give(row, said, names, time)
             (answer,) = self._answers(machine, said)
         return Ticket(number, *answer, data)
@@ -311,15 +310,22 @@ class Fitted:
         tickets: list[Ticket] = []
         self._asking()
         for part in self.parts(rows):
-            self.check_rows(lambda part=part: longest_row(part))  # type: ignore[misc]
             with self.lock.reading:
                 machine = self._asking()
-                part = self._with_lags(part, False)
-                said = machine.ask(part)
+                part, said = self._said(machine, part)
                 for r, answer in enumerate(self._answers(machine, said)):
                     number, data = self.pending.give(cut(part, r, r + 1), said.rows(r, r + 1), [], time)
                     tickets.append(Ticket(number, *answer, data))
         return tickets
+
+    def _said(self, machine: BatchMachine, rows: Batch) -> tuple[Batch, Said]:
+        """Rows as they are learnt later, and what tickets keep of what the machine says of them."""
+        self.check_rows(lambda: longest_row(without_missing(rows)))
+        rows = self._with_lags(rows, False)
+        said = self.pending.kept(machine.ask(rows))
+        if not machine.could_say(said):  # nobody could read the ticket
+            raise DataError("the answer of this model is beyond all numbers: scale the features, and train it again")
+        return rows, said
 
     def _answers(self, machine: BatchMachine, said: Said) -> Iterator[tuple[Any, float]]:
         """The label for each row, and its probability; of two labels, that of the positive one."""
@@ -336,8 +342,8 @@ class Fitted:
         Within a turn.
         """
         machine = self._asking()
-        asked = [self.pending.read(ticket, machine.n_said) for ticket in tickets]
-        if len({one.number for one in asked}) < len(asked):
+        asked = [self.pending.read(ticket, machine, self.max_row_features) for ticket in tickets]
+        if len({one.mark for one in asked}) < len(asked):
             raise TicketError("a ticket is there twice: each can be told once")
         target = self.target
         for label in labels:
@@ -363,7 +369,7 @@ class Fitted:
                 machine, label = self._asking(), self.pending.expired[1]
                 target = self.target.with_label(label)
                 self.check_target(target)
-                asked = [parsed(data, machine.n_said) for data in self.pending.due(time)]
+                asked = [parsed(data, machine, self.max_row_features) for data in self.pending.due(time)]
                 signs = [target.encode_one(label)] * len(asked)
                 self.machine.name_features(self.columns.add(pair for one in asked for pair in one.names))
                 self.target = target
@@ -411,8 +417,8 @@ class Fitted:
 
     def check_asking(self, time: Any) -> None:
         """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
-        if time is not None and not (isinstance(time, int | float) and math.isfinite(time)):
-            raise DataError(f"the time is {time!r}: expected a finite number")
+        if time is not None and not is_finite(time):
+            raise DataError(f"the time is {brief(time):.40}: expected a finite number")
         if self.pending.expired != "drop":
             self.target.with_label(self.pending.expired[1])
 
@@ -604,12 +610,18 @@ class Fitted:
     # ---- model files
 
     def contents(self) -> Part:
-        """The contents of a model file, from which learning continues exactly."""
+        """The contents of a model file, from which learning continues exactly.
+
+        Raises an ``InvalidStateError`` for a model that could not be loaded again.
+        """
         machine = self.machine.trimmed()
-        arrays = machine.arrays()
-        if arrays is None:
+        arrays, states = machine.arrays(), machine.states()
+        if arrays is None or states is None:
             expected = "a compiled learner such as Linear; save other models with pickle"
             raise ParameterError("estimator", self.spec.estimator, expected)
+        for name, state in states.items():
+            check_state(name, state)
+        machine.check()
         facts = {
             **self.spec.describe(),
             "seed": machine.settings.seed,
@@ -659,7 +671,7 @@ class Fitted:
         if found.class_weights is not None and found.class_weights.balanced:
             found.class_weights.restore(part.facts["label_counts"], target)
         if "pending" in part.facts and isinstance(made, BatchMachine):
-            found.pending = Pending.restore(part.facts["pending"], part.arrays, made.n_said)
+            found.pending = Pending.restore(part.facts["pending"], part.arrays, made, found.max_row_features)
         return found
 
 

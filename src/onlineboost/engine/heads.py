@@ -27,6 +27,7 @@ from onlineboost.storage.validity import SUM, Limits, require
 HeadName = Literal["vote", "stack"]
 HEADS: tuple[HeadName, ...] = ("vote", "stack")
 RATE, LARGEST_VOTE = 0.05, 8.0
+INVERSE = (-2.0, 2.0)  # of the curvature: it starts at 1, and becomes smaller
 _TINY = 1e-300  # avoids a division by zero where there was no gradient yet
 BINS = 16
 PRIOR_WEIGHT = 20.0  # of the stack's own probability in a bin, in examples
@@ -38,6 +39,9 @@ _BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots a
 class VoteHead(NamedTuple):
     platt: Floats  # [2] slope and offset
     inverse: Floats  # [3] the inverse of the curvature so far: of slope, of both, of offset
+
+    def limits(self) -> Limits:
+        return {"inverse": INVERSE}
 
 
 class StackHead(NamedTuple):

@@ -170,6 +170,7 @@ class Machine(ABC):
 
 
 _NEXT_TRY = 32  # rows
+_LARGEST_SCORE = 1e45  # a million times the largest float32
 
 
 class Said(NamedTuple):
@@ -180,6 +181,16 @@ class Said(NamedTuple):
 
     def rows(self, start: int, stop: int) -> Said:
         return Said(self.votes[start:stop], self.scores[start:stop])
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing was said."""
+        return bool(np.isnan(self.scores).all() and np.isnan(self.votes).all())
+
+
+def are_scores(scores: Floats) -> bool:
+    """Whether these can be answers: sums of a million votes at most."""
+    return bool((np.abs(scores) <= _LARGEST_SCORE).all())
 
 
 class BatchMachine(Machine):
@@ -193,6 +204,13 @@ class BatchMachine(Machine):
     @abstractmethod
     def n_said(self) -> tuple[int, int]:
         """Number of votes and of answers that are said of a row."""
+
+    @abstractmethod
+    def could_say(self, said: Said) -> bool:
+        """Whether this machine can have said this of rows; ``said`` has its numbers of votes, or none, and answers.
+
+        Compiled code uses votes and answers without a check.
+        """
 
     def ask(self, rows: Batch) -> Said:
         """What the machine says of rows."""

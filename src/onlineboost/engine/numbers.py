@@ -47,6 +47,7 @@ IDENTITY, LOGISTIC, EXP = range(3)  # links: how a score becomes an answer
 _LIMIT, _COUNTED = 10.0, 4.0  # in standard deviations
 _SLOWEST = 1e-4  # share of the last row in the moments
 _MOST = 1e30  # of z
+_FARTHEST = 1e32  # of answers from the centre, which may have moved since they were given
 _LEAST_CHANGE = 1e-9  # of a score that is explained by features
 _MOST_TURNS = 60  # rows in turn beyond the limit that widen it
 
@@ -189,6 +190,14 @@ class NumbersMachine(PartsMachine):
     held: Kept = field(default=replay.NO_NUMBERS, kw_only=True)  # the first rows, until there are enough of them
 
     # ---- learning and answers
+
+    def could_say(self, said: Said) -> bool:
+        """Answers are compared with targets in units of these."""
+        far = np.abs(said.scores[:, : self.width] - self.taming.units[0]) / _FARTHEST
+        return super().could_say(said) and bool((far <= self.taming.units[1]).all())
+
+    def may_be_silent(self, k: int) -> bool:
+        return True  # while the first rows are held back
 
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         if not self.young:

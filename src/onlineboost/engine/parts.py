@@ -19,7 +19,7 @@ from onlineboost.data.batch import Batch, Floats, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import Explained, Terms, as_shares
-from onlineboost.engine.machine import BatchMachine, Said, told
+from onlineboost.engine.machine import BatchMachine, Said, are_scores, told
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.schedule import Stage
@@ -65,6 +65,16 @@ class PartsMachine(BatchMachine):
     def n_said(self) -> tuple[int, int]:
         votes, scores = zip(*(part.n_said for part in self.parts), strict=True)
         return sum(votes), self.width + sum(scores)
+
+    def could_say(self, said: Said) -> bool:
+        pairs = zip(self.parts, self._shares(said) or (), strict=True)
+        return are_scores(said.scores[:, : self.width]) and all(
+            part.could_say(share) or (self.may_be_silent(k) and share.silent) for k, (part, share) in enumerate(pairs)
+        )
+
+    def may_be_silent(self, k: int) -> bool:
+        """Whether part k says nothing of some rows: its votes and answers are NaN then."""
+        return self.may_rest(k)
 
     def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
         if self.away is not None and learning and said is None and self.awake() is self.parts:

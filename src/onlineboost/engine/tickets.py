@@ -9,27 +9,25 @@ file.
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import secrets
-import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.data.batch import LARGEST, Batch, joined, one_row
-from onlineboost.engine.machine import Said
+from onlineboost.data.batch import Batch
+from onlineboost.engine.asked import HEAD, LAST, SIGNATURE, Asked, Names, parsed, written
+from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.errors import ParameterError, TicketError
 from onlineboost.forks import new_lock
 from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
 
 Votes = Literal["now", "then"]
 MOST = 1_000_000  # tickets that wait, unless asked for otherwise
-_HEAD = struct.Struct("<8sqdqiiii")  # model, number, time, run; numbers of features, votes, answers, bytes of new names
-_SIGNATURE = 16  # bytes
+_MODEL, _SECRET = 8, 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -47,18 +45,6 @@ class Ticket:
 
     def __bytes__(self) -> bytes:
         return self.data
-
-
-class Asked(NamedTuple):
-    """The contents of a ticket."""
-
-    number: int
-    time: float
-    run: int  # a random number of the process that gave it, and its signature
-    mark: bytes
-    row: Batch
-    said: Said
-    names: list[tuple[int, str]]  # of features that were new
 
 
 class Pending:
@@ -79,12 +65,13 @@ class Pending:
         check_one_of("votes", votes, ("now", "then"))
         self.most, self.age, self.expired = check_whole("most", most, 1, 1 << 40), age, expired
         self.votes = votes
-        if age is not None and not (isinstance(age, int | float) and age >= 0):
-            raise ParameterError("age", age, "a number of at least 0, or None")
+        if age is not None and not (is_finite(age) and age >= 0):
+            raise ParameterError("age", age, "a finite number of at least 0, or None")
         labelled = isinstance(expired, tuple | list) and len(expired) == 2 and expired[0] == "label"
-        if expired != "drop" and not (labelled and fits_json(expired[1])):
+        dropped = isinstance(expired, str) and expired == "drop"
+        if not dropped and not (labelled and fits_json(expired[1])):
             raise ParameterError("expired", expired, "'drop', or ('label', y)")
-        self.model, self.secret = secrets.token_bytes(8), secrets.token_bytes(16)
+        self.model, self.secret = secrets.token_bytes(_MODEL), secrets.token_bytes(_SECRET)
         self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers
         self.past: dict[int, int] = {}  # the next numbers of the copies that this one was made from, by their runs
         self.next = 0  # number of the next ticket
@@ -104,8 +91,10 @@ class Pending:
 
     def __getitem__(self, number: int) -> bytes:
         """The bytes of a ticket that waits."""
-        if number not in self.waiting:
-            raise TicketError(f"ticket {number} does not wait: it was told before, has expired, or was never given")
+        if not isinstance(number, int) or number not in self.waiting:
+            raise TicketError(
+                f"ticket {brief(number)} does not wait: it was told before, has expired, or was never given"
+            )
         return self.waiting[number]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -130,13 +119,19 @@ class Pending:
 
     # ---- giving and taking
 
-    def give(self, row: Batch, said: Said, names: list[tuple[int, str]], time: float | None) -> tuple[int, bytes]:
+    def kept(self, said: Said) -> Said:
+        """The part of what was said of rows that tickets keep."""
+        return said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
+
+    def give(self, row: Batch, said: Said, names: Names, time: float | None) -> tuple[int, bytes]:
         """A new ticket for a row: its number and its bytes."""
-        said = said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
         with self.lock:
             number = self.next
+            if number >= LAST:
+                raise TicketError("the model has no numbers left for tickets: fit it anew")
             at = float(number) if time is None else float(time)
-            data = self._signed(number, at, row, said, names)
+            body = written(self.model, number, at, self.run, row, said, names)
+            data = body + self._signature(body)
             self.next += 1
             self.waiting[number] = data
             return number, data
@@ -155,23 +150,23 @@ class Pending:
         """The numbers of the tickets that have expired by now."""
         now = float(self.next) if time is None else float(time)
         for n, (number, data) in enumerate(self.waiting.items()):
-            old = self.age is not None and now - _HEAD.unpack_from(data)[2] > self.age
+            old = self.age is not None and now - HEAD.unpack_from(data)[2] > self.age
             if not old and len(self.waiting) - n <= self.most:
                 return
             yield number
 
-    def read(self, data: Any, shape: tuple[int, int]) -> Asked:
-        """The contents of a ticket of this model that can be told; ``shape`` is how much the machine says of a row."""
+    def read(self, data: Any, machine: BatchMachine, longest: int | None) -> Asked:
+        """The contents of a ticket of this model that can be told; ``longest`` is the most features of a row."""
         if not isinstance(data, Ticket | bytes | bytearray | memoryview):
             raise TicketError(f"{brief(data)} is not a ticket: expected a ticket of ask, or its bytes")
         data = bytes(data)
-        if len(data) < _HEAD.size + _SIGNATURE:
+        if len(data) < HEAD.size + SIGNATURE:
             raise TicketError("the ticket is too short: expected the bytes of a ticket of this model")
         if data[:8] != self.model:
             raise TicketError("the ticket was given by another model: tell it to the model that was asked")
-        if not secrets.compare_digest(self._signature(data[:-_SIGNATURE]), data[-_SIGNATURE:]):
+        if not secrets.compare_digest(self._signature(data[:-SIGNATURE]), data[-SIGNATURE:]):
             raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
-        asked = parsed(data, shape)
+        asked = parsed(data, machine, longest)
         self.check(asked)
         return asked
 
@@ -182,7 +177,7 @@ class Pending:
             raise TicketError(f"ticket {asked.number} was told before, or has expired")
 
     def _waits(self, asked: Asked) -> bool:
-        return self.waiting.get(asked.number, b"")[-_SIGNATURE:] == asked.mark
+        return self.waiting.get(asked.number, b"")[-SIGNATURE:] == asked.mark
 
     def take(self, asked: Asked) -> None:
         """Note that a ticket was told. One that another copy of the model has given is remembered by its signature."""
@@ -196,24 +191,8 @@ class Pending:
         """No tickets, with the same bounds."""
         return Pending(self.most, self.age, self.expired, self.votes)
 
-    def _signed(self, number: int, time: float, row: Batch, said: Said, names: list[tuple[int, str]]) -> bytes:
-        first, last = row.indptr[0], row.indptr[-1]
-        text = json.dumps(names).encode() if names else b""
-        sizes = int(last - first), said.votes.size, said.scores.size, len(text)
-        body = b"".join(
-            (
-                _HEAD.pack(self.model, number, time, self.run, *sizes),
-                row.indices[first:last].tobytes(),
-                row.values[first:last].tobytes(),
-                said.votes.tobytes(),
-                said.scores.tobytes(),
-                text,
-            )
-        )
-        return body + self._signature(body)
-
     def _signature(self, body: bytes) -> bytes:
-        return hashlib.blake2b(body, digest_size=_SIGNATURE, key=self.secret).digest()
+        return hashlib.blake2b(body, digest_size=SIGNATURE, key=self.secret).digest()
 
     # ---- model files
 
@@ -232,62 +211,38 @@ class Pending:
         return {"pending.sizes": sizes, "pending.tickets": np.frombuffer(b"".join(tickets), np.uint8)}
 
     @classmethod
-    def restore(cls, facts: Any, arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Pending:
+    def restore(
+        cls, facts: Any, arrays: dict[str, NDArray[Any]], machine: BatchMachine, longest: int | None
+    ) -> Pending:
         """What was saved; raises a ValueError if it makes no sense."""
         expired = facts["expired"]
         expired = tuple(expired) if isinstance(expired, list) else expired
         found = cls(facts["most"], facts["age"], expired, facts["votes"])
         found.model, found.secret = bytes.fromhex(facts["model"]), bytes.fromhex(facts["secret"])
-        found.next = check_whole("next", facts["next"], 0, 1 << 62)
+        if (len(found.model), len(found.secret)) != (_MODEL, _SECRET):
+            raise ValueError("the model and the secret of tickets have other sizes")
+        found.next = check_whole("next", facts["next"], 0, LAST)
         early = facts["early"]
         if not isinstance(early, list) or not all(isinstance(mark, str) for mark in early):
             raise ValueError("the signatures of tickets are not strings")
         found.early = set(early)
-        found.past = {
-            check_whole("run", run, 0, 1 << 62): check_whole("next", n, 0, 1 << 62) for run, n in facts["past"]
-        }
+        found.past = {check_whole("run", run, 0, LAST): check_whole("next", n, 0, LAST) for run, n in facts["past"]}
         sizes, content = arrays["pending.sizes"], arrays["pending.tickets"].tobytes()
-        if sizes.ndim != 1 or (sizes < _HEAD.size + _SIGNATURE).any() or int(sizes.sum()) != len(content):
+        whole = sizes.ndim == 1 and sizes.dtype == np.int64 and int(sizes.sum()) == len(content)
+        if not whole or ((sizes < HEAD.size + SIGNATURE) | (sizes > len(content))).any():
             raise ValueError("the sizes of the tickets do not match")
         end, last = 0, -1
         for size in sizes.tolist():
             data, end = content[end : end + size], end + size
-            number = int(_HEAD.unpack_from(data)[1])
+            number = int(HEAD.unpack_from(data)[1])
             if not last < number < found.next:
                 raise ValueError("the tickets are not in their order")
             found.waiting[number] = data
-            found.read(data, shape)
+            found.read(data, machine, longest)
             last = number
         return found
 
 
-def parsed(data: bytes, shape: tuple[int, int]) -> Asked:
-    """The contents of a ticket whose signature is right: so they were written by us, but perhaps for other shapes."""
-    _, number, time, run, entries, votes, scores, text = _HEAD.unpack_from(data)
-    wanted = _HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + _SIGNATURE
-    if min(entries, votes, scores, text) < 0 or wanted != len(data) or scores > shape[1] or votes > shape[0]:
-        raise TicketError("the ticket does not fit this model: the model was fitted anew since")
-    at = _HEAD.size
-
-    def numbers(n: int, dtype: Any) -> NDArray[Any]:
-        nonlocal at
-        found = np.frombuffer(data, dtype, n, at)
-        at += found.nbytes
-        return found
-
-    ids, values = numbers(entries, np.int32), numbers(entries, np.float32)
-    said = Said(numbers(votes, np.float32)[None], numbers(scores, np.float64)[None])
-    magnitude = np.abs(values[~np.isnan(values)])
-    if (ids < 0).any() or (magnitude > LARGEST).any() or not math.isfinite(time):
-        raise TicketError("the ticket has numbers that no row has: it was not written by this library")
-    names = [(int(id), str(name)) for id, name in json.loads(data[at : at + text])] if text else []
-    return Asked(number, time, run, data[-_SIGNATURE:], one_row(ids.tolist(), values.tolist()), said, names)
-
-
-def together(asked: list[Asked], y: Any, weight: Any) -> tuple[Batch, Said]:
-    """The rows of tickets with their labels, and what was said of them; votes only if all have them."""
-    if min(one.said.votes.shape[1] for one in asked) == 0:
-        asked = [one._replace(said=one.said._replace(votes=one.said.votes[:, :0])) for one in asked]
-    rows = joined([one.row for one in asked])
-    rows = rows._replace(y=np.asarray(y, float), weight=weight)
-    return rows, Said(*(np.concatenate(parts) for parts in zip(*(one.said for one in asked), strict=True)))
+def is_finite(number: object) -> bool:
+    """Whether this is a number that a float can hold."""
+    return isinstance(number, int | float) and abs(number) <= sys.float_info.max

@@ -33,7 +33,7 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.data.target import mistaken
-from onlineboost.engine.heads import VoteHead, logistic, vote_correct
+from onlineboost.engine.heads import INVERSE, VoteHead, logistic, vote_correct
 from onlineboost.engine.loop import compare
 from onlineboost.engine.record import Record
 from onlineboost.engine.sharpness import chances_of, largest
@@ -91,6 +91,9 @@ class Scales(NamedTuple):
     platt: Floats  # [parts, 2] as in ``VoteHead``, for parts whose score is not log odds
     inverse: Floats  # [parts, 3]
     earned: Floats  # [parts + 1] weight * label * log odds of the part, the recent counting most; the last: weights
+
+    def limits(self) -> Limits:
+        return {"inverse": INVERSE}
 
     def check(self) -> None:
         require(bool(self.earned[-1] >= 0), "earned", "a sum of weights of at least 0")

@@ -37,7 +37,7 @@ from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.numbers import NumbersMachine, Taming, tame_rows
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.record import Record
-from onlineboost.storage.validity import COUNT, SUM, Limits, require
+from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
@@ -62,6 +62,7 @@ class NumberStack(NamedTuple):
 
     def check(self) -> None:
         require(bool(self.range[0] <= 0 <= self.range[1]), "range", "a range around 0")
+        check_products("products", self.products)
 
 
 class Spread(NamedTuple):

@@ -28,7 +28,7 @@ from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.errors import ParameterError
 from onlineboost.learners.numbers import NumberLearner
 from onlineboost.parameters import check_whole
-from onlineboost.storage.validity import COUNT, Limits
+from onlineboost.storage.validity import COUNT, Limits, check_products
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.standardize import new_standardize
 
@@ -51,6 +51,9 @@ class LeastSquaresState(NamedTuple):
 
     def limits(self) -> Limits:
         return {"growth": (1.0, 2 * _LARGEST_GROWTH), "since": COUNT, "met": (1, self.weights.shape[1])}
+
+    def check(self) -> None:
+        check_products("products", self.products)
 
 
 class LeastSquaresWork(NamedTuple):

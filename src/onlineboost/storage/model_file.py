@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
-from onlineboost.errors import ModelFileError
+from onlineboost.errors import ModelFileError, ParameterError
 from onlineboost.storage import upgrades
 from onlineboost.storage.atomic import replacing
 from onlineboost.storage.upgrades import Arrays, Facts
@@ -22,6 +22,7 @@ from onlineboost.storage.validity import InvalidStateError, check_values, limits
 
 _ROWS = ":rows"
 _MANY_ROWS = 1 << 12
+_MAX_DEPTH = 100  # levels of lists and dicts in a description
 
 
 class Part(NamedTuple):
@@ -47,6 +48,8 @@ def packed(parts: dict[str, Part], notes: Any = None) -> bytes:
         "notes": notes,
         "arrays": {name: _checksum(array) for name, array in arrays.items()},
     }
+    if not is_shallow(facts):
+        raise ParameterError("notes", notes, f"at most {_MAX_DEPTH} levels of lists and dicts")
     text = json.dumps(facts, allow_nan=False)
     # One entry, since the order of several would vary.
     found: bytes = to_bytes(arrays, {"onlineboost": f"{zlib.crc32(text.encode()):08x}{text}"})
@@ -146,6 +149,8 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
         facts = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as problem:
         raise ModelFileError(path, "description", f"not JSON ({problem})") from None
+    if not is_shallow(facts):
+        raise ModelFileError(path, "description", f"nested too deep: expected at most {_MAX_DEPTH} levels")
     format = facts.get("format") if isinstance(facts, dict) else None
     if type(format) is not int or not 1 <= format <= upgrades.FORMAT:
         expected = f"expected a number from 1 to {upgrades.FORMAT}: try a newer onlineboost"
@@ -161,6 +166,19 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
         if _checksum(arrays[name]) != expected_sum:
             raise ModelFileError(path, name, "checksum does not match: the file is damaged")
     return arrays, facts
+
+
+def is_shallow(value: Any) -> bool:
+    """Whether a JSON value has few levels, so that whoever reads it may call itself for each."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        )
+        level = [one for items in inner for one in items if isinstance(one, dict | list | tuple)]
+        if not level:
+            return True
+    return False
 
 
 def _refuse(constant: str) -> None:

@@ -27,6 +27,7 @@ MAX_FLOAT32 = float(np.finfo(np.float32).max)
 HUGE = 1e100  # magnitude of float64 numbers: sums of weights and squares of features are far below it
 COUNT = (0, 1 << 62)  # numbers of examples
 SUM = (0.0, HUGE)  # sums of weights
+_LEAST_PRODUCT = 1e-290  # products of tiny numbers are not exact
 _DEFAULTS: dict[str, tuple[float, float]] = {
     "float32": (-MAX_FLOAT32, MAX_FLOAT32),
     "float64": (-HUGE, HUGE),
@@ -39,7 +40,7 @@ class InvalidStateError(ValueError):
 
     def __init__(self, field: str, expected: str) -> None:
         super().__init__(f"expected {expected}")
-        self.field = field
+        self.field, self.expected = field, expected
 
 
 def require(condition: bool, field: str, expected: str) -> None:
@@ -71,6 +72,27 @@ def check_values(field: str, array: NDArray[Any], limits: Limits) -> None:
         flat = flat.view(np.uint8) if array.dtype == np.bool_ else flat
         inside = not flat.size or bool(low <= flat.min() and flat.max() <= high)
     require(inside, field, "finite numbers" if field not in limits else f"numbers from {low:g} to {high:g}")
+
+
+def check_products(field: str, products: NDArray[np.float64]) -> None:
+    """Raise an error unless upper triangles [..., n, n] can be sums of x x': Cauchy and Schwarz."""
+    squares = np.diagonal(products, axis1=-2, axis2=-1)
+    require(bool((squares >= 0).all()), field, "sums of squares on the diagonal")
+    roots = np.sqrt(squares) * (1 + 1e-6)
+    most = roots[..., :, None] * roots[..., None, :] + _LEAST_PRODUCT
+    require(bool((np.abs(np.triu(products)) <= most).all()), field, "products no larger than their squares allow")
+
+
+def check_state(name: str, state: Any) -> None:
+    """Raise an error unless a state is one that a model file may have; ``name`` is that of the state."""
+    try:
+        limits = limits_of(state)
+        for field, array in saved_arrays(state).items():
+            check_values(field, array, limits)
+        if hasattr(state, "check"):
+            state.check()
+    except InvalidStateError as problem:
+        raise InvalidStateError(f"{name}.{problem.field}", problem.expected) from None
 
 
 @njit
