@@ -59,7 +59,7 @@ def rows():
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(remote, "_PIECE", 100)
+    monkeypatch.setattr(remote, "PIECE", 100)
     monkeypatch.setattr(remote, "CUT_EVERY", 5)
 
 
