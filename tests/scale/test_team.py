@@ -5,8 +5,6 @@ Actors are objects of this process here; ``test_actors.py`` has those of Ray.
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 
@@ -32,9 +30,7 @@ from onlineboost import (
 from onlineboost.engine import remote, team
 from onlineboost.errors import WorkerError
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'onlineboost[ray]'"
-)
+pytest.importorskip("ray")
 MODELS = {
     "trees": lambda: OnlineBBM(Tree(3, replay=64), 5, head="stack", random_state=0),
     "linear": lambda: SafeBoost(Linear(standardize=True), 20, random_state=0),
@@ -165,7 +161,8 @@ def test_an_error_of_the_work_itself_comes_here_at_once(rows, local, monkeypatch
             r"Worker 1 \(process \d+ on .+\) has done 3 of 4 batches and is at work on batch 4; "
             r"Worker 2 \(.+\) has done 3 of 4 batches and waits for worker 1\. Train again from the last save"),
         (1, r"worker 2 of 2 of Ray has not answered for 600 s: expected batch 4\. "
-            r"Worker 1 \(.+\) has done 4 of 4 batches; Worker 2 \(.+\) has done 3 of 4 batches and is at work on batch 4"),
+            r"Worker 1 \(.+\) has done 4 of 4 batches; "
+            r"Worker 2 \(.+\) has done 3 of 4 batches and is at work on batch 4"),
     ],
 )  # fmt: skip
 def test_a_wait_has_a_limit_and_says_which_actor_is_where(silent, expected, rows, local, monkeypatch):

@@ -169,13 +169,16 @@ class Team:
 
     def _hear(self, number: int) -> list[Any]:
         """Wait for one batch after the other, so that the limit holds for each."""
-        for self._heard in range(min(self._heard, number), number + 1):
-            found = [
-                self._get(k, remote.results[self._heard], f"batch {self._heard + 1}")
-                for k, remote in enumerate(self.remotes)
-            ]
-        self._heard = number + 1
+        for earlier in range(self._heard, number):
+            self._results_of(earlier)
+            self._heard = earlier + 1
+        found = self._results_of(number)
+        self._heard = max(self._heard, number + 1)
         return found
+
+    def _results_of(self, number: int) -> list[Any]:
+        what = f"batch {number + 1}"
+        return [self._get(k, remote.results[number], what) for k, remote in enumerate(self.remotes)]
 
     def _get(self, k: int, reference: Any, what: str) -> Any:
         """An answer of actor k, within a limit."""
