@@ -30,7 +30,6 @@ from onlineboost import (
 from onlineboost.engine import remote, team
 from onlineboost.errors import WorkerError
 
-pytest.importorskip("ray")
 MODELS = {
     "trees": lambda: OnlineBBM(Tree(3, replay=64), 5, head="stack", random_state=0),
     "linear": lambda: SafeBoost(Linear(standardize=True), 20, random_state=0),
@@ -60,6 +59,7 @@ def rows():
 @pytest.fixture
 def local(monkeypatch):
     """Ray in this process, and small batches."""
+    pytest.importorskip("ray")
     from local_ray import LocalRay
 
     found = LocalRay()
