@@ -137,33 +137,41 @@ class Team:
         """The answer to a question; if an actor dies meanwhile, the team is made again and asked again."""
         if self._failure is not None:
             raise self._failure
-        tries = _TRIES * len(self.remotes)
-        for left in reversed(range(tries)):
+        died = 0
+        while True:
             try:
                 return ask()
             except self.ray.exceptions.RayError as problem:
-                cause: BaseException = problem
-                while isinstance(cause, self.ray.exceptions.RayTaskError):
-                    cause = cause.cause
-                if not isinstance(cause, self.ray.exceptions.RayError):  # of the work itself: it would come again
-                    self._give_up(cause, problem)
-                if not left:
-                    reason = str(cause).strip().splitlines()[0]
-                    self._give_up(WorkerError(f"workers of Ray died {tries} times at {what}: {reason}"), problem)
-            self.close()
-            for remote in self.remotes:
-                self._make(remote)
-            self._heard = 0
-            for number in range(len(self.batches)):
-                self._ask(number)
-        raise AssertionError("unreachable")
+                died += 1
+                failure = self._failure_of(problem, died, what)
+                if failure is not None:
+                    self._give_up(failure, problem)
+            self._start_anew()
 
-    def _give_up(self, failure: BaseException, cause: BaseException | None = None) -> NoReturn:
-        """What the actors have learnt since the cut is lost: every later question gets the same error at once."""
-        if isinstance(failure, Exception):
-            self._failure = failure
+    def _failure_of(self, problem: Any, died: int, what: str) -> Exception | None:
+        """The error to raise, if it does not help to make the team again."""
+        while isinstance(problem, self.ray.exceptions.RayTaskError):
+            problem = problem.cause
+        if not isinstance(problem, self.ray.exceptions.RayError):  # of the work itself: it would come again
+            return problem  # type: ignore[no-any-return]
+        if died < _TRIES * len(self.remotes):
+            return None
+        return WorkerError(f"workers of Ray died {died} times at {what}: {str(problem).strip().splitlines()[0]}")
+
+    def _start_anew(self) -> None:
+        """Make all actors again, whatever state they are in, and give them the batches since the cut."""
         self.close()
-        raise failure from cause
+        self._heard = 0
+        for remote in self.remotes:
+            self._make(remote)
+        for number in range(len(self.batches)):
+            self._ask(number)
+
+    def _give_up(self, failure: Exception, problem: Exception) -> NoReturn:
+        """What the actors have learnt since the cut is lost: every later question gets the same error at once."""
+        self._failure = failure
+        self.close()
+        raise failure from problem
 
     # ---- waiting
 
