@@ -263,7 +263,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=30_000)
     given = parser.parse_args()
-    began = time.perf_counter()
+    began, done = time.perf_counter(), 0
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         trials = Trials(Path(folder), given.rows, given.seed)
         kinds: dict[Callable[[], Any], int] = {
@@ -275,13 +275,15 @@ def main() -> None:
         }
         if given.actors:
             trials.cluster = stack.enter_context(contextlib.closing(Cluster()))
-        for kind, number in kinds.items():
-            for trial in range(number):
-                try:
-                    kind()
-                except AssertionError as problem:
-                    raise SystemExit(f"{kind.__name__}, trial {trial}, seed {given.seed}: {problem}") from problem
-    print(f"{sum(kinds.values()):,} trials in {time.perf_counter() - began:,.0f} s: the same bytes every time")
+        with contextlib.suppress(KeyboardInterrupt):  # the counts so far are printed
+            for kind, number in kinds.items():
+                for trial in range(number):
+                    try:
+                        kind()
+                    except AssertionError as problem:
+                        raise SystemExit(f"{kind.__name__}, trial {trial}, seed {given.seed}: {problem}") from problem
+                    done += 1
+    print(f"{done:,} trials in {time.perf_counter() - began:,.0f} s: the same bytes every time")
     for what, count in trials.counts.items():
         print(f"{count:>8,} {what}")
 
