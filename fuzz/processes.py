@@ -100,7 +100,10 @@ class Cluster:
     def __init__(self) -> None:
         self.holder = subprocess.Popen([sys.executable, "-c", _HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.holder.stdout is not None
-        self.address, needed = json.loads(self.holder.stdout.readline())
+        started = self.holder.stdout.readline()
+        if not started:
+            raise SystemExit("Ray did not start: try again when the machine is less busy")
+        self.address, needed = json.loads(started)
         os.environ.update(needed)  # what it takes to connect
 
     def close(self) -> None:
