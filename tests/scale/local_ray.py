@@ -5,29 +5,27 @@ from __future__ import annotations
 import contextlib
 from types import SimpleNamespace
 
-import cloudpickle
-import ray.exceptions
-
 
 class Reference:
     """The result of a task: its actor runs it, and all tasks before it, when somebody asks."""
 
-    def __init__(self, actor=None, value=None):
-        self.actor, self.value, self.error = actor, value, None
+    def __init__(self, ray, actor=None, value=None):
+        self.ray, self.actor, self.value, self.error = ray, actor, value, None
 
     def resolved(self):
         if self.actor is not None:
             self.actor.run_until(self)
         if self.error is not None:
             raise self.error
-        return cloudpickle.loads(self.value)
+        return self.ray.cloudpickle.loads(self.value)
 
 
 class Actor:
     """States and results are copies, as between processes."""
 
-    def __init__(self, kind, arguments):
-        self.alive, self.killed, self.silent, self.tasks, self.worker = True, False, False, [], None
+    def __init__(self, ray, kind, arguments):
+        self.ray, self.worker, self.tasks = ray, None, []
+        self.alive, self.killed, self.silent = True, False, False
         self.ask(lambda *given: setattr(self, "worker", kind(*given)), *arguments)
 
     def __getattr__(self, name):
@@ -37,41 +35,39 @@ class Actor:
         assert not any(isinstance(one, Reference) for one in given), (
             "this may end the driver: a check of Ray fails if the actor dies"
         )
-        self.tasks.append((Reference(self), lambda: task(*given)))
+        self.tasks.append((Reference(self.ray, self), lambda: task(*given)))
         return self.tasks[-1][0]
 
     def run_until(self, reference):
         while any(one is reference for one, _ in self.tasks):
             if self.silent:
-                raise ray.exceptions.GetTimeoutError
+                raise self.ray.exceptions.GetTimeoutError
             one, task = self.tasks.pop(0)
             try:
                 if not self.alive:
-                    raise ray.exceptions.RayActorError
-                one.value = cloudpickle.dumps(task())
-            except ray.exceptions.RayError as problem:
+                    raise self.ray.exceptions.RayActorError
+                one.value = self.ray.cloudpickle.dumps(task())
+            except self.ray.exceptions.RayError as problem:
                 one.error = problem
             except Exception as problem:
-                one.error = ray.exceptions.RayTaskError("task", "its traceback", problem).as_instanceof_cause()
+                one.error = self.ray.exceptions.RayTaskError("task", "its traceback", problem).as_instanceof_cause()
 
 
 class LocalRay:
-    """Stands for the module ``ray``."""
+    """Stands for the module ``ray``, and takes its errors and its pickler."""
 
-    exceptions, cloudpickle = ray.exceptions, cloudpickle
-
-    def __init__(self):
-        self.actors = []
+    def __init__(self, ray):
+        self.exceptions, self.cloudpickle, self.actors = ray.exceptions, ray.cloudpickle, []
 
     def remote(self, **options):
         return lambda kind: SimpleNamespace(remote=lambda *given: self.started(kind, given))
 
     def started(self, kind, arguments):
-        self.actors.append(Actor(kind, arguments))
+        self.actors.append(Actor(self, kind, arguments))
         return self.actors[-1]
 
     def put(self, value):
-        return Reference(value=cloudpickle.dumps(value))
+        return Reference(self, value=self.cloudpickle.dumps(value))
 
     def get(self, found, timeout=None):
         return [one.resolved() for one in found] if isinstance(found, list) else found.resolved()

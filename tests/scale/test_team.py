@@ -5,8 +5,11 @@ Actors are objects of this process here; ``test_actors.py`` has those of Ray.
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
+from local_ray import LocalRay
 
 from onlineboost import (
     AdaBoostOL,
@@ -28,6 +31,7 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.engine import remote, team
+from onlineboost.engine.cluster import find_ray
 from onlineboost.errors import WorkerError
 
 MODELS = {
@@ -59,10 +63,9 @@ def rows():
 @pytest.fixture
 def local(monkeypatch):
     """Ray in this process, and small batches."""
-    pytest.importorskip("ray")
-    from local_ray import LocalRay
-
-    found = LocalRay()
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("needs Ray: pip install 'onlineboost[ray]'")
+    found = LocalRay(find_ray())
     monkeypatch.setattr("onlineboost.engine.cluster.cluster", found.cluster)
     monkeypatch.setattr(team, "_fetched", found.get)
     monkeypatch.setattr(remote, "PIECE", 100)
