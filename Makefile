@@ -13,7 +13,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check actors river lowest pythons wheel format reproduce bench compare pages clean
+.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench compare pages clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -42,9 +42,6 @@ check: $(DEVELOP)  ## style, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-
-actors: $(DEVELOP)  ## the tests of training on Ray, which need both cores for a minute
-	ONLINEBOOST_TEST_ACTORS=1 $(BIN)/python -m pytest -n0 tests/scale/test_actors.py
 
 river: $(DEVELOP)  ## River's own checks of every estimator, on whole streams; make test has them on the first rows
 	ONLINEBOOST_TEST_RIVER=1 $(BIN)/python -m pytest -n 2 tests/interop/test_river.py

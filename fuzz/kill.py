@@ -1,6 +1,6 @@
 """Stop ``onlineboost train`` at random moments, resume it until it ends, and compare with an undisturbed run.
 
-    python fuzz/kill.py [--kills 200] [--at-end 50] [--signals 60] [--full 40] [--seed 0] [--rows 30000]
+    python fuzz/kill.py [--kills 200] [--at-end 50] [--signals 60] [--full 40] [--actors 0] [--seed 0] [--rows 30000]
 
 The processes are forks of this one, in which everything is imported and compiled: a trial takes a fraction of a second,
 and its moments lie in the training, not in the start of Python.
@@ -17,7 +17,6 @@ import os
 import random
 import resource
 import signal
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,57 +26,13 @@ from typing import Any
 
 os.environ["ONLINEBOOST_QUIET"] = "1"
 
+from processes import SIGNALS, Cluster, Process, actors_of
+
 from onlineboost.cli.app import main as onlineboost
 from onlineboost.model import load_all
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED = 130
-
-
-class Process:
-    """A fork that runs a command; what it prints goes to a pipe."""
-
-    def __init__(self, arguments: list[object], before: Callable[[], object] = lambda: None) -> None:
-        self.code: int | None = None  # negative: killed by this signal
-        self.end, writer = os.pipe()
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # in the fork, until the command begins
-        self.pid = os.fork()
-        if self.pid:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-            os.close(writer)
-            return
-        try:
-            for number in (1, 2):
-                os.dup2(writer, number)
-            sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
-            before()
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # this script may run under nohup
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-            onlineboost([*map(str, arguments)])
-        except SystemExit as end:
-            sys.stdout.flush()
-            os._exit(end.code if isinstance(end.code, int) else 0)
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        os._exit(99)
-
-    def ended(self) -> bool:
-        if self.code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.code = os.waitstatus_to_exitcode(status) if pid else None
-        return self.code is not None
-
-    def kill(self, kind: int) -> None:
-        if not self.ended():
-            os.kill(self.pid, kind)
-
-    def wait(self) -> str:
-        """What it printed, after its end."""
-        with open(self.end, "rb") as file:
-            text = file.read().decode()
-        if self.code is None:
-            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return text
+MOST_KILLS = 6  # of actors, in one training
 
 
 class Trials:
@@ -86,12 +41,18 @@ class Trials:
     def __init__(self, folder: Path, rows: int, seed: int) -> None:
         self.folder, self.rng, self.counts = folder, random.Random(seed), Counter[str]()
         self.model = folder / "model"
+        self.cluster: Cluster | None = None
         self._write_data(rows)
         file, parts = folder / "data.vw", [folder / f"{k}.vw.gz" for k in range(3)]
         self.commands: dict[str, list[object]] = {
             "one file": [file],
             "three compressed files": [*parts],
             "two passes": [file, "--passes", 2],
+        }
+        self.on_ray: dict[str, list[object]] = {
+            "groups of trees": [file, "-a", "bbm", "-n", 9, "--learner", "tree", "--head", "stack", "-j", 2],
+            "groups of linear learners": [file, "-a", "safe", "-n", 33, "-j", 3],
+            "three classes": [folder / "classes.csv", "-a", "bbm", "-n", 5, "-j", 3],
         }
         self.whole: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}  # with checkpoints
@@ -107,6 +68,8 @@ class Trials:
         pairs = [(rng.randrange(9), rng.randrange(9)) for _ in range(rows)]
         lines = [f"{1 if a + b + rng.random() > 8 else -1} | a:{a} b:{b} c{a * b % 7}\n" for a, b in pairs]
         (self.folder / "data.vw").write_text("".join(lines))
+        sizes = [f"{a},{b},{('low', 'middle', 'high')[(a + b) // 6]}\n" for a, b in pairs]
+        (self.folder / "classes.csv").write_text("a,b,label\n" + "".join(sizes))
         for k in range(3):
             with gzip.open(self.folder / f"{k}.vw.gz", "wt", 1) as file:
                 file.write("".join(lines[k::3]))
@@ -235,6 +198,49 @@ class Trials:
         self._finish(self._start(name))
         self._check_end(name)
 
+    def kill_actors(self) -> None:
+        """SIGKILL for actors of Ray at random moments of one training, which goes on."""
+        assert self.cluster is not None
+        name = self.rng.choice([*self.on_ray])
+        if name not in self.whole:
+            self._finish(Process(["train", *self.on_ray[name], "-o", self.model, "-q"]))
+            self.whole[name] = self.model.read_bytes()
+            self.model.unlink()
+        connect = ["--engine", "ray", "--address", self.cluster.address]
+        process = Process(["train", *self.on_ray[name], "-o", self.model, "-q", *connect], _divide_finely)
+        for _ in range(self.rng.randint(2, MOST_KILLS)):
+            self._kill_an_actor(self.cluster.holder.pid, process)
+        self._finish(process)
+        self.counts["trainings on Ray"] += 1
+        assert self.model.read_bytes() == self.whole[name], f"{name}: other bytes than without Ray"
+        self.model.unlink()
+
+    def _kill_an_actor(self, holder: int, process: Process) -> None:
+        """Mostly one that learns."""
+        wanted = "run" if self.rng.random() < 0.75 else ""
+        pause = self.rng.choice([0, 0.1, 1]) * self.rng.random()
+        actors: dict[int, str] = {}
+        while not actors:
+            time.sleep(0.1)
+            if process.ended() or time.monotonic() > process.deadline:
+                return
+            actors = {pid: doing for pid, doing in actors_of(holder).items() if doing.startswith(wanted)}
+            if actors and pause:
+                time.sleep(pause)
+                actors, pause = {}, 0
+        pid = self.rng.choice([*actors])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            self.counts["kills of Ray's actors"] += 1
+            self.counts[f"  in {actors[pid]}"] += 1
+
+
+def _divide_finely() -> None:
+    """Batches and cuts as often as in a training of millions of rows."""
+    from onlineboost.engine import remote, team
+
+    remote.PIECE, remote.CUT_EVERY, team.PATIENCE = 200, 6, 120.0
+
 
 def _limit_files(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -253,25 +259,31 @@ def main() -> None:
     parser.add_argument("--at-end", type=int, default=50, help="trials with SIGKILL after the last save")
     parser.add_argument("--signals", type=int, default=60, help="trials with SIGINT, SIGTERM and SIGHUP")
     parser.add_argument("--full", type=int, default=40, help="trials with a full disk")
+    parser.add_argument("--actors", type=int, default=0, help="trainings on Ray, with SIGKILL for some of its actors")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=30_000)
     given = parser.parse_args()
-    began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
+    began, done = time.perf_counter(), 0
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         trials = Trials(Path(folder), given.rows, given.seed)
         kinds: dict[Callable[[], Any], int] = {
             trials.kill: given.kills,
             trials.kill_at_end: given.at_end,
             trials.interrupt: given.signals,
             trials.fill_disk: given.full,
+            trials.kill_actors: given.actors,
         }
-        for kind, number in kinds.items():
-            for trial in range(number):
-                try:
-                    kind()
-                except AssertionError as problem:
-                    raise SystemExit(f"{kind.__name__}, trial {trial}, seed {given.seed}: {problem}") from problem
-    print(f"{sum(kinds.values()):,} trials in {time.perf_counter() - began:,.0f} s: the same bytes every time")
+        if given.actors:
+            trials.cluster = stack.enter_context(contextlib.closing(Cluster()))
+        with contextlib.suppress(KeyboardInterrupt):  # the counts so far are printed
+            for kind, number in kinds.items():
+                for trial in range(number):
+                    try:
+                        kind()
+                    except AssertionError as problem:
+                        raise SystemExit(f"{kind.__name__}, trial {trial}, seed {given.seed}: {problem}") from problem
+                    done += 1
+    print(f"{done:,} trials in {time.perf_counter() - began:,.0f} s: the same bytes every time")
     for what, count in trials.counts.items():
         print(f"{count:>8,} {what}")
 

@@ -178,6 +178,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 try:
                     if self.fitted is not None:
                         self.fitted.come_back()
+                except BaseException:  # the head and the record have learnt what the learners here have not
+                    self.fitted = None
+                    raise
                 finally:
                     self.away.close()
                     self.away = None
