@@ -92,7 +92,7 @@ class Pending:
         self.next = 0  # number of the next ticket
         self.waiting: OrderedDict[int, bytes] = (
             OrderedDict()
-        )  # by number; the oldest is found at once, unlike in a dict
+        )  # by number; unlike a dict, it finds the oldest at once
         self.early: OrderedDict[str, None] = OrderedDict()  # signatures of told tickets that other copies gave
         self.lock = threading.Lock()
 
