@@ -101,11 +101,9 @@ def stream(arguments: argparse.Namespace) -> None:
 
     curve = run_stream(arguments.rows, arguments.folder, arguments.new_words)
     speeds, memory = [one["rows_per_second"] for one in curve], [one["process_mb"] for one in curve]
-    later = curve[len(curve) // 2 :]
-    found = (
-        f"{min(speeds):,} to {max(speeds):,} rows/s, in the second half {min(one['rows_per_second'] for one in later):,} "
-        f"to {max(one['rows_per_second'] for one in later):,}; at most {max(memory):,} MB, at the end {memory[-1]:,}"
-    )
+    later = speeds[len(speeds) // 2 :]
+    found = f"{min(speeds):,} to {max(speeds):,} rows/s, in the second half {min(later):,} to {max(later):,}"
+    found += f"; at most {max(memory):,} MB, at the end {memory[-1]:,}"
     trials = f"{curve[-1]['rows']:,} rows, {curve[-1]['words']:,} words, {curve[-1]['alarms']} restarts"
     note("stream", trials, found, f"fuzz/endurance.py stream --rows {arguments.rows}", curve=curve)
 

@@ -106,7 +106,7 @@ def run_tickets(n: int, folder: Path) -> str:
     megabytes = path.stat().st_size / 1e6
     path.unlink()
     return (
-        f"{min(asking)} to {max(asking)} µs for each `ask`, {min(beyond)} to {max(beyond)} when the oldest expire, "
+        f"{min(asking)} to {max(asking)} us for each `ask`, {min(beyond)} to {max(beyond)} when the oldest expire, "
         f"{min(telling)} to {max(telling)} for each `tell`; {size:.0f} bytes each; "
         f"saved in {saving:.1f} s ({megabytes:.0f} MB), loaded in {loading:.1f} s"
     )

@@ -6,15 +6,11 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from pairs import CLASS_VOTES, L, make
 
 import onlineboost
 from onlineboost import (
@@ -46,6 +42,9 @@ WEIGHTS: dict[str, Callable[[np.random.Generator], Any]] = {
 
 def models() -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
     """Name, maker, and the numbers of classes to try; 0: numbers."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from pairs import CLASS_VOTES, L, make
+
     for booster, learner in L:
         yield f"{booster} {learner}", lambda booster=booster, learner=learner: make(booster, learner), (2, 5)
     for booster in CLASS_VOTES:
@@ -82,62 +81,54 @@ def wrong(model: Any, X: Any, folder: Path, numbers: bool) -> str:
     return "" if np.array_equal(other, answers) else "the loaded model answers otherwise"
 
 
-def learn_one_by_one(model: Any, rows: Any, y: Any, weight: Any) -> None:
-    for x, label, w in zip(rows[:ONE_BY_ONE], y.tolist(), weight.tolist(), strict=False):
-        model.learn_one(x, label, w)
-
-
 def class_weights(classes: int) -> list[Any]:
     extremes = [0.0, 1e-300, LARGE, 1.0, 1e9]
     return [dict(enumerate(extremes[:classes])), dict(enumerate(reversed(extremes[:classes]))), "balanced"]
+
+
+def trials_of(new: Callable[[], Any], classes: int, seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
+    """The trials of a model, by name; each returns what is wrong."""
+    rng = np.random.default_rng(seed)
+    X, y = rows(classes, rng)
+    dicts = [{f"x{j}": value for j, value in enumerate(x)} for x in X.tolist()]
+
+    def batch(weight: Any, class_weight: Any = None) -> str:
+        model = new()
+        if class_weight is not None:
+            model.class_weight = class_weight
+        return wrong(model.partial_fit(X, y, sample_weight=weight), X, folder, not classes)
+
+    def one_by_one(weight: Any) -> str:
+        model = new()
+        for x, label, w in zip(dicts[:ONE_BY_ONE], y.tolist(), weight.tolist(), strict=False):
+            model.learn_one(x, label, w)
+        return wrong(model, dicts, folder, not classes)
+
+    for kind, weigh in WEIGHTS.items():
+        weight = weigh(rng)
+        yield kind, partial(batch, weight)
+        if classes <= 2:
+            yield f"{kind}, one by one", partial(one_by_one, weight)
+    for given in class_weights(classes) if classes else ():
+        yield f"class_weight {given}", partial(batch, WEIGHTS["mixed"](rng), given)
 
 
 def run_weights(folder: Path) -> tuple[str, str]:
     """Every model with every weight; returns the number of trials and what was found."""
     warnings.simplefilter("ignore")
     n, kinds, problems = 0, 0, []
-
-    def trial(name: str, act: Callable[[], str]) -> None:
-        nonlocal n
-        n += 1
-        try:
-            found = act()
-        except Exception as problem:
-            found = f"{type(problem).__name__}: {problem} {traceback.format_exc().splitlines()[-3].strip()}"
-        if found:
-            problems.append(f"{name}: {found}")
-            print(f"PROBLEM {problems[-1]}"[:400], flush=True)
-
     for name, new, numbers_of_classes in models():
         kinds += 1
         for classes in numbers_of_classes:
-            rng = np.random.default_rng(kinds)
-            X, y = rows(classes, rng)
-            dicts = [{f"x{j}": value for j, value in enumerate(x)} for x in X.tolist()]
-            for kind, weigh in WEIGHTS.items():
-                weight = weigh(rng)
-
-                def act(weight: Any = weight) -> str:
-                    model = new().partial_fit(X, y, sample_weight=weight)
-                    return wrong(model, X, folder, not classes)
-
-                def act_one_by_one(weight: Any = weight) -> str:
-                    model = new()
-                    learn_one_by_one(model, dicts, y, weight)
-                    return wrong(model, dicts, folder, not classes)
-
-                trial(f"{name}, {classes} classes, {kind}", act)
-                if classes <= 2:
-                    trial(f"{name}, {classes} classes, {kind}, one by one", act_one_by_one)
-            for given in class_weights(classes) if classes else ():
-
-                def act_by_class(given: Any = given) -> str:
-                    model = new()
-                    model.class_weight = given
-                    model.partial_fit(X, y, sample_weight=WEIGHTS["mixed"](rng))
-                    return wrong(model, X, folder, False)
-
-                trial(f"{name}, {classes} classes, class_weight {given}", act_by_class)
+            for kind, act in trials_of(new, classes, kinds, folder):
+                n += 1
+                try:
+                    found = act()
+                except Exception as problem:
+                    found = f"{type(problem).__name__}: {problem} {traceback.format_exc().splitlines()[-3].strip()}"
+                if found:
+                    problems.append(f"{name}, {classes} classes, {kind}: {found}")
+                    print(f"PROBLEM {problems[-1]}"[:400], flush=True)
         print(f"{name}: {n:,} trials, {len(problems)} problems", flush=True)
     found = "all answers and states finite, all files loaded" if not problems else f"{len(problems)} problems"
     return f"{n:,} trainings of {kinds} kinds of models", found
