@@ -25,7 +25,7 @@ from onlineboost import (
     Tree,
 )
 
-N, WIDTH = 800, 5
+N, WIDTH = 800, 6
 ONE_BY_ONE = 300
 LARGE = 1e18
 WEIGHTS: dict[str, Callable[[np.random.Generator], Any]] = {
@@ -58,7 +58,7 @@ def models() -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
 
 
 def rows(classes: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    X = rng.normal(size=(N, WIDTH)) * [1, 10, 1e-3, 1e6, 1]
+    X = rng.normal(size=(N, WIDTH)) * [1, 10, 1e-3, 1e6, 1, 1]
     score = X[:, 0] + 0.3 * rng.normal(size=N)
     if not classes:
         return X, 100 * score

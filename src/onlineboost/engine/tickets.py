@@ -90,9 +90,7 @@ class Pending:
         self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers
         self.past: dict[int, int] = {}  # the next numbers of the copies that this one was made from, by their runs
         self.next = 0  # number of the next ticket
-        self.waiting: OrderedDict[int, bytes] = (
-            OrderedDict()
-        )  # by number; unlike a dict, it finds the oldest at once
+        self.waiting: OrderedDict[int, bytes] = OrderedDict()  # by number; unlike a dict, it finds the oldest at once
         self.early: OrderedDict[str, None] = OrderedDict()  # signatures of told tickets that other copies gave
         self.lock = threading.Lock()
 
