@@ -40,7 +40,7 @@ SMALL = {"vw": "1 | a:1\n", "libsvm": "1 1:1\n", "csv": "label,x\n1,2\n", "jsonl
 LINES = {  # beginning, and the piece that is repeated
     "vw": [(b"1 | ", b"a"), (b"1 |", b" feature:1"), (b"", b"a")],
     "libsvm": [(b"1", b" 1:1"), (b"", b"x"), (b"1 1:", b"1")],
-    "csv": [(b"label,x\n1,", b"a"), (b"label,x\n", b"1,2,"), (b"", b"column,"), (b'label,x\n1,"', b"a\n")],
+    "csv": [(b"label,x\n1,", b"a"), (b"label,x\n", b"1,2,"), (b"", b"column,"), (b'label,x\n1,"', b"a")],
     "jsonl": [(b'{"label": 1, "x": "', b"a"), (b"", b"["), (b'{"label": 1, "x": [', b"1,")],
 }
 _CHUNK = 1 << 20

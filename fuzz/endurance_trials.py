@@ -83,13 +83,11 @@ def run_tickets(n: int, folder: Path) -> str:
     model.pending = Pending(most=n)
     for x, label in zip(rows, (X[:, 0] > 0).tolist(), strict=True):
         model.learn_one(x, int(label))
-    before, step = memory(), max(n // 10, 1)
-    asking = [
-        _microseconds(lambda k: model.ask(rows[k % 2000]), range(start, start + step)) for start in range(0, n, step)
-    ]
+    before, step = memory(), n // 10
+    asking = [_ask(model, rows, step) for _ in range(10)]
     size = (memory() - before) * 2**20 / n
     print(f"asked: {asking} us; {size:.0f} bytes each", flush=True)
-    beyond = [_microseconds(lambda k: model.ask(rows[k % 2000]), range(step)) for _ in range(2)]
+    beyond = [_ask(model, rows, step) for _ in range(5)]
     assert len(model.pending) == n, len(model.pending)
     print(f"asked beyond the bound: {beyond} us", flush=True)
     numbers = [*model.pending]
@@ -110,6 +108,14 @@ def run_tickets(n: int, folder: Path) -> str:
         f"{min(telling)} to {max(telling)} for each `tell`; {size:.0f} bytes each; "
         f"saved in {saving:.1f} s ({megabytes:.0f} MB), loaded in {loading:.1f} s"
     )
+
+
+def _ask(model: Any, rows: list[Any], n: int) -> int:
+    """Ask for so many tickets: tables of rows, and at the end rows one by one, whose time is returned."""
+    while n > len(rows):
+        model.ask(rows)
+        n -= len(rows)
+    return _microseconds(lambda k: model.ask(rows[k]), range(n))
 
 
 def _microseconds(act: Any, items: Any) -> int:
