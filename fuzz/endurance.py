@@ -37,7 +37,8 @@ TITLES = {
     "signals": "SIGINT, SIGTERM, SIGHUP",
     "full_disk": "full disk",
     "caches": "caches of compiled code: read-only, full, damaged, made by two processes at once",
-    "threads": "predictions while another thread learns new names, and drift restarts",
+    "threads": "predictions while another thread learns new names",
+    "drift": "predictions while another thread learns and the model starts over on drift",
     "stream": '`OnlineBoost("low")` on a stream with new words and changes of concept',
     "tickets": "tickets that wait for their labels",
     "lines": "one line of a gigabyte, in a file, a pipe and a gz file",
@@ -70,9 +71,9 @@ def blocks() -> dict[str, str]:
     known = figures()
     lines = ["| trial | date | how often | found | command |", "| --- | --- | ---: | --- | --- |"]
     for name, title in TITLES.items():
-        if name in known:
-            one = known[name]
-            lines.append(f"| {title} | {one['date']} | {one['trials']} | {one['found']} | `{one['command']}` |")
+        one = known.get(name, {"date": "", "trials": "", "found": "not tried yet", "command": ""})
+        command = f"`{one['command']}`" if one["command"] else ""
+        lines.append(f"| {title} | {one['date']} | {one['trials']} | {one['found']} | {command} |")
     return {"trials": "\n".join(lines), "stream": _stream_table(known.get("stream", {}).get("curve", []))}
 
 
