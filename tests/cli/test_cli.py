@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import onlineboost
 from conftest import ROOT
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.cli.app import build
+from onlineboost.evaluate.training import Training
 from onlineboost.model import load_all
 from onlineboost.readers import open_stream
 
@@ -591,3 +593,23 @@ def test_commands_start_without_what_they_do_not_need():
         print(sorted(heavy & set(sys.modules)))
     """
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_a_model_that_another_process_has_saved_is_replaced_with_a_word(letters, tmp_path, monkeypatch, capsys):
+    model, learn = tmp_path / "m", Training.learn
+    new = ["train", letters / "first.csv", "--label", "half", "-a", "bbm", "-n", 3, "-q", "-o", model]
+    resumed = ["train", letters / "second.csv", "-q", "--resume", model]
+    for options in (new, resumed):
+        assert "another process" not in run(capsys, *options, "--checkpoint-every", 1500)[1]
+
+    def with_another(training, page):
+        if model.exists():
+            shutil.copy(model, tmp_path / "other")
+            os.replace(tmp_path / "other", model)
+        learn(training, page)
+
+    monkeypatch.setattr(Training, "learn", with_another)
+    run(capsys, *new)
+    for options in (new, [*resumed, "--again"]):
+        _, err = run(capsys, *options, "--checkpoint-every", 1500)
+        assert err.count(f"another process has changed {model} during this training: its model is replaced") == 1

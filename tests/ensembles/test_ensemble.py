@@ -29,9 +29,12 @@ from onlineboost import (
     StackedEnsemble,
     Tree,
 )
+from onlineboost.compiled.block import Call
 from onlineboost.datasets import load_letter
 from onlineboost.engine.heads import VoteHead
+from onlineboost.engine.record import new_record
 from onlineboost.ensembles import restarting, resting
+from onlineboost.ensembles.newton import new_classes_work, new_scales, new_stack, stack_classes
 from onlineboost.evaluate import progressive_score
 
 
@@ -407,3 +410,16 @@ def test_later_rows_in_time_order_are_answered_sensibly():
         for x in (with_id, X[:, 1:])
     )
     assert found > plain - 0.01
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_extreme_weights_leave_the_stack_of_classes_bounded(seed):
+    """Where one class is certain there is no curvature, and one heavy example would move the weights by 1e17."""
+    rng, n, rows, classes = np.random.default_rng(seed), 2, 400, 5
+    weight, y = 10.0 ** rng.uniform(-300, 18, rows), rng.integers(0, classes, rows).astype(float)
+    scores, answers = rng.choice([-6.0, 6.0], (n, rows, classes)), np.empty((rows, classes))
+    stack, light, scales, record = new_stack(n, n), new_stack(1), new_scales(n), new_record(n)
+    states = stack, light, scales, record
+    Call(stack_classes, scores, y, weight, answers, *states, True, False, new_classes_work(n, classes))()
+    assert np.isfinite(answers).all()
+    assert np.abs(stack.weights).max() <= 1e3 and np.abs(light.weights).max() <= 1e3

@@ -16,7 +16,7 @@ from onlineboost.compiled.jit import compile_seconds
 from onlineboost.data.numbers import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import brief
-from onlineboost.storage.atomic import check_target
+from onlineboost.storage.atomic import check_target, identity
 
 if TYPE_CHECKING:
     from onlineboost.cli.compiling import Compiling
@@ -56,6 +56,8 @@ class Job:
     ) -> None:
         self.predictions, self.answers = predictions, _no_answers
         self.output = output or resumed
+        self.found = identity(self.output) if self.output is not None else None  # before it is read, or last saved
+        self.replaced = False  # what another process has saved
         self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
         self.interrupted = self.waiting = self.learning = self.failed = False
         self.seconds = self.waited = 0.0  # of the work; for the compiler
@@ -287,12 +289,21 @@ class Job:
         from onlineboost.cli.notes import Notes
 
         assert self.output is not None
+        self._look_for_others(self.output)
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
         counted = training.paired, training.repeated, training.errors, training.threshold, training.losses
         notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
+        self.found = identity(self.output)
+
+    def _look_for_others(self, output: Path) -> None:
+        """Say, once, that another process has saved its model in the same file since this one did, or began."""
+        if not self.replaced and identity(output) not in (None, self.found):
+            self.replaced = True
+            news = f"another process has changed {output} during this training"
+            tell(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")
 
     def summary(self, training: Training) -> dict[str, Any]:
         from onlineboost.cli.show import peak_memory

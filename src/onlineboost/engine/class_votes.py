@@ -25,6 +25,7 @@ from onlineboost.engine.machine import Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.passes import longest_of
 from onlineboost.engine.sharpness import probabilities
+from onlineboost.engine.token import Prepared
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import require
 
@@ -81,12 +82,12 @@ def class_votes(block: Any) -> None:
     rows[2] = rows[1]
 
 
-class Votes:
+class Votes(Prepared):
     """The memory of a thread for rows of up to ``longest`` features, and the call that runs over them."""
 
     def __init__(self, machine: ClassVotesMachine, rows: Batch, mode: Mode, longest: int) -> None:
         n, width = machine.settings.n_learners, machine.width
-        self.machine, self.longest, self.width, self.token = machine, longest, width, machine.token
+        self.longest, self.width = longest, width
         self.rows = np.zeros(3, np.int64)
         memory, tally = new_space(n), new_tally(n, machine.n_classes)
         space = Space(memory.h, memory.votes, memory.p[:n], memory.t)
@@ -94,10 +95,11 @@ class Votes:
         work = machine.learner.workspace(machine.committee, longest)
         answers, votes = np.empty((0, width)), np.empty((0, n), np.float32)
         self.call = Call(class_votes, rows, answers, votes, *states, work, mode, space, tally, self.rows)
+        self.prepare([machine])
 
-    def fits(self, longest: int) -> bool:
+    def fits(self, machine: ClassVotesMachine, longest: int) -> bool:
         """Whether the states are still those of the machine, and rows of this length have room."""
-        return longest <= self.longest and self.token is self.machine.token
+        return self.is_for([machine]) and longest <= self.longest
 
     def run(self, batch: Batch, votes: Floats32 | None, answers: Floats | None) -> tuple[Floats, int]:
         """The answers to rows, [rows, width], and how many of the rows are done."""
@@ -180,7 +182,7 @@ class ClassVotesMachine(CompiledMachine):
         """The memory that the thread keeps for the next rows."""
         longest, kept = longest_of(rows), vars(self.passes)
         found: Votes | None = kept.get(mode)
-        if found is None or not found.fits(longest):
+        if found is None or not found.fits(self, longest):
             found = kept[mode] = Votes(self, rows, mode, longest)
         return found
 
@@ -194,7 +196,7 @@ class ClassVotesMachine(CompiledMachine):
         made.call.on(row, score.reshape(1, -1), np.empty((0, 0), np.float32))
         made.rows[:] = 0, 1, 0
         steps.calls.append(made.call)
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         return True
 
     @property

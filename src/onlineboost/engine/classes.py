@@ -226,7 +226,7 @@ class ClassesMachine(PartsMachine):
                 return False
         answers = score.reshape(1, n)
         steps.calls.append(self.combine(self.parts, scores, steps.row, answers, steps.learning, False))
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         return True
 
     def explain_slotted(self, rows: Batch) -> Explained:

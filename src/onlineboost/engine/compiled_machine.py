@@ -35,6 +35,7 @@ from onlineboost.engine.passes import (
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import GroupOfLearners
 from onlineboost.engine.replay import Kept
+from onlineboost.engine.token import Token
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require
@@ -68,11 +69,11 @@ class CompiledMachine(BatchMachine):
     names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
     n_grown: int = 0  # number of slots, if batches have them already
     passes: Any = field(default_factory=threading.local, repr=False, compare=False)  # of each thread, by mode
-    token: Any = field(default_factory=object, repr=False, compare=False)  # another one whenever a state was replaced
+    token: Any = field(default_factory=Token, repr=False, compare=False)  # another one whenever a state was replaced
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _STATES and self.__dict__.get(name) is not value:
-            self.__dict__["token"] = object()
+            self.__dict__["token"] = Token()
         super().__setattr__(name, value)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
@@ -99,7 +100,7 @@ class CompiledMachine(BatchMachine):
         made.bind(row, score.reshape(self.shape_of(row)))
         made.groups[0].go(0, 1)
         steps.calls += [*made.advance, *made.finish]
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         return True
 
     @property
@@ -358,8 +359,11 @@ class CompiledMachine(BatchMachine):
 
     def grow(self, n_features: int) -> None:
         """Make room for more features."""
-        transforms = tuple(transform.grown(n_features) for transform in self.transforms)
-        self.committee, self.transforms = self.learner.grow(self.committee, n_features), transforms
+        grown = [transform.grown(n_features) for transform in self.transforms]
+        self.committee = self.learner.grow(self.committee, n_features)
+        pairs: Any = zip(grown, self.transforms, strict=True)
+        if any(new is not old for states in pairs for new, old in zip(*states, strict=True)):
+            self.transforms = tuple(grown)
         if self.slots is None:
             self.n_grown = n_features
 

@@ -20,6 +20,7 @@ from onlineboost.engine.dicts import row_of
 from onlineboost.engine.explaining import Explained
 from onlineboost.engine.one_row import OneRow, Steps
 from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.token import Token
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import saved_arrays
 
@@ -122,7 +123,7 @@ class Machine(ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
         kept = {name: writable(value) for name, value in state.items()}
-        self.__dict__.update(kept, passes=threading.local(), token=object())
+        self.__dict__.update(kept, passes=threading.local(), token=Token())
 
     def name_features(self, names: Mapping[int, str]) -> None:  # noqa: B027  most machines do not need names
         """Take in the names of features, by id."""

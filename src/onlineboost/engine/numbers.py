@@ -39,6 +39,7 @@ from onlineboost.engine.parts import PartsMachine
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import Kept, KeptNumbers
 from onlineboost.engine.schedule import Stage
+from onlineboost.engine.token import Token
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import COUNT, Limits, require
 
@@ -243,7 +244,7 @@ class NumbersMachine(PartsMachine):
         self.held = self.held.with_rows(rows)
         self.record.clock[0] = self.held.y.size
         if not self.young:
-            held, self.held, self.token = self.held.batch(), replay.NO_NUMBERS, object()
+            held, self.held, self.token = self.held.batch(), replay.NO_NUMBERS, Token()
             set_units(self.taming, held.y)
             self.record.clock[0] = 0
             self.run_tamed(held, True, None)
@@ -321,7 +322,7 @@ class NumbersMachine(PartsMachine):
         return Call(answer_rows, scores, centres, rows.weight, answers, self.taming, self.record, learning, given)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         if self.young:
             return False
         tamed, centre, scores = np.zeros(1), self.taming.units[:1], np.empty((1, 1))

@@ -19,6 +19,7 @@ import numpy as np
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32
 from onlineboost.engine.passes import at_once
+from onlineboost.engine.token import Prepared
 from onlineboost.transforms.slots import Slots, find_row
 
 _pack = functools.lru_cache(256)(lambda n: struct.Struct(f"{n}f").pack_into)
@@ -34,7 +35,7 @@ class Steps:
     calls: list[Call] = field(default_factory=list)
     events: list[Callable[[], None]] = field(default_factory=list)  # to be called afterwards, if the row was learnt
     status: Ints = field(default_factory=lambda: np.zeros(1, np.int64))  # [1] 1 if a look says that there is no way
-    tokens: list[tuple[Any, Any]] = field(default_factory=list)  # of machines, as long as their states are the same
+    machines: list[Any] = field(default_factory=list)  # whose states are used
     found: dict[Any, Batch] = field(default_factory=dict)  # rows with slots, by what they were found with
 
     def with_labels(self, y: Floats) -> Steps:
@@ -53,7 +54,7 @@ class Steps:
         return self.found[key]._replace(y=self.row.y)
 
 
-class OneRow:
+class OneRow(Prepared):
     """A machine for one row of up to ``size`` features at a time, in one thread."""
 
     def __init__(self, machine: Any, learning: bool, size: int) -> None:
@@ -63,16 +64,14 @@ class OneRow:
         self.size, self.memory = size, memoryview(self.values).cast("B")  # type: ignore[arg-type]
         self.score = np.zeros(machine.width)
         self.possible = machine.add_steps(steps, self.score)
-        self.tokens, self.status, self.events = steps.tokens, steps.status, steps.events
+        self.status, self.events = steps.status, steps.events
         self.looks, self.calls = [call.run for call in steps.looks], [call.run for call in steps.calls]
         self.kept = steps  # whose arrays are used
+        self.prepare(steps.machines)
 
     def is_current(self, size: int) -> bool:
         """Whether the machine has the states that this was made for, and there is room for a row of this size."""
-        for machine, token in self.tokens:
-            if machine.token is not token:
-                return False
-        return size <= self.size
+        return self.tokens is not None and size <= self.size and self.is_for(self.kept.machines)
 
     def run(self, ids: Ints32, values: tuple[float, ...]) -> Any:
         """The answer to a row, which is learnt if this was made for it; None if it must go the way of batches."""
@@ -85,6 +84,7 @@ class OneRow:
             self.status[0] = 0
             return None
         at_once(self.calls)
-        for event in self.events:
+        score = self.score
+        for event in self.events:  # one may empty this
             event()
-        return self.score.item() if self.score.size == 1 else self.score.copy()
+        return score.item() if score.size == 1 else score.copy()

@@ -23,6 +23,7 @@ from onlineboost.engine.machine import BatchMachine, Said, are_scores, told
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.schedule import Stage
+from onlineboost.engine.token import Token
 from onlineboost.transforms.slots import Slots
 
 _PIECE = 1024  # rows that parts learn before their scores are combined, where they do so side by side
@@ -37,7 +38,7 @@ class PartsMachine(BatchMachine):
     parts: tuple[BatchMachine, ...]
 
     passes: Any = field(default_factory=threading.local, repr=False, compare=False, kw_only=True)  # of each thread
-    token: Any = field(default_factory=object, repr=False, compare=False, kw_only=True)
+    token: Any = field(default_factory=Token, repr=False, compare=False, kw_only=True)
     """Another one whenever a state was replaced."""
 
     def __post_init__(self) -> None:
@@ -197,7 +198,7 @@ class PartsMachine(BatchMachine):
         if self.away is None or self.away.current:
             return
         pairs = zip(self.parts, self.away.states(), strict=True)
-        self.parts, self.token = tuple(work.machine.returned(part) for part, work in pairs), object()
+        self.parts, self.token = tuple(work.machine.returned(part) for part, work in pairs), Token()
 
     # ---- slots
 
@@ -272,7 +273,7 @@ class PartsMachine(BatchMachine):
     def snapshot(self) -> Self:
         self.bring_back()
         twin = super().snapshot()
-        twin.passes, twin.token = threading.local(), object()
+        twin.passes, twin.token = threading.local(), Token()
         twin.parts = tuple(part.snapshot() for part in self.parts)
         twin.share_slots()
         return twin

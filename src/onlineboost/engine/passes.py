@@ -21,6 +21,7 @@ from onlineboost.engine.adwin import Watch
 from onlineboost.engine.loop import Mode, Place, Space
 from onlineboost.engine.record import Record
 from onlineboost.engine.schedule import Stage
+from onlineboost.engine.token import Prepared
 
 _NUMBERS = 1 << 16  # most votes on the way from the learners to the head: they stay in the cache of a core
 _ROWS = 512  # most rows on the way
@@ -56,7 +57,7 @@ class Group:
         rows[0], rows[1], rows[2], rows[3] = start, stop, start, 0
 
 
-class Pass:
+class Pass(Prepared):
     """The groups of a machine, for rows of up to ``longest`` features; ``rows`` of them are on the way at a time."""
 
     def __init__(
@@ -71,7 +72,6 @@ class Pass:
     ) -> None:
         learner, booster, head = machine.learner, machine.booster, machine.head
         settings, record, watch = machine.settings, machine.record, machine.watch
-        self.states = _states(machine)
         self.rows, self.longest, self.mode, self.record = rows, longest, mode, record
         self.columns = (machine.width,) if machine.width > 1 else ()  # of answers
         self.table = table = loop.new_table(rows, settings.n_learners, settings.leading)
@@ -102,10 +102,11 @@ class Pass:
             self.finish.append(Call(loop.look_out, batch, scores, watch, machine.committee, record, done, table))
             self.step = 1  # a learner that is reset must not see the next row before
         self.calls = [call.run for call in (*self.advance, *self.finish)]
+        self.prepare([machine])
 
     def fits(self, machine: Any, longest: int) -> bool:
         """Whether the states are still those of the machine, and rows of this length have room."""
-        return longest <= self.longest and all(map(operator.is_, self.states, _states(machine)))
+        return self.is_for([machine]) and longest <= self.longest
 
     def bind(self, batch: Batch, scores: Floats) -> None:
         """Go on with another batch, whose answers are written into ``scores``."""
@@ -172,10 +173,6 @@ class Pass:
         *seconds, last = (stage.seconds for stage in stages)
         seconds[-1] += last
         return scores, seconds
-
-
-def _states(machine: Any) -> tuple[Any, ...]:
-    return machine.committee, machine.booster, machine.head, machine.record, machine.watch
 
 
 def longest_of(batch: Batch) -> int:

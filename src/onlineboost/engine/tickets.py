@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -52,7 +53,8 @@ class Pending:
 
     Parameters
     ----------
-    most : number of tickets that wait; if there are more, the oldest expire
+    most : number of tickets that wait; if there are more, the oldest expire. As many told tickets that other copies of
+        the model gave are remembered, so that none is told twice
     age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given; None: no
         limit
     expired : what becomes of tickets that expire: "drop", or the label with which they are learnt, as in
@@ -75,8 +77,8 @@ class Pending:
         self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers
         self.past: dict[int, int] = {}  # the next numbers of the copies that this one was made from, by their runs
         self.next = 0  # number of the next ticket
-        self.waiting: dict[int, bytes] = {}  # by number, the oldest first
-        self.early: set[str] = set()  # signatures of tickets that were told and that other copies of the model gave
+        self.waiting: OrderedDict[int, bytes] = OrderedDict()  # by number; unlike a dict, it finds the oldest at once
+        self.early: OrderedDict[str, None] = OrderedDict()  # signatures of told tickets that other copies gave
         self.lock = new_lock()
 
     def __len__(self) -> int:
@@ -99,7 +101,7 @@ class Pending:
 
     def __getstate__(self) -> dict[str, Any]:
         with self.lock:
-            kept = {"waiting": dict(self.waiting), "early": set(self.early)}
+            kept = {"waiting": self.waiting.copy(), "early": self.early.copy()}
             return {name: value for name, value in vars(self).items() if name != "lock"} | kept
 
     def frozen(self) -> Pending:
@@ -185,7 +187,9 @@ class Pending:
             if self._waits(asked):
                 del self.waiting[asked.number]
             else:
-                self.early.add(asked.mark.hex())
+                self.early[asked.mark.hex()] = None
+                if len(self.early) > self.most:
+                    self.early.popitem(last=False)
 
     def anew(self) -> Pending:
         """No tickets, with the same bounds."""
@@ -199,7 +203,7 @@ class Pending:
     def describe(self) -> dict[str, Any]:
         """As JSON, without the tickets themselves."""
         names = "most", "age", "expired", "votes", "next"
-        keys: dict[str, Any] = {"model": self.model.hex(), "secret": self.secret.hex(), "early": sorted(self.early)}
+        keys: dict[str, Any] = {"model": self.model.hex(), "secret": self.secret.hex(), "early": [*self.early]}
         keys["past"] = [[run, number] for run, number in (self.past | {self.run: self.next}).items()]
         return {name: getattr(self, name) for name in names} | keys
 
@@ -225,7 +229,7 @@ class Pending:
         early = facts["early"]
         if not isinstance(early, list) or not all(isinstance(mark, str) for mark in early):
             raise ValueError("the signatures of tickets are not strings")
-        found.early = set(early)
+        found.early = OrderedDict.fromkeys(early)
         found.past = {check_whole("run", run, 0, LAST): check_whole("next", n, 0, LAST) for run, n in facts["past"]}
         sizes, content = arrays["pending.sizes"], arrays["pending.tickets"].tobytes()
         whole = sizes.ndim == 1 and sizes.dtype == np.int64 and int(sizes.sum()) == len(content)

@@ -28,6 +28,7 @@ from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.schedule import later
+from onlineboost.engine.token import Token
 from onlineboost.ensembles.restarting import Alarm, Listening, verdict
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
@@ -137,7 +138,7 @@ class RestartingNumbers(PartsMachine):
         return shares[0]
 
     def _start_over(self) -> None:
-        self.parts, self.token = (self.spec.model().new_machine(0, self.settings.seed),), object()
+        self.parts, self.token = (self.spec.model().new_machine(0, self.settings.seed),), Token()
         self.parts[0].name_features(self.names)
         later(partial(self.notify, self.alarms(self.n_alarms - 1)[0]))
 
@@ -153,7 +154,7 @@ class RestartingNumbers(PartsMachine):
     def add_steps(self, steps: Steps, score: Floats) -> bool:
         if not self.parts[0].add_steps(steps, score):
             return False
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         if steps.learning:
             stop, row = np.zeros(2, np.int64), steps.row
             watched = self.windows, self.usual, score.reshape(-1), row.y, row.weight, float(self.spec.delta), stop

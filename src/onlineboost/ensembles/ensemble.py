@@ -17,6 +17,7 @@ from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.class_votes import ClassVotesMachine
 from onlineboost.engine.machine import BatchMachine
 from onlineboost.engine.record import Settings, new_record
+from onlineboost.engine.token import Token
 from onlineboost.ensembles.machine import EnsembleMachine
 from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
@@ -87,7 +88,7 @@ class Ensemble(Listening, OnlineClassifier):
             stack, pairs = with_chances(stack), zip(models, self.parts(), before, strict=True)
             before = tuple(one if repr(new) == repr(old) else _successor(new, one) for new, old, one in pairs)
         parts = tuple(model.with_classes(one, n) for model, one in zip(models, before, strict=True))
-        twin: EnsembleMachine = replace(machine, parts=parts, stack=stack, passes=threading.local(), token=object())
+        twin: EnsembleMachine = replace(machine, parts=parts, stack=stack, passes=threading.local(), token=Token())
         for model, part in zip(models, twin.parts, strict=True):
             if getattr(model, "on_drift", None) is None:
                 part.listen(self.notify)

@@ -16,6 +16,7 @@ from onlineboost.engine.machine import BatchMachine, Said
 from onlineboost.engine.one_row import Steps
 from onlineboost.engine.parts import PartsMachine
 from onlineboost.engine.sharpness import softmax
+from onlineboost.engine.token import Token
 from onlineboost.ensembles.newton import (
     CLIP,
     Scales,
@@ -99,10 +100,10 @@ class EnsembleMachine(PartsMachine):
             def event() -> None:
                 if self.n_learnt >= due:
                     self._look()
-                    self.token = object()
+                    self.token = Token()
 
             steps.events.append(event)
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         return True
 
     def _look(self) -> None:
@@ -111,7 +112,7 @@ class EnsembleMachine(PartsMachine):
         full = all(part.out_of_slots for part in costly)
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
         began = self.rest.decide(self.n_learnt, *losses, full)
-        self.token = object()
+        self.token = Token()
         if began and self.away is not None:
             self.bring_back()
             self.away.close()

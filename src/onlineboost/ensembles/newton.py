@@ -46,6 +46,7 @@ _LEAST = 0.02  # p (1 - p) counts as at least this
 _TINY = 1e-12  # smallest pivot, as a share of the diagonal: huge weights of examples leave no digits for the others
 _LOSS_FORGETTING = 0.9999
 _MOST_LOSS = 20.0
+_MOST_WEIGHT = 1e3  # of a part: one example of weight 1e18 may ask for any
 
 
 class Stack(NamedTuple):
@@ -323,4 +324,4 @@ def _go(stack: Stack, n: int, step: Floats, factor: Floats) -> None:
         for k in range(i + 1, n + 1):
             s -= factor[k, i] * step[k]
         step[i] = s / factor[i, i]
-        w[i] += step[i]
+        w[i] = min(max(w[i] + step[i], -_MOST_WEIGHT), _MOST_WEIGHT)

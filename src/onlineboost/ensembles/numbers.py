@@ -286,7 +286,7 @@ class NumbersEnsemble(NumbersMachine):
         return Call(intervals, middle, typical, local, centres, rows.y, rows.weight, _LEVELS, answers, *states)
 
     def add_steps(self, steps: Steps, score: Floats) -> bool:
-        steps.tokens.append((self, self.token))
+        steps.machines.append(self)
         if self.young:
             return False
         tamed, errors, middle, typical = (np.zeros(1) for _ in range(4))

@@ -33,6 +33,14 @@ def check_target(name: str, target: str | Path, sources: list[str]) -> None:
             raise ParameterError(name, str(target), "another file than the input")
 
 
+def identity(path: Path) -> tuple[int, ...] | None:
+    """Which file there is: another one whenever it was replaced; None if there is none."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole file of UTF-8 text."""
     with replacing(path) as temporary:
