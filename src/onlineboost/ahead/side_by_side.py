@@ -103,10 +103,8 @@ class SideBySide:
 
     def _start(self) -> subprocess.Popen[bytes]:
         own = {"PYTHONSAFEPATH": "1", "ONLINEBOOST_QUIET": "1", "TMPDIR": self._folder.name}
-        if cache.cache_directory():
-            own["NUMBA_CACHE_DIR"] = os.path.dirname(
-                cache.cache_directory()
-            )  # that of this process, whatever was named
+        if cache.cache_directory():  # that of this process, whatever was named
+            own["NUMBA_CACHE_DIR"] = os.path.dirname(cache.cache_directory())
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         process = subprocess.Popen(
             [sys.executable, "-c", _WORKER], env=os.environ | own, stdin=pipe, stdout=pipe, stderr=nothing

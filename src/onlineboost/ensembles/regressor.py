@@ -86,6 +86,9 @@ class OnlineBoostRegressor(OnlineRegressor):
     def predict_interval(self, X: Any, coverage: float | tuple[float, float] = 0.9) -> tuple[Floats, Floats]:
         """The bounds between which the target of each row lies with this probability.
 
+        The probability is that of past data: it holds while labels keep coming. A model that answers later rows without
+        their labels keeps the margins of its last rows.
+
         Parameters
         ----------
         coverage : .5, .8, .9, .95 or .99, with equal shares of misses on both sides; or two quantiles, such as
