@@ -71,7 +71,7 @@ def test_training_says_how_well_it_went(letters, tmp_path, capsys, monkeypatch):
     assert "boosting" not in facts  # one comparison, in a sentence
     better = ((alone >= 0) != (y > 0)).astype(float) - ((scores >= 0) != (y > 0))
     points, margin = 100 * better.mean(), 196 * better.std() / len(y) ** 0.5
-    interval = f"(95 %: {points - margin:+.1f} to {points + margin:+.1f} points)"
+    interval = f"(95 %: {points - margin:+.2f} to {points + margin:+.2f} points)"
     assert re.search(rf"^SafeBoost .* Linear alone {re.escape(interval)}", out, re.M)
     assert facts["examples"].startswith("4,000 (")
     assert facts["features"] == "16 (15.6 non-zero per example)"

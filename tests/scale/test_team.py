@@ -70,6 +70,7 @@ def local(monkeypatch):
     monkeypatch.setattr(team, "_fetched", found.get)
     monkeypatch.setattr(remote, "PIECE", 100)
     monkeypatch.setattr(remote, "CUT_EVERY", 5)
+    monkeypatch.setenv("ONLINEBOOST_QUIET", "1")  # as workers set it, but for this test alone
     return found
 
 

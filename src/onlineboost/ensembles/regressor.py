@@ -124,7 +124,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         unit = float(machine.taming.units[1])
         columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(machine.stack), "14.5g")}
         names = [brief(part) for part in self._check_fitted().spec.parts()]
-        error = f"Mean absolute error of the last 100 examples or so: {unit * float(machine.spread.typical[0]):.5g}."
+        error = f"Mean absolute error of the last 500 examples or so: {unit * float(machine.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"
         return Report(title, self.n_seen_, "part", names, columns, bars, None, error)

@@ -22,7 +22,7 @@ class PairedLoss:
     How scores become probabilities is learnt on the way. It is looked up whenever the number of rows is a power of two,
     and kept until the next: so the sums do not depend on how the rows were batched.
 
-    >>> logistic = lambda scores: 1 / (1 + np.exp(-scores))
+    >>> logistic = lambda scores: (1 + np.tanh(scores / 2)) / 2
     >>> paired = PairedLoss()
     >>> paired.look(logistic, logistic)
     >>> paired.update(np.array([2.0, -1.0]), np.array([0.0, 0.0]), np.array([1.0, -1.0]), np.ones(2))
