@@ -33,6 +33,7 @@ TITLES = {
     "containers": "Parquet, Arrow, gz, bz2, xz, zst through the readers",
     "containers_command": "the same through `onlineboost train`",
     "kills": "SIGKILL at any moment, with checkpoints, until a training ends",
+    "actors": "SIGKILL for workers of Ray while they learn",
     "kills_at_end": "SIGKILL between the last save and the exit",
     "signals": "SIGINT, SIGTERM, SIGHUP",
     "full_disk": "full disk",
