@@ -110,26 +110,29 @@ class OnlineClassifier(OnlineModel):
         >>> int(model.predict(X).sum()), model
         (178, <Linear(loss='logistic'), threshold 0.1>)
         """
-        fitted = self.fitted
-        cut = None if fitted is None else fitted.cut
-        return None if fitted is None or cut is None else cut.probability(fitted)
+        return self._threshold()
 
     @threshold.setter
     def threshold(self, threshold: float | None) -> None:
         fitted = self._check_fitted()
         fitted.threshold = None if threshold is None else self._cut(fitted, threshold)
 
+    def _threshold(self) -> float | None:  # a subclass may have a parameter ``threshold``
+        fitted = self.fitted
+        cut = None if fitted is None else fitted.cut
+        return None if fitted is None or cut is None else cut.probability(fitted)
+
     def _cut(self, fitted: Fitted, threshold: Any) -> Cut:
         if fitted.target.width > 1 or len(fitted.target.classes) != 2:
             met = f"the model has {listed(fitted.target.classes.tolist())}"
             raise ParameterError("threshold", threshold, f"None: a threshold is for two labels, and {met}")
-        if not isinstance(threshold, numbers.Real) or not 0 < float(threshold) < 1:
+        if not isinstance(threshold, numbers.Real) or not bool(0 < threshold < 1):  # type: ignore[operator]
             raise ParameterError("threshold", threshold, "a probability above 0 and below 1")
         return Cut(float(threshold), True)
 
     def __repr__(self) -> str:
-        found = super().__repr__()
-        return found if self.threshold is None else f"<{found}, threshold {self.threshold:.4g}>"
+        found, threshold = super().__repr__(), self._threshold()
+        return found if threshold is None else f"<{found}, threshold {threshold:.4g}>"
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, in the order of ``classes_``, for each row."""

@@ -209,7 +209,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def check_page(self, page: Page) -> None:
         """Raise an error for a page that cannot be learnt."""
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target().merged(page.target))
+        fitted = self.fitted
+        if fitted is None:  # a copy: the seed of this model is drawn when it learns
+            fitted = copy.deepcopy(self).new_fitted(self.new_target().merged(page.target))
         self._prepare(fitted)
         fitted.check_page(page)
 

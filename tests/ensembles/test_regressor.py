@@ -257,7 +257,7 @@ def test_the_stack_equals_the_slow_one():
     stack, slow = new_number_stack(3), reference.NumberStack(3)
     Call(stack_numbers, scores, t, weight, middle, typical, errors, stack, new_spread(), True, False, np.empty(4))()
     for r in range(300):
-        x = scores[:, r] + np.array([0, 0, scores[0, r]])  # the third part learns what the first one leaves
+        x = scores[:, r] + np.array([0, 0, scores[1, r]])  # the third part learns what the second one leaves
         assert middle[r] == pytest.approx(slow.answer(x), abs=1e-9)
         if weight[r] > 0:
             slow.learn(x, t[r], weight[r])
@@ -403,13 +403,13 @@ def test_the_report_has_weights_and_errors_of_the_parts(tmp_path):
     model = OnlineBoostRegressor()
     answers = model.progressive_fit(X, y)
     report = model.report()
-    assert report.n_examples == 1500 and len(report.names) == 5 and report.names[0] == "LeastSquares()"
+    assert report.n_examples == 1500 and len(report.names) == 5 and report.names[1] == "LeastSquares()"
     weights, excess = report.columns["weight"][0], report.columns["excess alone"][0]
-    assert np.array_equal(weights, model.weights_) and weights[0] > weights[3]
+    assert np.array_equal(weights, model.weights_) and weights[1] > weights[3]
     alone = RegressionTree(7, memory=8, evidence=32.0, features=0.5, random_state=3, max_mb=512)
     trees = OnlineGradientBoost(alone, 40, chains=2, shrinkage=0.5)
     errors = [np.mean((found - y)[-500:] ** 2) for found in (trees.progressive_fit(X, y), answers)]
-    assert excess[4] == pytest.approx(np.sqrt(errors[0] - errors[1]), rel=0.3) and excess[0] < excess[4] / 5
+    assert excess[4] == pytest.approx(np.sqrt(errors[0] - errors[1]), rel=0.3) and excess[1] < excess[4] / 5
     said = float(re.search(r"Mean absolute error of the last 500 examples or so: (\S+)\.", str(report))[1])
     mean = 0.0
     for k, error in enumerate(np.abs(answers - y)[16:]):  # the first rows are held back

@@ -68,7 +68,7 @@ class Notes:
                 _optional(Threshold.from_json, facts["threshold"]) if "threshold" in facts else Threshold(),
                 _optional(_losses, facts.get("losses")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
             raise ModelFileError(path, "notes", expected) from problem
 
@@ -78,7 +78,7 @@ def threshold_of(path: Path, facts: Any) -> Threshold | None:
     given = facts.get("threshold") if isinstance(facts, dict) else None
     try:
         return _optional(Threshold.from_json, given)  # type: ignore[no-any-return]
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise ModelFileError(path, "notes", "a threshold that onlineboost train did not write") from problem
 
 

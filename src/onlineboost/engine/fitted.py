@@ -420,7 +420,7 @@ class Fitted:
         if time is not None and not is_finite(time):
             raise DataError(f"the time is {brief(time):.40}: expected a finite number")
         if self.pending.expired != "drop":
-            self.target.with_label(self.pending.expired[1])
+            self.check_target(self.target.with_label(self.pending.expired[1]))
 
     def _asking(self) -> BatchMachine:
         if not isinstance(self.machine, BatchMachine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
@@ -28,22 +29,24 @@ class SharedLock:
         self.readers: dict[int, None] = {}  # by thread; a store and a pop are atomic
         self.writer: int | None = None  # the thread that writes, or waits until all have read
         self.drained = threading.Event()
-        self.writers = threading.Lock()
+        self.writers = threading.RLock()
         self.guard = threading.Lock()  # of ``waiting`` together with ``writer``
         self.waiting: list[tuple[int, threading.Lock]] = []
         self.changing = False  # whether the writer has begun
         renew_in_children(self)
 
-    def turn(self) -> threading.Lock:
+    def turn(self) -> AbstractContextManager[Any]:
         """The lock of writers: made in C, it is released whatever interrupts."""
         if self.writer is not None:
-            self._check_turn()
+            self._check_whole()
+        if self._is_mine():
+            raise ConflictError("a callback of a model that is learning may predict, but not learn or fit")
         return self.writers
 
-    def _check_turn(self) -> None:
-        self._check_whole()
-        if self.writer == threading.get_ident() and self.writers.locked():
-            raise ConflictError("a callback of a model that is learning may predict, but not learn or fit")
+    def _is_mine(self) -> bool:
+        """Whether this thread has the turn."""
+        found: bool = self.writers._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001  as ``Condition`` asks
+        return found
 
     def _check_whole(self) -> None:
         if self.writer == _TORN:
@@ -57,10 +60,10 @@ class SharedLock:
         me = threading.get_ident()
         self.readers = {me: None} if me in self.readers else {}
         self.drained, self.guard, self.waiting = threading.Event(), threading.Lock(), []
-        if self.writer != me or not self.writers.locked():  # else this thread has forked in a callback
-            torn = self.writer == _TORN or (self.changing and self.writers.locked())
+        if self.writer != me or not self._is_mine():  # else this thread has forked in a callback
+            torn = self.writer == _TORN or (self.changing and not self.writers.acquire(blocking=False))
             self.writer = _TORN if torn else None
-            self.writers, self.changing = threading.Lock(), False
+            self.writers, self.changing = threading.RLock(), False
 
     def wait(self) -> None:
         """Join the readers as soon as nobody writes."""
@@ -73,6 +76,12 @@ class SharedLock:
                 return
             self.waiting.append((me, mine))
         mine.acquire()  # released by the writer, which makes this thread a reader
+
+    def cancel(self, me: int) -> None:
+        """Neither wait nor read."""
+        with self.guard:
+            self.waiting = [one for one in self.waiting if one[0] != me]
+        self.leave()
 
     def leave(self) -> None:
         self.readers.pop(threading.get_ident(), None)
@@ -89,10 +98,14 @@ class _Reading:
 
     def __enter__(self) -> None:
         lock, me = self.lock, threading.get_ident()
-        lock.readers[me] = None
-        if lock.writer is not None and lock.writer != me:
-            lock.leave()
-            lock.wait()
+        try:
+            lock.readers[me] = None
+            if lock.writer is not None and lock.writer != me:
+                lock.leave()
+                lock.wait()
+        except BaseException:  # an interrupt while it waits: a writer must not wait for this thread
+            lock.cancel(me)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None

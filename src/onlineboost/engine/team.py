@@ -153,7 +153,7 @@ class Team:
         while isinstance(problem, self.ray.exceptions.RayTaskError):
             problem = problem.cause
         if not isinstance(problem, self.ray.exceptions.RayError):  # of the work itself: it would come again
-            return problem  # type: ignore[no-any-return]
+            return problem or WorkerError(f"a worker of Ray failed at {what}")
         if died < _TRIES * len(self.remotes):
             return None
         return WorkerError(f"workers of Ray died {died} times at {what}: {str(problem).strip().splitlines()[0]}")

@@ -45,7 +45,7 @@ class Rule:
             return cls(by, None, float(fn), float(fp))
         try:
             number = float(at if by in ("", "recall") else str(given))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError(name, given, expected) from None
         if not 0 < number < 1 and not (by == "recall" and number == 1):
             raise ParameterError(name, given, expected)
@@ -172,7 +172,7 @@ def of_notes(notes: Any, turned: bool) -> Cut | None:
     try:
         given = notes["threshold"]
         return chosen(counts_from_json(given["counts"]), Rule.from_json(given["rule"]), turned)
-    except (KeyError, TypeError, ValueError):  # other notes: ``onlineboost`` itself says so
+    except (KeyError, TypeError, ValueError, OverflowError):  # other notes: ``onlineboost`` itself says so
         return None
 
 

@@ -2,7 +2,7 @@
 
 All in the units of ``engine/numbers.py``, with t the tamed target.
 
-**Parts.** Two linear models come first. The third part, which remembers most, learns what the first one leaves, and
+**Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
 its score is that of both.
 
 **Stack.** Scores of the parts, kept within the range of targets so far and a tenth of it on both sides, and a constant
@@ -41,7 +41,7 @@ from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, req
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
-_BASE, _FOLLOWER = 0, 2  # numbers of parts
+_BASE, _FOLLOWER = 1, 2  # numbers of parts
 _ROUNDS = 2  # over the weights of the stack, for each row
 _TYPICAL_RATE = 0.002  # share of the last error in the running mean
 _LEAST_SCALE = 0.25  # of the running mean

@@ -59,8 +59,8 @@ class OnlineBoostRegressor(OnlineRegressor):
     def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         """The models under the stack."""
         return [
-            LeastSquares(0.9999),
             LeastSquares(0.99),
+            LeastSquares(0.9999),
             OnlineGradientBoost(_tree(1), _TREES, chains=2, shrinkage=0.5),
             OnlineGradientBoost(_tree(2, memory=64), _TREES, chains=2, shrinkage=0.5),
             OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), _TREES, chains=2, shrinkage=0.5),

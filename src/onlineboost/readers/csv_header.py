@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 import numpy as np
 
-from onlineboost.errors import DataError, ReadError, ReadWarning
+from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.csv_cells import find_cell
+from onlineboost.readers.frames import index_columns, warn_of_index
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE, beyond
 from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_table, with_names
@@ -54,10 +54,11 @@ def read_header(
         header = named or not any(as_number(cell) is not None for cell in plain)
     names = cells if header else column_numbers(schema, len(cells), source.name, label_required)
     found = find_roles(schema, names, source.name, label_required and bool(cells), reader.options.label_ignored)
-    if header and len(names) > 1 and names[0] == "" and found[0] == FEATURE:
-        found[0] = IGNORED
-        news = "the first column has no name, as the index of pandas and the row names of R: left out"
-        warnings.warn(f"{source.name}: {news}; to learn it, name it", ReadWarning, stacklevel=2)
+    index = index_columns(names, None) if header else []
+    index = [name for name in index if found[names.index(name)] == FEATURE]
+    for name in index:
+        found[names.index(name)] = IGNORED
+    warn_of_index(index, source.name)
     reader.builder.schema = with_names(schema, names, found, header)
     reader.builder.has_columns(names, found, source.name)
     if header:

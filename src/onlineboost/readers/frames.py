@@ -15,6 +15,7 @@ from onlineboost.data.batch import LARGEST
 from onlineboost.errors import DataError, ReadWarning, listed
 
 _UNNAMED = re.compile(r"__index_level_\d+__")  # an index without a name, as pandas writes it to tables
+_NAMELESS = "", "Unnamed: 0"  # the first column of a file with an index, as it is, and as pandas reads it
 
 
 def eager_frame(X: Any) -> Any:
@@ -61,18 +62,24 @@ def index_columns(names: list[str], metadata: Any) -> list[str]:
 
     >>> index_columns(["size", "user"], {b"pandas": b'{"index_columns": ["user"]}'})
     ['user']
+    >>> index_columns(["", "size"], None), index_columns(["size", ""], None)
+    ([''], [])
     """
     try:
         known = json.loads((metadata or {}).get(b"pandas", b"{}"))["index_columns"]
         known = [name for name in known if isinstance(name, str)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         known = []
+    known += [name for name in names[:1] if len(names) > 1 and name in _NAMELESS]
     return [name for name in names if name in known or _UNNAMED.fullmatch(name)]
 
 
 def warn_of_index(names: list[str], where: str) -> None:
     """Say that columns are not learnt because they are the index of a pandas frame."""
-    if names:
+    if any(name in _NAMELESS for name in names):
+        news = "the first column has no name, as the index of pandas and the row names of R: left out"
+        warnings.warn(f"{where}: {news}; to learn it, name it", ReadWarning, stacklevel=2)
+    elif names:
         verb = "is" if len(names) == 1 else "are"
         message = f"{where}: {listed(names)} {verb} the index of a pandas frame: left out, as pandas does"
         warnings.warn(f"{message}; reset_index() before makes columns of it", ReadWarning, stacklevel=2)

@@ -89,7 +89,7 @@ def json_column(before: bytes, table: Table) -> str:
         elif found[0] == b"}":
             outer.pop()
         elif found[1]:
-            name = json.loads(found[1])
+            name = json.loads(found[1].decode(errors="replace"))
     return ".".join([*outer[1:], name])
 
 

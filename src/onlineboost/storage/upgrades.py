@@ -78,34 +78,13 @@ def _scales_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
 
 
 def _bounded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """Standardised features have a range; of features that were met before, it is unknown.
-
-    In ``OnlineBoostRegressor`` trees learn what the first linear part leaves, not the second: the two change places.
-    """
+    """Standardised features have a range; of features that were met before, it is unknown."""
     found = dict(arrays)
     for name in arrays:
         if name.split(".")[-2].startswith("transform") and name.endswith(".features") and arrays[name].shape[1] == 4:
             met = arrays[name][:, :1] > 0
             found[name] = np.hstack([arrays[name], np.where(met, -_ANY, 0.0), np.where(met, _ANY, 0.0)])
-    for part, mine in facts["parts"].items():
-        if mine.get("class") == "OnlineBoostRegressor" and f"{part}.stack.weights" in arrays:
-            found = _with_first_parts_exchanged(found, part)
-            sizes = mine["sizes"][1]
-            sizes[0], sizes[1] = sizes[1], sizes[0]
     return found, facts
-
-
-def _with_first_parts_exchanged(arrays: Arrays, part: str) -> Arrays:
-    first, second = f"{part}.part0.", f"{part}.part1."
-    found = {}
-    for name, array in arrays.items():
-        other = {first: second, second: first}.get(name[: len(first)])
-        found[name if other is None else other + name[len(first) :]] = array
-    weights, products, moment = (found[f"{part}.stack.{name}"].copy() for name in ("weights", "products", "moment"))
-    order = np.array([1, 0, *range(2, weights.size)])
-    upper = np.triu(products) + np.triu(products, 1).T  # the lower triangle does not count
-    stack = {"weights": weights[order], "products": upper[np.ix_(order, order)], "moment": moment[order]}
-    return found | {f"{part}.stack.{name}": array for name, array in stack.items()}
 
 
 UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {
