@@ -401,8 +401,8 @@ class Linear:
 class Standardizer:
     """Rows are dicts of non-zero values; what a row becomes depends on the rows before it alone."""
 
-    def __init__(self) -> None:
-        self.rows = 0
+    def __init__(self, centring: bool = True) -> None:
+        self.centring, self.rows = centring, 0
         self.count: dict[int, int] = {}
         self.mean: dict[int, float] = {}
         self.variance: dict[int, float] = {}
@@ -430,6 +430,8 @@ class Standardizer:
     def bound(self, f: int, x: float) -> float:
         if f not in self.count:
             return x
+        if not self.centring:
+            return self.mean[f] + within(x - self.mean[f], 9.0 * self.variance[f])
         return within(x, 9.0 * (self.variance[f] + self.mean[f] * self.mean[f]))
 
     def learn(self, row: dict[int, float]) -> None:
@@ -446,7 +448,7 @@ class Standardizer:
         # a row and frequent enough.
         leaves = any(f not in row and self.count[f] < 0.5 * self.rows for f in self.centred)
         joins = [f for f in row if f not in self.centred and self.count[f] >= 0.75 * self.rows]
-        if leaves or joins:
+        if self.centring and (leaves or joins):
             self.centred = [f for f in self.centred if self.count[f] >= 0.5 * self.rows] + joins
 
 

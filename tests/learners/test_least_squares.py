@@ -9,10 +9,10 @@ from onlineboost import LeastSquares, ParameterError
 
 
 class SlowLeastSquares:
-    """All rows so far, solved by NumPy; features are standardised as they come."""
+    """All rows so far, solved by NumPy; features are bounded as they come."""
 
     def __init__(self, forgetting: float, n: int) -> None:
-        self.forgetting, self.standardizer, self.n = forgetting, reference.Standardizer(), n
+        self.forgetting, self.standardizer, self.n = forgetting, reference.Standardizer(centring=False), n
         self.A, self.b, self.w, self.waits, self.met = np.zeros((n, n)), np.zeros(n), np.zeros(n), 0, 1
 
     def vector(self, row: dict[int, float]) -> np.ndarray:
@@ -34,7 +34,8 @@ class SlowLeastSquares:
         self.waits += 1
         if self.waits > self.met**2 // 400:
             self.waits = 0
-            ridge = np.diag(self.A) / self.A[0, 0]
+            square = np.diag(self.A)
+            ridge = np.maximum(square - self.A[0] ** 2 / self.A[0, 0], 1e-6 * square) / self.A[0, 0]
             ridge[0] = 1e-3
             used = np.diag(self.A) > 0
             A = (self.A + np.diag(ridge))[np.ix_(used, used)]
@@ -60,6 +61,12 @@ def test_every_answer_is_that_of_the_normal_equations(kind, forgetting):
         asked, learnt = (dict(slots.row(entries, learns, missing=False)) for learns in (False, True))
         assert scores[r] == pytest.approx(slow.score(asked), rel=1e-5, abs=1e-4), r
         slow.learn(learnt, y[r], weight[r])
+
+
+def test_a_feature_that_moves_belongs_to_one_line():
+    x = np.linspace(20, 0, 2000)
+    answers = LeastSquares().fit(x[:, None], 50 + 2 * x).predict([[0.0], [10.0], [20.0]])
+    assert answers == pytest.approx([50, 70, 90], abs=0.5)
 
 
 def test_scales_and_offsets_do_not_matter():

@@ -1,4 +1,4 @@
-"""Names of features: to which number, date or column a feature belongs."""
+"""Names of features: to which date or column a feature belongs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ DATE_PARTS = "month", "weekday", "hour"
 """Features of a date beside its number: ``sold.month=11``."""
 
 
-def whole_of(name: str, names: Mapping[int, str]) -> str:
-    """The number or date of which a feature is a part, or its own name; ``names`` are those of all features, by id.
+def date_of(name: str, names: Mapping[int, str]) -> str:
+    """The date of which a feature is a part, or its own name; ``names`` are those of all features, by id.
 
-    >>> names = {feature_id(name): name for name in ("sold", "size")}
-    >>> [whole_of(name, names) for name in ("sold.month=11", "made.month=11", "size=", "colour=", "colour=red")]
-    ['sold', 'made.month=11', 'size', 'colour=', 'colour=red']
+    >>> names = {feature_id("sold"): "sold"}
+    >>> [date_of(name, names) for name in ("sold.month=11", "made.month=11", "colour=red")]
+    ['sold', 'made.month=11', 'colour=red']
     """
-    start, _, value = name.partition("=")
-    date, _, part = start.rpartition(".")
-    for number, belongs in ((date, part in DATE_PARTS), (start, not value and start != name)):
-        if belongs and names.get(feature_id(number)) == number:
-            return number
-    return name
+    date, _, part = name.partition("=")[0].rpartition(".")
+    return date if part in DATE_PARTS and names.get(feature_id(date)) == date else name
 
 
 def column_of(name: str, columns: Container[str]) -> str:

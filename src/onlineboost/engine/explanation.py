@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Floats, Ints, Ints32
-from onlineboost.data.feature_names import column_of, whole_of
+from onlineboost.data.feature_names import column_of, date_of
 from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.errors import DataError
 from onlineboost.storage.pictures import check_picture, draw_bars
@@ -212,4 +212,4 @@ def _codes(terms: list[Terms], names: Mapping[int, str], known: dict[str, int]) 
 def _columns_of(ids: Ints32, names: Mapping[int, str], known: Mapping[str, int]) -> dict[int, str]:
     """The column of each slot."""
     found = (names.get(id, str(id)) for id in ids.tolist())
-    return {slot: whole_of(column_of(name, known), names) for slot, name in enumerate(found)}
+    return {slot: date_of(column_of(name, known), names) for slot, name in enumerate(found)}

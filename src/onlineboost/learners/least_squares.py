@@ -4,8 +4,9 @@ For an example x, with a constant 1, of weight p and target t:
 
     A <- F A + p x x',   b <- F b + p t x,   w = (A + R)^-1 b
 
-where F forgets. R is diagonal: as much as ``ridge`` examples in which the feature has its mean square; .001 for the
-constant. Features are centred and bounded before (``transforms/standardize.py``); of those that are not met, w is 0.
+where F forgets. R is diagonal: as much as ``ridge`` examples in which the feature has its variance, as the sums have
+it; .001 for the constant. Features are bounded before (``transforms/standardize.py``), but not centred: sums over rows
+that were centred by different means would belong to no line. Of features that are not met, w is 0.
 
 All sums are kept multiplied by ``growth`` = F^-n: a row then changes the places of its own features only. Weights are
 solved for after every 1 + d^2 // 400 rows, where d is the number of features met.
@@ -33,6 +34,7 @@ from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.standardize import new_standardize
 
 _CONSTANT_RIDGE = 1e-3
+_LEAST_SPREAD = 1e-6  # of a feature, as a share of its mean square
 _SOLVE = 400  # squares of numbers of features, for each row between two solutions
 _LARGEST_GROWTH = 1e30
 _MAX_SLOTS = 1024
@@ -101,10 +103,18 @@ def explain(state: LeastSquaresState, work: LeastSquaresWork, batch: Batch, r: i
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
         found.slots[k], found.values[k] = batch.indices[j], 0.0
         for i in range(state.weights.shape[0]):
-            term = state.weights[i, i64(batch.indices[j]) + 1] * batch.values[j]
+            place = i64(batch.indices[j]) + 1
+            term = state.weights[i, place] * (batch.values[j] - _usual(state, i, place))
             found.values[k] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
         k += 1
     return k
+
+
+@hot
+def _usual(state: LeastSquaresState, i: int, place: int) -> float:
+    """The mean of a feature that varies less than its size, such as a date: from there it is explained. Else 0."""
+    A = state.products[i]
+    return A[0, place] / A[0, 0] if A[0, place] * A[0, place] > 0.5 * A[0, 0] * A[place, place] else 0.0
 
 
 @hot
@@ -178,7 +188,8 @@ def _solve(state: LeastSquaresState, work: LeastSquaresWork, i: int) -> None:
     share = state.ridge * state.growth[i] / A[0, 0]
     work.ridge[0] = _CONSTANT_RIDGE * state.growth[i]
     for j in range(1, n):
-        work.ridge[j] = share * A[j, j]
+        spread = A[j, j] - A[0, j] * A[0, j] / A[0, 0]
+        work.ridge[j] = share * max(spread, _LEAST_SPREAD * A[j, j])
     solve(A, work.ridge, state.moment[i], n, work.factor, state.weights[i])
 
 
@@ -251,7 +262,7 @@ class LeastSquares(
         return committee
 
     def transforms(self, n_features: int) -> Transforms:
-        return (new_standardize(n_features),)
+        return (new_standardize(n_features, centring=False),)
 
     def strengths(self, committee: LeastSquaresState, n_learners: int) -> Floats | None:
         """The learners' mean weight."""

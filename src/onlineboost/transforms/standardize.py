@@ -7,6 +7,9 @@
 3. After 32 non-zero values, a value beyond the smallest or largest so far counts as that one, before rules 1 and 2. So
    linear learners do not extrapolate: a later date, far from the running mean, is the last date learnt.
 
+Without ``centring``, for learners that keep sums over rows, which a moving centre would mix: every feature is left as it
+is, but kept within +-3 standard deviations of the mean of its non-zero values, and by rule 3.
+
 Mean and variance follow about the last thousand non-zero values. There is no division by s: the linear learner
 rescales each feature itself. The row itself is not in m and s, so that ``predict`` sees what ``learn`` would.
 docs/data.md has the measurements behind the rule.
@@ -41,6 +44,7 @@ class StandardizeState(NamedTuple):
     features: Floats
     centred: Ints32  # [n]: the features that are centred ...
     counts: Ints  # ... how many they are, and how many rows were learnt
+    centring: bool
 
     def limits(self) -> Limits:
         return {"centred": (0, max(self.centred.size - 1, 0)), "counts": COUNT}
@@ -82,8 +86,9 @@ class StandardizeState(NamedTuple):
         return names
 
 
-def new_standardize(n_features: int) -> StandardizeState:
-    return StandardizeState(filled(0, (n_features, FIELDS)), filled(0, n_features, np.int32), np.zeros(2, np.int64))
+def new_standardize(n_features: int, centring: bool = True) -> StandardizeState:
+    features, centred = filled(0, (n_features, FIELDS)), filled(0, n_features, np.int32)
+    return StandardizeState(features, centred, np.zeros(2, np.int64), centring)
 
 
 @njit
@@ -161,14 +166,14 @@ def _row(
             present[place - 1] = row
             z = _centred(features, f, x, n)
         else:
-            z = _bounded(features, f, x)
+            z = _bounded(features, f, x) if state.centring else _near_mean(features, f, x)
         indices[k] = f
         values[k] = z
         # The first row is left out: without statistics, a raw value could set the learner's scale for ever.
         k += (n > 0) & (f32(z) != 0)
         if learns:
             _learn(features, f, float(value[j]))
-            changed |= (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
+            changed |= state.centring & (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
     for p in range(centred):
         if present[p] != row:
             f = u32(state.centred[p])
@@ -201,6 +206,14 @@ def _bounded(features: Floats, f: int, x: float) -> float:
     if features[f, _COUNT] == 0:
         return x
     return _within(x, BOUND * BOUND * (features[f, _VARIANCE] + features[f, _MEAN] * features[f, _MEAN]))
+
+
+@hot
+def _near_mean(features: Floats, f: int, x: float) -> float:
+    if features[f, _COUNT] == 0:
+        return x
+    mean = features[f, _MEAN]
+    return mean + _within(x - mean, BOUND * BOUND * features[f, _VARIANCE])
 
 
 @hot
