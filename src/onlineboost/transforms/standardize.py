@@ -7,8 +7,8 @@
 3. After 32 non-zero values, a value beyond the smallest or largest so far counts as that one, before rules 1 and 2. So
    linear learners do not extrapolate: a later date, far from the running mean, is the last date learnt.
 
-Without ``centring``, for learners that keep sums over rows, which a moving centre would mix: every feature is left as it
-is, but kept within +-3 standard deviations of the mean of its non-zero values, and by rule 3.
+Without ``centring``, for learners that keep sums over rows, which a moving centre would mix: every feature is left as
+it is, but kept within +-3 standard deviations of the mean of its non-zero values, and by rule 3.
 
 Mean and variance follow about the last thousand non-zero values. There is no division by s: the linear learner
 rescales each feature itself. The row itself is not in m and s, so that ``predict`` sees what ``learn`` would.
