@@ -542,8 +542,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 self.fitted = self.new_fitted(self.new_target())
             if len(self.fitted.pending):
                 raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
-            self.fitted.pending = pending
-            self.fitted.check_asking(None)
+            before, self.fitted.pending = self.fitted.pending, pending
+            try:
+                self.fitted.check_asking(None)
+            except DataError:
+                self.fitted.pending = before
+                raise
 
     # ---- what was learnt
 

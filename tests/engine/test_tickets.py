@@ -650,3 +650,9 @@ def test_a_row_without_a_time_is_an_error(dicts):
     late = Delayed(OnlineBBM(n_estimators=3), 5, "time")
     with pytest.raises(DataError, match="no value of 'time'"):
         list(map(late.learn, open_stream(rows)))
+
+
+def test_a_label_of_expired_tickets_beyond_the_classes_allowed_is_refused_at_once():
+    model = Linear(max_classes=2).fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(DataError, match="more than 2"):
+        model.pending = Pending(most=3, expired=("label", 2))

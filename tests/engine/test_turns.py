@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -10,8 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onlineboost import Adaptive, Linear, NaiveBayes, OnlineBBM, OnlineBoostRegressor, Pending, Tree, load
+from onlineboost import (
+    Adaptive,
+    ConflictError,
+    Linear,
+    NaiveBayes,
+    OnlineBBM,
+    OnlineBoostRegressor,
+    Pending,
+    Tree,
+    load,
+)
 from onlineboost.engine.fitted import Fitted
+from onlineboost.engine.lock import SharedLock
 from onlineboost.readers import open_stream
 
 MODELS = {
@@ -150,3 +162,37 @@ def test_code_that_makes_rows_may_learn():
     thread.start()
     thread.join(20)
     assert not thread.is_alive() and model.n_seen_ == 8
+
+
+def test_learning_within_a_turn_is_an_error(monkeypatch):
+    """A warning that is shown in Python code may call the model."""
+    model = Linear().fit(np.eye(4), [0, 1, 0, 1])
+
+    def learn_again(fitted: Fitted) -> None:
+        model.learn_one({"0": 1.0}, 1)
+
+    monkeypatch.setattr(Fitted, "_warn", learn_again)
+    with pytest.raises(ConflictError, match="may predict, but not learn"):
+        model.partial_fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_an_interrupted_reader_is_forgotten():
+    """Ctrl-C while a prediction waits for a learner: the next learner must not wait for it."""
+    lock = SharedLock()
+    writing, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with lock.turn(), lock.writing:
+            writing.set()
+            done.wait(10)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert writing.wait(10)
+    me = threading.get_ident()
+    threading.Timer(0.2, signal.pthread_kill, (me, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt), lock.reading:
+        pass
+    done.set()
+    writer.join(10)
+    assert not writer.is_alive() and not lock.readers and not lock.waiting

@@ -226,3 +226,10 @@ def test_a_probability_is_a_score_at_each_power_of_two(labels):
         for page in open_stream(X, y=y, batch_size=pages):
             training.learn(page)
         assert training.threshold.table.tolist() == table.tolist()
+
+
+def test_a_threshold_beyond_all_numbers_is_an_error_of_ours():
+    model = Linear().fit(np.eye(4), [0, 1, 0, 1])
+    for threshold in (10**400, -(10**400)):
+        with pytest.raises(ParameterError, match="a probability above 0 and below 1"):
+            model.predict(np.eye(4), threshold=threshold)

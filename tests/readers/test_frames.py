@@ -206,3 +206,18 @@ def test_a_column_that_cannot_be_read_is_named_with_the_next_step(column, messag
         with pytest.raises(DataError, match=message) as caught:
             read()
         assert caught.value.column == "c"
+
+
+@pytest.mark.parametrize("heading", ["", "Unnamed: 0"])
+def test_a_first_column_without_a_name_is_an_index_in_every_kind_of_table(heading):
+    with_index = pl.DataFrame({heading: range(N), "word": FRAME["word"].tolist(), "size": FRAME["size"].tolist()})
+    with pytest.warns(ReadWarning, match="the first column has no name"):
+        found = Linear().fit(with_index, LABELS)
+    assert everything(found) == everything(Linear().fit(FRAME, LABELS))
+
+
+def test_whole_numbers_of_a_categorical_column_are_categories():
+    zips = pd.DataFrame({"zip": np.arange(N) % 7 + 10_000, "size": FRAME["size"]})
+    words, groups = zips.astype({"zip": str}), zips.astype({"zip": "category"})
+    assert everything(Linear().fit(groups, LABELS)) == everything(Linear().fit(words, LABELS))
+    assert everything(Linear().fit(zips, LABELS)) != everything(Linear().fit(words, LABELS))

@@ -263,7 +263,7 @@ class Classes(Target):
         if len(words) > 1:  # a word is no number
             raise DataError(f"the labels are {listed(new)}: expected one of {listed(known or labels)}, or of that type")
         if len(self.known) + len(new) > MAX_CLASSES:
-            raise too_many_classes(labels, MAX_CLASSES)
+            raise too_many_classes([*known, *new], MAX_CLASSES)
         if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
             found = listed([*known, *new])
             advice = "numbers are for a regressor (train --task number)"

@@ -93,6 +93,7 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    grouped = pa.types.is_dictionary(column.type)  # numbers that a frame has as categories are categories
     column = _plain_array(column)
     kind = column.type
     if is_nested(kind):
@@ -107,7 +108,7 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
             "uniques": _values(codes.dictionary),
             "valid": valid,
         }
-    if role == CATEGORY or _is_text(pa, kind):
+    if role == CATEGORY or _is_text(pa, kind) or (grouped and pa.types.is_integer(kind)):
         try:
             texts = column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
         except pa.ArrowNotImplementedError:
