@@ -43,6 +43,7 @@ LINES = {  # beginning, and the piece that is repeated
     "csv": [(b"label,x\n1,", b"a"), (b"label,x\n", b"1,2,"), (b"", b"column,"), (b'label,x\n1,"', b"a")],
     "jsonl": [(b'{"label": 1, "x": "', b"a"), (b"", b"["), (b'{"label": 1, "x": [', b"1,")],
 }
+_CLEAR = "a shorter line", "more cells than the first line", "read: 0 rows, 1 skipped"
 _CHUNK = 1 << 20
 _MOST_SECONDS, _MOST_MEMORY = 10.0, 400.0  # of the processor; MB
 _TRAIN = ("-a", "bbm", "-n", "2", "--no-baseline", "-q")
@@ -69,7 +70,7 @@ def run_lines(megabytes: int, folder: Path) -> tuple[str, str]:
                 path.unlink()
             for how, (said, seconds, memory) in tried:
                 n, slowest, most = n + 1, max(slowest, seconds), max(most, memory)
-                clear = "a shorter line" in said or said == "read: 0 rows, 1 skipped"
+                clear = any(words in said for words in _CLEAR)
                 good = clear and seconds < _MOST_SECONDS and memory < _MOST_MEMORY
                 line = f"{how} {format} {begin!r} {piece!r}: {seconds:.1f} s, {memory:.0f} MB: {said[:160]}"
                 print(line if good else f"PROBLEM {line}", flush=True)
