@@ -361,7 +361,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             fitted = self._fitted
             if fitted is None:
                 fitted = self.new_fitted(self.new_target())
-            self._prepare(fitted)
+            if self.max_classes is not fitted.spec.max_classes:
+                self._prepare(fitted)
             fitted.learn_one(x, y, float(w))
             self._fitted = fitted
 

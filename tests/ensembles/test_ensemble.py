@@ -412,6 +412,16 @@ def test_later_rows_in_time_order_are_answered_sensibly():
     assert found > plain - 0.01
 
 
+def test_extreme_weights_of_several_classes_leave_answers_finite():
+    """The factor of the stack overflows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 6)) * [1, 10, 1e-3, 1e6, 1, 1]
+    score = X[:, 0] + 0.3 * rng.normal(size=800)
+    y = np.digitize(score, np.quantile(score, [0.2, 0.4, 0.6, 0.8]))
+    model = OnlineBoost(random_state=0).fit(X, y, np.full(800, 1e18))
+    assert np.isfinite(model.predict_proba(X[:200])).all()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_extreme_weights_leave_the_stack_of_classes_bounded(seed):
     """Where one class is certain there is no curvature, and one heavy example would move the weights by 1e17."""

@@ -522,6 +522,8 @@ class Fitted:
 
     def label_one(self, x: Mapping[Any, Any]) -> Any:
         """The label, or the number, of one dict of features."""
+        if self.threshold is None:
+            return self.target.decode_one(self.score_one(x))
         cut = self.cut
         return self._decoded_one(self.score_one(x, cut is not None and cut.of_probability), cut)
 

@@ -39,14 +39,9 @@ class SharedLock:
         """The lock of writers: made in C, it is released whatever interrupts."""
         if self.writer is not None:
             self._check_whole()
-        if self._is_mine():
+        if self.writers._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001  as ``Condition`` asks
             raise ConflictError("a callback of a model that is learning may predict, but not learn or fit")
         return self.writers
-
-    def _is_mine(self) -> bool:
-        """Whether this thread has the turn."""
-        found: bool = self.writers._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001  as ``Condition`` asks
-        return found
 
     def _check_whole(self) -> None:
         if self.writer == _TORN:
@@ -60,7 +55,8 @@ class SharedLock:
         me = threading.get_ident()
         self.readers = {me: None} if me in self.readers else {}
         self.drained, self.guard, self.waiting = threading.Event(), threading.Lock(), []
-        if self.writer != me or not self._is_mine():  # else this thread has forked in a callback
+        mine = self.writers._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001
+        if self.writer != me or not mine:  # else this thread has forked in a callback
             torn = self.writer == _TORN or (self.changing and not self.writers.acquire(blocking=False))
             self.writer = _TORN if torn else None
             self.writers, self.changing = threading.RLock(), False

@@ -34,5 +34,9 @@ class Prepared:
 
     def is_for(self, machines: Sequence[Any]) -> bool:
         """Whether the machines have the states that this was made for."""
-        pairs = zip(machines, self.tokens or (), strict=True)
-        return self.tokens is not None and all(machine.token is token() for machine, token in pairs)
+        if self.tokens is None:
+            return False
+        for machine, token in zip(machines, self.tokens, strict=True):
+            if machine.token is not token():
+                return False
+        return True

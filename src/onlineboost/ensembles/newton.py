@@ -324,4 +324,6 @@ def _go(stack: Stack, n: int, step: Floats, factor: Floats) -> None:
         for k in range(i + 1, n + 1):
             s -= factor[k, i] * step[k]
         step[i] = s / factor[i, i]
-        w[i] = min(max(w[i] + step[i], -_MOST_WEIGHT), _MOST_WEIGHT)
+        moved = w[i] + step[i]
+        if moved == moved:  # else weights of rows such as 1e18 have led the factor beyond all numbers
+            w[i] = min(max(moved, -_MOST_WEIGHT), _MOST_WEIGHT)
