@@ -24,7 +24,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("ONLINEBOOST_QUIET", "1")
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "figures" / "reliability.json"
 TITLES = {
@@ -161,6 +160,7 @@ def count_containers(said: str, given: str) -> None:
 
 
 def main() -> None:
+    os.environ.setdefault("ONLINEBOOST_QUIET", "1")
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("endurance"), help="for files of the trials")
     trials = parser.add_subparsers(required=True)
