@@ -15,9 +15,8 @@ from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.engine.classes import with_classes
 from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.machine import Machine
-from onlineboost.engine.object_classes import ObjectClassesMachine, objects_with_classes
-from onlineboost.engine.objects import ObjectMachine
+from onlineboost.engine.object_classes import objects_with_classes
+from onlineboost.engine.objects import ObjectNode
 from onlineboost.engine.thresholds import Cut
 from onlineboost.errors import DataError, ParameterError, listed
 from onlineboost.interop import river
@@ -47,15 +46,15 @@ class OnlineClassifier(OnlineModel):
     def _target_of_batches(self) -> Classes:
         return Classes(-1, 1)
 
-    def with_classes(self, machine: Any, n: int) -> Machine:
-        """The machine of this model, for more classes: new ones begin at this row."""
-        seed, known = machine.settings.seed, max(machine.n_classes, 2)
-        fresh: list[Any] = [self.new_machine(0, (seed + k) % (1 << 63)) for k in range(known, n)]
-        if isinstance(machine, ObjectMachine | ObjectClassesMachine):
-            return objects_with_classes(machine, fresh)
+    def with_classes(self, node: Any, n: int) -> Any:
+        """The node of this model, for more classes: new ones begin at this row."""
+        seed, known = node.settings.seed, max(node.n_classes, 2)
+        fresh: list[Any] = [self.new_node(0, (seed + k) % (1 << 63)) for k in range(known, n)]
+        if isinstance(node, ObjectNode):
+            return objects_with_classes(node, fresh)
         for one in fresh:
-            one.go_to(machine.n_learnt)
-        return with_classes(machine, fresh)
+            one.go_to(node.n_learnt)
+        return with_classes(node, fresh)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning. The first batch must contain two labels, or ``classes`` must name them.

@@ -20,10 +20,11 @@ from onlineboost.data.classes import MAX_CLASSES, joined_scores
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
+from onlineboost.engine import late
+from onlineboost.engine.contents import contents, restore
 from onlineboost.engine.explanation import Explanation
 from onlineboost.engine.fitted import Fitted, Rows
 from onlineboost.engine.lock import SharedLock
-from onlineboost.engine.machine import Machine
 from onlineboost.engine.thresholds import Cut, of_notes
 from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
@@ -89,8 +90,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return found
 
     @abstractmethod
-    def new_machine(self, n_features: int, seed: int | None = None) -> Machine:
-        """The initial states; raises an error for wrong parameters, and draws a seed if none is given."""
+    def new_node(self, n_features: int, seed: int | None = None) -> Any:
+        """The initial states, as a tree of nodes; an error for wrong parameters. Draws a seed if there is none."""
 
     @abstractmethod
     def base_learner(self) -> Any:
@@ -121,7 +122,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         _check_inner(self)
         self.check_kernels()
         columns = Columns(owner=type(self).__name__)
-        fitted = Fitted(self.clone(), columns, target, self.new_machine(0), lock=self._lock)
+        fitted = Fitted(self.clone(), columns, target, self.new_node(0), lock=self._lock)
         if self.fitted is not None:  # bounds of tickets that the user has chosen
             fitted.pending = self.fitted.pending.anew()
         return fitted
@@ -321,12 +322,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def _prepare(self, fitted: Fitted) -> None:
         """Let parameters of a run, which may change between two batches, take effect."""
-        fitted.machine.n_jobs = self._jobs()
+        fitted.root.use_threads(self._jobs())
         fitted.allow_classes(self.max_classes)
 
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
         """A score per row, or the probability of the positive label."""
-        fitted.machine.n_jobs = self._jobs()
+        fitted.root.use_threads(self._jobs())
         return fitted.scores(self._rows(fitted, X, loose), probabilities)
 
     def _rows(self, fitted: Fitted, X: Any, loose: bool = False) -> Rows:
@@ -348,7 +349,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def _labels(self, fitted: Fitted, X: Any, cut: Cut | None = None) -> NDArray[Any]:
         """The label, or the number, of each row: by this threshold, or else by that of the model."""
-        fitted.machine.n_jobs = self._jobs()
+        fitted.root.use_threads(self._jobs())
         return fitted.labels(self._rows(fitted, X), cut)
 
     # ---- dicts, one at a time
@@ -497,14 +498,14 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """
         with self._lock.turn() if self.fitted is None else contextlib.nullcontext():
             fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
-            fitted.check_asking(time)
+            late.check_asking(fitted, time)
             if isinstance(x, Mapping):
-                found: Any = fitted.ask(x, time)
+                found: Any = late.ask(fitted, x, time)
             else:
-                found = fitted.ask_rows(self._rows(fitted, x), time)
+                found = late.ask_rows(fitted, self._rows(fitted, x), time)
             if self.fitted is None:
                 self.fitted = fitted
-        fitted.expire(time)
+        late.expire(fitted, time)
         return found
 
     def tell(self, ticket: Any, y: Any, w: float = 1.0) -> None:
@@ -527,7 +528,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         with self._lock.turn():
             fitted = self._check_fitted()
             self._prepare(fitted)
-            fitted.tell(list(ticket) if several else [ticket], labels, float(w))
+            late.tell(fitted, list(ticket) if several else [ticket], labels, float(w))
 
     @property
     def pending(self) -> Pending:
@@ -545,7 +546,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
             before, self.fitted.pending = self.fitted.pending, pending
             try:
-                self.fitted.check_asking(None)
+                late.check_asking(self.fitted, None)
             except DataError:
                 self.fitted.pending = before
                 raise
@@ -562,7 +563,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Number of columns of arrays; of other sources, the number of features learnt so far."""
         fitted = self._check_fitted()
         known = fitted.columns.n_columns
-        return known if known is not None else fitted.machine.n_slots
+        return int(known if known is not None else fitted.root.n_slots)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
@@ -575,12 +576,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     @property
     def n_seen_(self) -> int:
         """Number of examples learnt."""
-        return self._check_fitted().machine.n_learnt
+        return int(self._check_fitted().root.n_learnt)
 
     @property
     def edges_(self) -> Floats:
         """The edge of each weak learner over guessing, weighted by its weights: 0 is guessing, 1 is always right."""
-        record = self._check_fitted().machine.learners
+        record = self._check_fitted().root.learners
         given = record.weights != 0
         return np.where(given, record.edges / np.where(given, record.weights, 1), 0.0)
 
@@ -592,16 +593,19 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     @property
     def weight_sums_(self) -> Floats:
         """The total weight of examples that each weak learner got."""
-        return self._check_fitted().machine.learners.weights.copy()
+        found: Floats = self._check_fitted().root.learners.weights.copy()
+        return found
 
     def n_features_seen(self) -> int | None:
         """Number of different features seen so far; None if the learners do not count them."""
-        return self._check_fitted().machine.n_features_seen
+        found: int | None = self._check_fitted().root.n_features_seen
+        return found
 
     def columns_not_met(self) -> list[str]:
         """Columns that the parameters name (``crosses``) and that no feature seen so far belongs to."""
         fitted = self._check_fitted()
-        return fitted.machine.columns_not_met(fitted.machine.names_met(fitted.columns.names).values())
+        found: list[str] = fitted.root.columns_not_met(fitted.root.names_met(fitted.columns.names).values())
+        return found
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.fitted is not None
@@ -623,7 +627,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             for lock in dict.fromkeys(one.lock for one in fitted.values()):
                 stack.enter_context(lock.reading)
             try:
-                content = model_file.packed({name: one.contents() for name, one in fitted.items()}, notes)
+                content = model_file.packed({name: contents(one) for name, one in fitted.items()}, notes)
             except InvalidStateError as problem:
                 reason = f"{problem}. The model could not be loaded again: nothing was saved"
                 raise ModelFileError(path, problem.field, reason) from None
@@ -654,7 +658,7 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
 def _restored(path: Path, part: model_file.Part) -> Any:
     try:
         model = build({name: part.facts[name] for name in ("class", "params")}, _kind)
-        model.fitted = Fitted.restore(path, model, part)
+        model.fitted = restore(path, model, part)
         return model
     except ModelFileError:
         raise

@@ -60,7 +60,7 @@ class Models:
             fitted = model.clone().fit(X, y)
             fitted.predict_proba(X[:10]) if isinstance(fitted, OnlineClassifier) else fitted.predict(X[:10])
             assert fitted.fitted is not None
-            fitted.fitted.machine.knows(np.arange(3, dtype=np.int32))  # as for the columns of a file
+            fitted.fitted.root.knows(np.arange(3, dtype=np.int32))  # as for the columns of a file
             for x, label in zip(X[:3].tolist(), y[:3].tolist(), strict=True):
                 fitted.learn_one(dict(enumerate(x)), label)
             with tempfile.TemporaryDirectory() as folder:

@@ -17,11 +17,11 @@ from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.committee import Committee
 from onlineboost.engine.explaining import credit_in_turn
 from onlineboost.engine.heads import HEADS, HeadName, new_head
 from onlineboost.engine.loop import CARRIED
-from onlineboost.engine.objects import ObjectMachine
+from onlineboost.engine.objects import ObjectCommittee
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import KernelError, ParameterError
 from onlineboost.learners.base import Learner
@@ -199,13 +199,13 @@ class Booster(OnlineClassifier):
     def verdict(self) -> str:
         """Whether boosting paid, by a paired test on the stream; empty if no example had a positive weight."""
         fitted = self._check_fitted()
-        return verdict(fitted.machine.learners, fitted.spec, fitted.spec.base_learner())
+        return verdict(fitted.root.learners, fitted.spec, fitted.spec.base_learner())
 
     def report(self) -> Report:
         """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""
-        machine = self._check_fitted().machine
-        two = isinstance(machine, CompiledMachine | ObjectMachine)
-        certified = two and machine.settings.hard and type(self).certificate is not Booster.certificate
+        node = self._check_fitted().root
+        two = isinstance(node, Committee | ObjectCommittee)
+        certified = two and node.settings.hard and type(self).certificate is not Booster.certificate
         certificate = self.certificate() if certified else None
         edges, experts = self.edges_, self._experts() if two else None
         columns: Columns = {"weight": (self.weight_sums_ / max(self.n_seen_, 1), "10.4f"), "edge": (edges, "+10.4f")}
@@ -237,12 +237,12 @@ class Booster(OnlineClassifier):
 
     def _booster_state(self) -> Any:
         """The state of the algorithm, for reading."""
-        machine = self._check_fitted().machine
-        if not isinstance(machine, CompiledMachine | ObjectMachine):
+        node = self._check_fitted().root
+        if not isinstance(node, Committee | ObjectCommittee):
             raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a booster of its own")
-        return machine.booster
+        return node.booster
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine | ObjectMachine:
+    def new_node(self, n_features: int, seed: int | None = None) -> Committee | ObjectCommittee:
         check_count("n_estimators", self.n_estimators, MAX_LEARNERS)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
@@ -254,10 +254,10 @@ class Booster(OnlineClassifier):
         booster, head, record = self.initial_state(n, sampled, seed), self.new_head(n), new_record(n)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
-            return ObjectMachine(settings, committee, booster, head, record)
+            return ObjectCommittee(settings, committee, booster, head, record)
         states = learner.committee(n, n_features), booster, head, record
         slots = new_slots(learner.max_features())
-        return CompiledMachine(settings, learner, *states, learner.transforms(n_features), slots)
+        return Committee(settings, learner, *states, learner.transforms(n_features), slots)
 
 
 def _rounds(state: Any, h: Floats, e: Floats, y: float, p: Floats, t: Floats32, carry: Floats) -> None:

@@ -19,7 +19,7 @@ moves a prediction by more than its rate. Their mean is weighted by AdaNormalHed
 on the slope of the loss: chain k gains l'(f) (f - f_k), divided by the largest such number so far. So it is not much
 worse than the best mean of the chains with fixed weights.
 
-Targets are in the units of ``engine/numbers.py``. For f, the prediction so far, and a target z:
+Targets are in the units of ``engine/regression.py``. For f, the prediction so far, and a target z:
 
 | loss | target of the next learner | weight | answer |
 | --- | --- | --- | --- |
@@ -47,10 +47,10 @@ from onlineboost.compiled.jit import f32, hot
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.numbers import Numbers
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.committee import Committee
 from onlineboost.engine.heads import logistic
-from onlineboost.engine.numbers import EXP, IDENTITY, LOGISTIC, NumbersMachine, numbers_machine
 from onlineboost.engine.record import Settings
+from onlineboost.engine.regression import EXP, IDENTITY, LOGISTIC, RegressionNode, regression_node
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner
@@ -299,11 +299,11 @@ class OnlineGradientBoost(OnlineRegressor):
         grid = _STEEP_GRID if self.loss in ("absolute", "quantile") else _GRID
         return 1 - math.exp(-grid[k % len(grid)] / size)
 
-    def part_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
-        """The machine that sees tamed targets."""
+    def part_node(self, n_features: int, seed: int | None = None) -> Committee:
+        """The node that sees tamed targets."""
         state, seed = self.initial_state(), seed_of(self.random_state) if seed is None else seed
         settings = Settings(int(self.n_estimators), hard=False, sample=False, seed=seed, numbers=True, **self.traits)
         return compiled_numbers(self.base_learner(), state, n_features, settings)
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> NumbersMachine:
-        return numbers_machine(self.part_machine(n_features, seed), self.links.get(self.loss, IDENTITY))
+    def new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
+        return regression_node(self.part_node(n_features, seed), self.links.get(self.loss, IDENTITY))

@@ -175,7 +175,7 @@ class OnlineBBM(
         Learner 3 costs most: 289.7 mistakes.
         """
         fitted = self._check_fitted()
-        spec, settings, record = fitted.spec, fitted.machine.settings, fitted.machine.record
+        spec, settings, record = fitted.spec, fitted.root.settings, fitted.root.record
         if not settings.hard:
             raise ParameterError("votes", spec.votes, "'hard': there is no certificate for real votes")
         N, state = settings.n_learners, self._booster_state()

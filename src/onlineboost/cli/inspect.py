@@ -116,7 +116,7 @@ def _parts(model: Ensemble) -> list[dict[str, Any]]:
 
 
 def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
-    found = loaded.fitted.machine.strengths(loaded.fitted.columns.names)[:top]
+    found = loaded.fitted.root.strengths(loaded.fitted.columns.names)[:top]
     return [{"feature": name, "number": number, "strength": strength} for name, number, strength in found]
 
 

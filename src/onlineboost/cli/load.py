@@ -47,9 +47,9 @@ def check_known(model: OnlineModel, batch: Batch) -> None:
 
 def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
     """``check_known`` for the features of so many rows."""
-    if model.fitted is None or not met.size or not any(model.fitted.machine.sizes):
+    if model.fitted is None or not met.size or not any(model.fitted.root.sizes):
         return
-    share = float(np.mean(model.fitted.machine.knows(met)))
+    share = float(np.mean(model.fitted.root.knows(met)))
     if share == 0:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:

@@ -181,7 +181,7 @@ def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed
         for option in booster_options().values():
             if given.get(option.parameter) is not None:
                 raise ConflictError(f"{_flag(option)} does not apply to --algorithm none, which does not boost.")
-        learner.new_machine(1)  # settings are checked before files are opened
+        learner.new_node(1)  # settings are checked before files are opened
         return learner
     entry = BOOSTERS.find(name)
     chosen = _applying(entry, booster_options(), given, name, "Algorithms")
@@ -189,7 +189,7 @@ def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed
         if chosen.get(parameter, value) not in (value, "auto"):
             raise ConflictError(f"--{parameter} {chosen[parameter]} does not apply to {name}, which is {value}.")
     model: OnlineClassifier = entry.make(learner, **{**chosen, **entry.fixed}, random_state=seed)
-    model.new_machine(1)
+    model.new_node(1)
     return model
 
 

@@ -44,13 +44,18 @@ LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "av
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")  # of Numba
 
 
+_ROOMS = "compiled", "data", "storage"  # whose constants compiled code may have, whatever the file
+
+
 @functools.cache
 def source_digest() -> str:
-    """A digest of all sources of this package."""
+    """A digest of the sources that compiled code is made from: files with compiled functions, and the lowest rooms."""
     sha = hashlib.sha256()
     for file in sorted(_PACKAGE.rglob("*.py")):
-        sha.update(file.relative_to(_PACKAGE).as_posix().encode())
-        sha.update(file.read_bytes())
+        name, text = file.relative_to(_PACKAGE), file.read_bytes()
+        if name.parts[0] in _ROOMS or b"compiled.jit" in text or b"NamedTuple" in text:
+            sha.update(name.as_posix().encode())
+            sha.update(text)
     return sha.hexdigest()[:16]
 
 

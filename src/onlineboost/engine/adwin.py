@@ -154,32 +154,25 @@ def start_over(windows: Windows, k: int, example: int) -> None:
 
 
 @njit
-def until_alarm(windows: Windows, scores: Floats, y: Floats, weight: Floats, delta: float, example: int) -> int:
-    """The number of rows up to the first alarm, or -1; ``example`` is the number of examples before these rows.
+def watch_rows(block: Any) -> bool:
+    """Count rows that are learnt, and their mistakes if answers are watched; whether the error has risen.
 
-    Rows of weight 0 do not count.
+    Then ``stop`` is the row after the one at which it has. Rows of weight 0 do not count.
     """
-    for r in range(y.size):
+    span, windows, examples, scores, y, weight, delta, watching, stop = unpack(block)
+    for r in range(span[0], span[1]):
         if weight[r] > 0:
-            example += 1
-            windows.block[0] += 1.0 if mistaken(scores[r], y[r]) else 0.0
-            windows.counts[1] += 1
-            if windows.counts[1] == BLOCK:
-                windows.counts[1] = 0
-                if closed_block(windows, 0, delta):
-                    start_over(windows, 0, example)
-                    return r + 1
-    return -1
-
-
-@njit
-def watch_row(block: Any) -> None:
-    """Count a row that was learnt, and its mistake if answers are watched; ``alarm`` is 1 if the error has risen."""
-    windows, examples, score, y, weight, delta, watching, alarm = unpack(block)
-    alarm[0] = 0
-    if watching:
-        alarm[0] = until_alarm(windows, score, y, weight, delta, examples[0]) >= 0
-    examples[0] += 1
+            examples[0] += 1
+            if watching:
+                windows.block[0] += 1.0 if mistaken(scores[r], y[r]) else 0.0
+                windows.counts[1] += 1
+                if windows.counts[1] == BLOCK:
+                    windows.counts[1] = 0
+                    if closed_block(windows, 0, delta):
+                        start_over(windows, 0, examples[0])
+                        stop[0] = r + 1
+                        return True
+    return False
 
 
 class NoWatch(NamedTuple):

@@ -8,7 +8,7 @@ of files and tickets from outside come in by ``parsed`` alone, which checks all 
 | number, run | whole numbers from 0 to 2^62 |
 | time | finite |
 | ids and values of the row | ids from 0, values that are missing or at most 1e18; no more than the learner can cross |
-| votes, answers | ``BatchMachine.could_say``; ignored if the model has got further classes since |
+| votes, answers | ``Node.could_answer``; ignored if the model has got further classes since |
 | names of new features | the hash of the name is the id |
 """
 
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.data.batch import LARGEST, Batch, joined, one_row
+from onlineboost.data.batch import LARGEST, Batch, one_row
 from onlineboost.data.hashing import feature_id, indicator_id
-from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.errors import TicketError
 
 HEAD = struct.Struct("<8sqdqiiii")  # model, number, time, run; numbers of features, votes, answers, bytes of new names
@@ -42,24 +42,24 @@ class Asked(NamedTuple):
     run: int  # a random number of the process that gave it, and its signature
     mark: bytes
     row: Batch
-    said: Said
+    answers: PastAnswers
     names: Names  # of features that were new
 
 
-def written(model: bytes, number: int, time: float, run: int, row: Batch, said: Said, names: Names) -> bytes:
+def written(model: bytes, number: int, time: float, run: int, row: Batch, answers: PastAnswers, names: Names) -> bytes:
     """The bytes of a ticket, without its signature."""
     first, last = row.indptr[0], row.indptr[-1]
     text = json.dumps(names).encode() if names else b""
-    head = HEAD.pack(model, number, time, run, int(last - first), said.votes.size, said.scores.size, len(text))
-    arrays = row.indices[first:last], row.values[first:last], said.votes, said.scores
+    head = HEAD.pack(model, number, time, run, int(last - first), answers.votes.size, answers.scores.size, len(text))
+    arrays = row.indices[first:last], row.values[first:last], answers.votes, answers.scores
     return b"".join((head, *(array.tobytes() for array in arrays), text))
 
 
-def parsed(data: bytes, machine: BatchMachine, longest: int | None) -> Asked:
-    """The contents of a ticket that this machine can learn; ``longest`` is the most features of a row."""
+def parsed(data: bytes, node: Node, longest: int | None) -> Asked:
+    """The contents of a ticket that this node can learn; ``longest`` is the most features of a row."""
     _, number, time, run, entries, votes, scores, text = HEAD.unpack_from(data)
     wanted = HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + SIGNATURE
-    most_votes, most_scores = machine.n_said
+    most_votes, most_scores = node.n_answers
     if min(entries, votes, scores, text) < 0 or wanted != len(data) or scores > most_scores or votes > most_votes:
         raise TicketError("the ticket does not fit this model: the model was fitted anew since")
     at = HEAD.size
@@ -76,11 +76,11 @@ def parsed(data: bytes, machine: BatchMachine, longest: int | None) -> Asked:
     _require(math.isfinite(time), "a time")
     _require(not (ids < 0).any() and not (there > LARGEST).any(), "an id or a value")
     _require(longest is None or there.size <= longest, "a number of features")
-    given = Said(numbers(votes, np.float32)[None], numbers(scores, np.float64)[None])
-    said = machine.fitting(given)
-    _require(said is not given or machine.could_say(said), "votes or answers")
+    given = PastAnswers(numbers(votes, np.float32)[None], numbers(scores, np.float64)[None])
+    answers = node.fitting(given)
+    _require(answers is not given or node.could_answer(answers), "votes or answers")
     names = _names(data[at : at + text]) if text else []
-    return Asked(number, time, run, data[-SIGNATURE:], one_row(ids.tolist(), values.tolist()), said, names)
+    return Asked(number, time, run, data[-SIGNATURE:], one_row(ids.tolist(), values.tolist()), answers, names)
 
 
 def _names(text: bytes) -> Names:
@@ -104,12 +104,3 @@ _OTHER = "the ticket has {} that this model cannot have given: it was not writte
 def _require(condition: bool, what: str) -> None:
     if not condition:
         raise TicketError(_OTHER.format(what))
-
-
-def together(asked: list[Asked], y: Any, weight: Any) -> tuple[Batch, Said]:
-    """The rows of tickets with their labels, and what was said of them; votes only if all have them."""
-    if min(one.said.votes.shape[1] for one in asked) == 0:
-        asked = [one._replace(said=one.said._replace(votes=one.said.votes[:, :0])) for one in asked]
-    rows = joined([one.row for one in asked])
-    rows = rows._replace(y=np.asarray(y, float), weight=weight)
-    return rows, Said(*(np.concatenate(parts) for parts in zip(*(one.said for one in asked), strict=True)))

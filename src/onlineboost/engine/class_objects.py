@@ -1,4 +1,4 @@
-"""The machine for learners that vote for classes and are Python objects: any classifier of River or scikit-learn."""
+"""Committees of Python objects that vote for classes: any classifier of River or scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onlineboost.compiled import draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, weigh, write
-from onlineboost.engine.objects import ObjectMachine, ObjectRows
+from onlineboost.engine.objects import ObjectCommittee, ObjectRows
 from onlineboost.engine.record import Record
 from onlineboost.engine.sharpness import probabilities
 
@@ -39,20 +39,20 @@ def _corrected(
 
 
 @dataclass
-class ClassObjectsMachine(ObjectMachine):
+class ClassObjectCommittee(ObjectCommittee):
     """A committee of Python objects that vote for classes, and its booster."""
 
     n_known: int = field(default=2, kw_only=True)  # number of classes
 
     @property
-    def n_classes(self) -> int:
+    def n_classes(self) -> int:  # type: ignore[override]
         return self.n_known
 
     def check_classes(self, n: int) -> None:
         self.committee.check_classes(n)
 
     def with_classes(self, n: int, booster: Any) -> Self:
-        """A machine for more classes, with the booster's state for them."""
+        """A committee for more classes, with the booster's state for them."""
         twin = copy.copy(self)
         twin.booster, twin.n_known = booster, n
         return twin

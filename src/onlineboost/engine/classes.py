@@ -1,36 +1,34 @@
-"""Many classes: one machine for each class against the rest, on the same rows, and a softmax of their log odds.
+"""Multiclass classification: one committee for each class against the rest, and a softmax of their log odds.
 
-Two classes need one machine, whose score has a sign. When a third class comes, that machine goes on for the positive
-class, a copy of it for the negative one, with its sign turned, and a new one begins for the third class; so does one
-for every further class, at the row where it is first met.
+Two classes need one committee, whose score has a sign. When a third class comes, it goes on for the positive class, a
+copy of it for the negative one, with its sign turned, and a new one begins for the third class; so does one for every
+further class, at the row where it is first met.
 
-The machines' scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities
-are softmax(b z), where b is learnt (``sharpness.py``): each machine has seen the others' examples only as "the rest".
+Scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities are
+softmax(b z), where b is learnt (``sharpness.py``): each committee has seen the others' examples only as "the rest".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.data.classes import Classes
-from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.engine.explaining import Explained, Terms, as_shares
+from onlineboost.engine.committee import Committee
+from onlineboost.engine.explaining import Explained, as_shares
 from onlineboost.engine.heads import INVERSE, VoteHead, new_head, vote_correct
-from onlineboost.engine.machine import BatchMachine, Said
-from onlineboost.engine.one_row import Steps
-from onlineboost.engine.parts import PartsMachine
+from onlineboost.engine.node import Node
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import KeptClasses
 from onlineboost.engine.sharpness import check_sharpness, largest, new_sharpness, probabilities, sharpen
+from onlineboost.engine.stage import Stage
 from onlineboost.storage.validity import Limits
 
 CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
@@ -76,7 +74,7 @@ dispatch.register(dispatch.settle, EachState, settle)
 
 
 class ClassesHead(NamedTuple):
-    platt: Floats  # [classes, 2] as in ``VoteHead``, for machines whose score is not log odds
+    platt: Floats  # [classes, 2] as in ``VoteHead``, for parts whose score is not log odds
     inverse: Floats  # [classes, 3]
     sharpness: Floats  # [2] b, and the information on it
 
@@ -101,7 +99,7 @@ def finish_classes(block: Any) -> None:
         for k in range(h.size):
             odds = head.platt[k, 0] * h[k] + head.platt[k, 1]
             z[k] = odds if k > 0 else -odds
-        if not mode.given:
+        if not (mode.given and scores[r, 0] == scores[r, 0]):
             for k in range(h.size):
                 scores[r, k] = z[k]
         if mode.learning and batch.weight[r] > 0:
@@ -112,7 +110,7 @@ def finish_classes(block: Any) -> None:
 
 
 @dataclass
-class OneCommitteeMachine(CompiledMachine):
+class OneCommittee(Committee):
     """One committee for all classes: learner k tells class k from the rest, and what learners share is read once."""
 
     finish: ClassVar[Any] = staticmethod(finish_classes)
@@ -128,118 +126,100 @@ class OneCommitteeMachine(CompiledMachine):
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head.sharpness, scores)  # type: ignore[union-attr]
 
-    def strengths(self, names: Any) -> list[tuple[str, int, float]]:
-        """The mean strength of each feature over all classes."""
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         return _mean_strengths([one.strengths(names) for one in self._alone()])
 
     def importances(self) -> dict[int, float]:
-        found: dict[int, float] = {}
-        for one in self._alone():
-            for id, share in one.importances().items():
-                found[id] = found.get(id, 0.0) + share
-        return as_shares(found)
+        return _mean_importances([*self._alone()])
 
-    def explain_slotted(self, rows: Batch) -> Explained:
-        terms = []
+    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        from onlineboost.engine.program import ASKING, run_slotted
+
+        mine, terms = batches[id(self)], []
         for k, one in enumerate(self._alone()):
             slope = float(self.head.platt[k, 0])  # type: ignore[union-attr]
-            mine = one.explain_slotted(rows)
-            scaled = mine.scaled(np.full((rows.y.size, 1), slope if k > 0 else -slope))
+            scaled = one.explain({id(one): mine}, rows).scaled(np.full((rows.y.size, 1), slope if k > 0 else -slope))
             terms += [term._replace(output=k) for term in scaled]
-        return Explained(self.run_slotted(rows, False), terms)
+        return Explained(run_slotted(self, self.learner.known(self.committee, mine), ASKING), terms)
 
-    def _alone(self) -> Iterator[CompiledMachine]:
-        """The learner of each class, as a machine of its own."""
+    def _alone(self) -> Iterator[Committee]:
+        """The learner of each class, as a committee of its own."""
         settings, head, record = Settings(1, False, False, 0, scan=True), new_head("vote", 1), new_record(1)
         for k in range(self.n_classes):
             committee = self.learner.apart(self.committee, k, k + 1)
-            states = committee, EachState(1), head, record, self.transforms, self.slots
-            yield CompiledMachine(settings, self.learner, *states)
+            yield Committee(settings, self.learner, committee, EachState(1), head, record, self.transforms, self.slots)
 
 
-def one_committee(machine: CompiledMachine, n: int) -> OneCommitteeMachine:
-    """The machine of a learner alone, for n classes: further learners join the committee."""
-    learner, old, slots = machine.learner, machine.settings.n_learners, machine.n_slots
+def one_committee(node: Committee, n: int) -> OneCommittee:
+    """The committee of a learner alone, for n classes: further learners join it."""
+    learner, old, slots = node.learner, node.settings.n_learners, node.n_slots
     known, head, record = max(old, 2), new_classes_head(n), new_record(n)
     if planning():
-        committee = learner.further(machine.committee, n, slots)
+        committee = learner.further(node.committee, n, slots)
     else:
         times = known // old  # that of two classes is for both
-        further = learner.further(machine.committee, n - known, slots)
-        committee = learner.joined([machine.committee] * times + [further], [old] * times + [n - known])
-        head.platt[:known], head.inverse[:known] = machine.head.platt, machine.head.inverse  # type: ignore[union-attr]
-        record.edges[:known], record.weights[:known] = machine.record.edges, machine.record.weights
-    if isinstance(machine.head, ClassesHead):
-        head = head._replace(sharpness=machine.head.sharpness)
-    same = {one.name: getattr(machine, one.name) for one in fields(machine) if one.name not in ("passes", "token")}
-    return OneCommitteeMachine(
+        further = learner.further(node.committee, n - known, slots)
+        committee = learner.joined([node.committee] * times + [further], [old] * times + [n - known])
+        head.platt[:known], head.inverse[:known] = node.head.platt, node.head.inverse  # type: ignore[union-attr]
+        record.edges[:known], record.weights[:known] = node.record.edges, node.record.weights
+    if isinstance(node.head, ClassesHead):
+        head = head._replace(sharpness=node.head.sharpness)
+    same = {one.name: getattr(node, one.name) for one in fields(node)}
+    return OneCommittee(
         **same
         | {
-            "settings": machine.settings._replace(n_learners=n),
+            "settings": node.settings._replace(n_learners=n),
             "committee": committee,
             "booster": EachState(n),
             "head": head,
-            "record": record._replace(clock=machine.record.clock, totals=machine.record.totals),
-            "kept": KeptClasses(*machine.kept),
+            "record": record._replace(clock=node.record.clock, totals=node.record.totals),
+            "kept": KeptClasses(*node.kept),
         }
     )
 
 
 @dataclass
-class ClassesMachine(PartsMachine):
-    """Machines for each class against the rest, in the order of codes; that of the first has its sign turned."""
+class ClassesNode(Node):
+    """Committees for each class against the rest, in the order of codes; that of the first has its sign turned."""
 
+    settings: Settings
+    record: Record
+    parts: tuple[Any, ...]
     head: ClassesHead
+
+    def __post_init__(self) -> None:
+        self.share_slots()
 
     @property
     def n_classes(self) -> int:
         return len(self.parts)
 
     @property
-    def leaves(self) -> tuple[CompiledMachine, ...]:
-        return self.parts  # type: ignore[return-value]
+    def leaves(self) -> tuple[Committee, ...]:
+        return tuple(leaf for part in self.parts for leaf in part.leaves)
 
-    def rows_of(self, k: int, rows: Batch) -> Batch:
-        mine = Classes.places(rows.y) == k
-        return rows._replace(y=np.where(mine == (k > 0), 1.0, -1.0))
-
-    def run_slotted(self, rows: Batch, learning: bool, said: Said | None = None) -> Floats:
-        """``run`` on rows with slots for ids."""
-        batches = [self.rows_of(k, rows) for k in range(len(self.parts))]
-        return self.run_parts(self.parts, batches, rows, learning, said)
-
-    def combine(
-        self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
-    ) -> Call:
-        odds = np.array([part.gives_odds for part in parts])
-        work = np.empty(len(parts)), np.empty(len(parts)), np.empty(0, np.float32)
-        states = self.head, self.record, odds, learning, given, work
-        return Call(class_rows, scores, rows.y, rows.weight, answers, *states)
-
-    def add_steps(self, steps: Steps, score: Floats) -> bool:
-        n = len(self.parts)
-        scores, signs = np.empty((n, 1)), np.empty((n, 1))
-        if steps.learning:
-            steps.calls.append(Call(signs_of, steps.row.y, signs))
+    def add(self, stage: Stage, y: Floats, out: Floats) -> None:
+        n, capacity, mode = len(self.parts), stage.table.capacity, stage.mode
+        stage.outs.append(out)
+        scores, signs = stage.array("scores", (n, capacity, 1)), stage.array("signs", (n, capacity))
+        if mode.learning:
+            stage.call(signs_of, stage.span, y, signs)
         for k, part in enumerate(self.parts):
-            if not part.add_steps(steps.with_labels(signs[k]), scores[k]):
-                return False
-        answers = score.reshape(1, n)
-        steps.calls.append(self.combine(self.parts, scores, steps.row, answers, steps.learning, False))
-        steps.machines.append(self)
-        return True
+            stage.part(k, part, signs[k], scores[k])
+        odds = np.array([part.gives_odds for part in self.parts])
+        work = np.empty(n), np.empty(n), np.empty(0, np.float32)
+        states = self.head, self.record, odds, mode.learning, mode.given, work
+        stage.call(class_rows, stage.span, scores.reshape(n, capacity), y, stage.table.weight, out, *states)
 
-    def explain_slotted(self, rows: Batch) -> Explained:
-        return self.explain_parts(self.parts, [rows] * len(self.parts), rows)
-
-    def share_of(self, k: int, part: Explained) -> list[Terms]:
-        slope = 1.0 if self.parts[k].gives_odds else float(self.head.platt[k, 0])
-        found = part.scaled(np.full((len(part.scores), 1), slope if k > 0 else -slope))
-        return [one._replace(output=k) for one in found]
-
-    def grow(self, n_features: int) -> None:
-        for part in self.leaves:
-            part.grow(n_features)
+    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        terms, scores = [], []
+        for k, part in enumerate(self.parts):
+            mine, slope = part.explain(batches, rows), 1.0 if part.gives_odds else float(self.head.platt[k, 0])
+            found = mine.scaled(np.full((rows.y.size, 1), slope if k > 0 else -slope))
+            terms += [one._replace(output=k) for one in found]
+            odds = mine.scores[:, 0] if part.gives_odds else slope * mine.scores[:, 0] + self.head.platt[k, 1]
+            scores.append(odds if k > 0 else -odds)
+        return Explained(np.ascontiguousarray(np.transpose(scores)), terms)
 
     @property
     def learners(self) -> Record:
@@ -252,12 +232,26 @@ class ClassesMachine(PartsMachine):
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head.sharpness, scores)
 
-    def states(self) -> dict[str, Any]:
-        return {"record": self.record, "head": self.head} | super().states()
+    def own_states(self) -> dict[str, Any]:
+        return {"record": self.record, "head": self.head}
 
-    def strengths(self, names: Any) -> list[tuple[str, int, float]]:
-        """The mean strength of each feature over all classes."""
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         return _mean_strengths([part.strengths(names) for part in self.parts])
+
+    def importances(self) -> dict[int, float]:
+        return _mean_importances(self.parts)
+
+    def check_divisible(self) -> None:
+        """Classes can always be divided."""
+
+
+def _mean_importances(parts: Sequence[Node]) -> dict[int, float]:
+    """The mean share of each feature over all classes."""
+    found: dict[int, float] = {}
+    for part in parts:
+        for id, share in part.importances().items():
+            found[id] = found.get(id, 0.0) + share
+    return as_shares(found)
 
 
 def _mean_strengths(found: list[list[tuple[str, int, float]]]) -> list[tuple[str, int, float]]:
@@ -268,32 +262,32 @@ def _mean_strengths(found: list[list[tuple[str, int, float]]]) -> list[tuple[str
     return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])
 
 
-def with_classes(machine: CompiledMachine | ClassesMachine, fresh: list[CompiledMachine]) -> ClassesMachine:
-    """A machine that knows further classes, for which new ones begin."""
-    machine = machine if isinstance(machine, ClassesMachine) else _of_two(machine)
+def with_classes(node: Any, fresh: list[Any]) -> ClassesNode:
+    """A node that knows further classes, for which new committees begin."""
+    node = node if isinstance(node, ClassesNode) else _of_two(node)
     for new in fresh:
-        machine.leaves[0].succeeded_by(new)
-    settings, record, head = grown(machine, machine.n_classes + len(fresh))
-    return ClassesMachine(settings, record, (*machine.parts, *fresh), head)
+        node.leaves[0].succeeded_by(new.leaves[0])
+    settings, record, head = grown(node, node.n_classes + len(fresh))
+    return ClassesNode(settings, record, (*node.parts, *fresh), head)
 
 
-def grown(machine: Any, n: int) -> tuple[Settings, Record, ClassesHead]:
-    """Settings, record and head of a machine of several ones, for n classes."""
-    old, head, record = machine.n_classes, new_classes_head(n), new_record(n)
+def grown(node: Any, n: int) -> tuple[Settings, Record, ClassesHead]:
+    """Settings, record and head of a node with a part for each class, for n classes."""
+    old, head, record = node.n_classes, new_classes_head(n), new_record(n)
     if not planning():
-        head.platt[:old], head.inverse[:old] = machine.head.platt, machine.head.inverse
-        record.edges[:old], record.weights[:old] = machine.record.edges, machine.record.weights
-    record = record._replace(clock=machine.record.clock, totals=machine.record.totals)
-    return machine.settings._replace(n_learners=n), record, head._replace(sharpness=machine.head.sharpness)
+        head.platt[:old], head.inverse[:old] = node.head.platt, node.head.inverse
+        record.edges[:old], record.weights[:old] = node.record.edges, node.record.weights
+    record = record._replace(clock=node.record.clock, totals=node.record.totals)
+    return node.settings._replace(n_learners=n), record, head._replace(sharpness=node.head.sharpness)
 
 
-def states_of_two(machine: Any) -> tuple[Settings, Record, ClassesHead]:
-    """Settings, record and head for two machines in the place of the one for two classes."""
+def states_of_two(node: Any, own: Any) -> tuple[Settings, Record, ClassesHead]:
+    """Settings, record and head for two parts in the place of a node of two classes with this head of its own."""
     head, record = new_classes_head(2), new_record(2)
-    record.clock[0] = machine.n_learnt
-    if isinstance(machine.head, VoteHead) and not planning():
-        head.platt[:], head.inverse[:] = machine.head.platt, machine.head.inverse
-    return Settings(2, False, False, machine.settings.seed), record, head
+    record.clock[0] = node.n_learnt
+    if isinstance(own, VoteHead) and not planning():
+        head.platt[:], head.inverse[:] = own.platt, own.inverse
+    return Settings(2, False, False, node.settings.seed), record, head
 
 
 def summed(clock: Ints, parts: Sequence[Any]) -> Record:
@@ -303,22 +297,24 @@ def summed(clock: Ints, parts: Sequence[Any]) -> Record:
     return Record(clock, *sums)
 
 
-def _of_two(machine: CompiledMachine) -> ClassesMachine:
-    """Two machines in the place of the one for two classes: a copy of it for the negative one."""
-    twin = machine.snapshot()
-    twin.slots, twin.names = machine.slots, machine.names
+def _of_two(node: Any) -> ClassesNode:
+    """Two parts in the place of the node of two classes: a copy of it for the negative one."""
+    twin = node.snapshot()
+    for mine, leaf in zip(twin.leaves, node.leaves, strict=True):
+        mine.slots, mine.names = leaf.slots, leaf.names
     if not planning():
         twin.forget_alarms()
-    settings, record, head = states_of_two(machine)
-    return ClassesMachine(settings, record, (twin, machine), head)
+    settings, record, head = states_of_two(node, node.leaves[0].head)
+    return ClassesNode(settings, record, (twin, node), head)
 
 
 @njit
 def signs_of(block: Any) -> None:
-    """The labels of one row for the machine of each class."""
-    y, signs = unpack(block)
+    """The labels of rows for the committee of each class."""
+    span, y, signs = unpack(block)
     for k in range(signs.shape[0]):
-        signs[k, 0] = sign_for(k, y[0])
+        for r in range(span[0], span[1]):
+            signs[k, r] = sign_for(k, y[r])
 
 
 @hot
@@ -330,14 +326,14 @@ def sign_for(k: int, y: float) -> float:
 @njit
 def class_rows(block: Any) -> None:
     """Answers from the scores of all classes, [classes, rows]; with ``learning``, each row updates the states."""
-    scores, y, weight, answers, head, record, as_odds, learning, given, work = unpack(block)
+    span, scores, y, weight, answers, head, record, as_odds, learning, given, work = unpack(block)
     z, p, nothing = work
     n = scores.shape[0]
-    for r in range(y.size):
+    for r in range(span[0], span[1]):
         for k in range(n):
             odds = scores[k, r] if as_odds[k] else head.platt[k, 0] * scores[k, r] + head.platt[k, 1]
             z[k] = odds if k > 0 else -odds
-        if not given:
+        if not (given and answers[r, 0] == answers[r, 0]):
             for k in range(n):
                 answers[r, k] = z[k]
         if learning and weight[r] > 0:

@@ -22,7 +22,6 @@ from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine.loop import CARRIED, VECTOR
-from onlineboost.engine.passes import at_once
 from onlineboost.transforms.chain import Transforms
 
 _predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain
@@ -117,17 +116,17 @@ def as_shares(found: dict[int, float]) -> dict[int, float]:
     return {key: value / whole for key, value in found.items()} if whole > 0 else {}
 
 
-def can_explain(machine: Any) -> bool:
+def can_explain(node: Any) -> bool:
     """Whether the learner says what its votes consist of."""
-    return type(machine.committee) in dispatch.explain.kernels  # type: ignore[attr-defined]
+    return type(node.committee) in dispatch.explain.kernels  # type: ignore[attr-defined]
 
 
-def explained(machine: Any, rows: Batch) -> Explained:
-    """The answers of a machine of compiled learners to rows with slots for ids."""
-    learner, committee = machine.learner, machine.committee
-    means, ids, parts = learner.means(committee), machine.slots.ids(), []
-    for part, sources in _transformed(machine.transforms, rows):
-        scores, ends, slots, values = _summed(machine, learner.known(committee, part), means, ids.size)
+def explained(node: Any, rows: Batch) -> Explained:
+    """The answers of a node of compiled learners to rows with slots for ids."""
+    learner, committee = node.learner, node.committee
+    means, ids, parts = learner.means(committee), node.slots.ids(), []
+    for part, sources in _transformed(node.transforms, rows):
+        scores, ends, slots, values = _summed(node, learner.known(committee, part), means, ids.size)
         if sources is not None:
             first, second = sources
             pairs = (second != _SECOND).any()
@@ -137,11 +136,11 @@ def explained(machine: Any, rows: Batch) -> Explained:
     return joined(parts)
 
 
-def _summed(machine: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Floats, Ints, Ints32, Floats]:
+def _summed(node: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Floats, Ints, Ints32, Floats]:
     """The answers to rows after all transforms; where the terms of each row end, their slots and values."""
-    learner, committee, n, size = machine.learner, machine.committee, machine.settings.n_learners, rows.y.size
-    fallback = dispatch.credit.kernels[type(machine.booster)] is credit_in_turn  # type: ignore[attr-defined]
-    decided = not _answers_by_votes(machine.head) and (machine.settings.hard or fallback)
+    learner, committee, n, size = node.learner, node.committee, node.settings.n_learners, rows.y.size
+    fallback = dispatch.credit.kernels[type(node.booster)] is credit_in_turn  # type: ignore[attr-defined]
+    decided = not _answers_by_votes(node.head) and (node.settings.hard or fallback)
     step, padded, room = max(min(_NUMBERS // n, size), 1), -(-n // VECTOR) * VECTOR, learner.n_terms(committee, rows)
     h, link = np.zeros((step, padded), np.float32), np.empty((step, 0 if decided else n))
     up, down = (np.empty((step, padded if decided else 0)) for _ in range(2))
@@ -151,7 +150,7 @@ def _summed(machine: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Flo
     pulls = Pulls(means, up, down, link, n if decided else 0)
     found = Found(means, plus, minus, slots, values, np.zeros(n_slots))
     say = Call(say_rows, rows, committee, work, h, pulls)
-    weigh = Call(weigh_rows, scores, h, pulls, machine.booster, machine.head, machine.settings, plus, minus)
+    weigh = Call(weigh_rows, scores, h, pulls, node.booster, node.head, node.settings, plus, minus)
     explain = Call(explain_rows, rows, ends, committee, work, found)
     for start in range(0, size, step):
         stop = min(start + step, size)
@@ -159,7 +158,8 @@ def _summed(machine: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Flo
         say.on(part)
         weigh.on(scores[start:stop])
         explain.on(part, ends[start : stop + 1])
-        at_once((say, weigh, explain))
+        for call in (say, weigh, explain):
+            call()
     return scores, ends, slots[: ends[-1]], values[: ends[-1]]
 
 

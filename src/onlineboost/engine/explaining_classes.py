@@ -36,10 +36,10 @@ class ClassFound(NamedTuple):
     down: Floats  # [classes] the same for the negative ones
 
 
-def explained(machine: Any, rows: Batch) -> Explained:
-    """The answers of a machine of learners that vote for classes, to rows with slots for ids."""
-    learner, committee, k = machine.learner, machine.committee, machine.n_classes
-    ids, n = machine.slots.ids(), machine.settings.n_learners
+def explained(node: Any, rows: Batch) -> Explained:
+    """The answers of a node of learners that vote for classes, to rows with slots for ids."""
+    learner, committee, k = node.learner, node.committee, node.n_classes
+    ids, n = node.slots.ids(), node.settings.n_learners
     rows = learner.known(committee, rows)
     means = learner.means(committee)
     most = ids.size + means.shape[1]  # a path has fewer nodes than its tree
@@ -50,12 +50,12 @@ def explained(machine: Any, rows: Batch) -> Explained:
     for start in range(0, max(rows.y.size, 1), step):
         part = cut(rows, start, min(start + step, rows.y.size))
         size = part.y.size
-        answers, ends = np.empty((size, machine.width)), np.zeros(size + 1, np.int64)
+        answers, ends = np.empty((size, node.width)), np.zeros(size + 1, np.int64)
         slots, values = np.empty(size * ids.size, np.int32), np.empty((size * ids.size, k))
-        states = committee, machine.booster, work, h, new_tally(n, k), found
+        states = committee, node.booster, work, h, new_tally(n, k), found
         Call(explain_class_rows, part, answers, ends, slots, values, *states)()
         slots, by_class = slots[: ends[-1]], np.ascontiguousarray(values[: ends[-1]].T)
-        of_answers = by_class if machine.width > 1 else by_class[1:] - by_class[:1]
+        of_answers = by_class if node.width > 1 else by_class[1:] - by_class[:1]
         terms = [Terms(c, 0, ends, slots, one, np.ones(size), ids) for c, one in enumerate(of_answers)]
         parts.append(Explained(answers, terms))
     return joined(parts)

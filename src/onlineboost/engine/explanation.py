@@ -129,7 +129,7 @@ class Explanation:
 def explanation(
     found: Explained, names: Mapping[int, str], columns: Sequence[str], target: Any, table: bool
 ) -> Explanation:
-    """What a machine has explained, by the names of features; those of a column count as one.
+    """What a node has explained, by the names of features; those of a column count as one.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _in_order(found: Explained, target: Any) -> tuple[Floats, list[Terms]]:
         if not target.turned:
             return scores[:, :1], mine
         return -scores[:, :1], [one._replace(factors=-one.factors) for one in mine]
-    if scores.shape[1] == 1:  # the machine knows two classes so far
+    if scores.shape[1] == 1:  # the node knows two classes so far
         scores = np.concatenate([-scores, scores], axis=1)
         terms = [one._replace(output=k, factors=sign * one.factors) for one in terms for k, sign in ((0, -1), (1, 1))]
     order = target.scores(np.arange(scores.shape[1], dtype=float)[None])[0].tolist()

@@ -39,8 +39,8 @@ CARRIED = 4  # numbers carried from learner to learner; the first is the number 
 class Mode(NamedTuple):
     learning: bool
     replaying: bool
-    given: bool  # answers are those given when the rows were asked, not those of now
-    votes_given: bool = False  # and so are the votes
+    given: bool  # answers that are there, and not NaN, were given before and stay
+    votes_given: bool = False  # and so do the votes
 
 
 class Table(NamedTuple):
@@ -149,7 +149,7 @@ def _say(
     said = table.votes[at]
     if n < said.size:
         said = said[first : first + n]
-    if mode.votes_given:
+    if mode.votes_given and said[0] == said[0]:
         _counted(said, settings.hard, space.votes)
     else:
         _counted(h[:n], settings.hard, space.votes)
@@ -223,7 +223,7 @@ def _answer_row(
     else:
         _counted(h, settings.hard, votes)
         score = _vote(booster, votes)
-    if not mode.given:
+    if not (mode.given and scores[r] == scores[r]):
         scores[r] = _answer(head, score, h)
     return float(score)
 

@@ -1,15 +1,15 @@
-"""Many classes for learners that are Python objects: one ``ObjectMachine`` for each class against the rest.
+"""Many classes for learners that are Python objects: one ``ObjectCommittee`` for each class against the rest.
 
-As in ``classes.py``: the machine of two classes goes on for the positive class, a copy of it with its sign turned for
-the negative one, and each further class begins at the row where it is first met. Objects take labels, so all machines
-call them by those of the first two classes: for the machine of class k, the positive one means "k".
+As in ``classes.py``: the node of two classes goes on for the positive class, a copy of it with its sign turned for
+the negative one, and each further class begins at the row where it is first met. Objects take labels, so all nodes
+call them by those of the first two classes: for the node of class k, the positive one means "k".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,22 @@ from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.engine.classes import ClassesHead, class_rows, grown, states_of_two, summed
 from onlineboost.engine.heads import VoteHead
-from onlineboost.engine.machine import Machine
-from onlineboost.engine.objects import ObjectMachine, ObjectRows
+from onlineboost.engine.objects import ObjectCommittee, ObjectNode, ObjectRows
 from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.sharpness import probabilities
 
 
 @dataclass
-class ObjectClassesMachine(Machine):
+class ObjectClasses(ObjectNode):
     """Machines for each class against the rest, in the order of codes; that of the first has its sign turned."""
 
     settings: Settings
     record: Record
-    parts: tuple[ObjectMachine, ...]
+    parts: tuple[ObjectCommittee, ...]
     head: ClassesHead
 
     @property
-    def n_classes(self) -> int:
+    def n_classes(self) -> int:  # type: ignore[override]
         return len(self.parts)
 
     def run(self, examples: ObjectRows, learning: bool) -> Floats:
@@ -49,7 +48,20 @@ class ObjectClassesMachine(Machine):
             scores[k] = part.run(ObjectRows(rows, two), learning)
         odds = np.array([not isinstance(part.head, VoteHead) for part in self.parts])
         work = np.empty(n), np.empty(n), np.empty(0, np.float32)
-        Call(class_rows, scores, y, weight, answers, self.head, self.record, odds, learning, False, work)()
+        Call(
+            class_rows,
+            np.array([0, y.size]),
+            scores,
+            y,
+            weight,
+            answers,
+            self.head,
+            self.record,
+            odds,
+            learning,
+            False,
+            work,
+        )()
         return answers
 
     def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
@@ -78,18 +90,6 @@ class ObjectClassesMachine(Machine):
     def n_slots(self) -> int:
         return max(part.n_slots for part in self.parts)
 
-    @property
-    def sizes(self) -> list[Any]:
-        return []
-
-    def resize(self, sizes: list[Any]) -> None:
-        """Objects grow by themselves."""
-
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.parts = tuple(part.snapshot() for part in self.parts)
-        return twin
-
     def name_features(self, names: Mapping[int, str]) -> None:
         for part in self.parts:
             part.name_features(names)
@@ -100,20 +100,15 @@ class ObjectClassesMachine(Machine):
     def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
         return self.parts[0].names_met(names)
 
-    def states(self) -> None:
-        return None
+
+def objects_with_classes(node: Any, fresh: list[ObjectCommittee]) -> ObjectClasses:
+    """A node that knows further classes, for which new ones begin."""
+    node = node if isinstance(node, ObjectClasses) else _of_two(node)
+    settings, record, head = grown(node, node.n_classes + len(fresh))
+    return ObjectClasses(settings, record, (*node.parts, *fresh), head)
 
 
-def objects_with_classes(
-    machine: ObjectMachine | ObjectClassesMachine, fresh: list[ObjectMachine]
-) -> ObjectClassesMachine:
-    """A machine that knows further classes, for which new ones begin."""
-    machine = machine if isinstance(machine, ObjectClassesMachine) else _of_two(machine)
-    settings, record, head = grown(machine, machine.n_classes + len(fresh))
-    return ObjectClassesMachine(settings, record, (*machine.parts, *fresh), head)
-
-
-def _of_two(machine: ObjectMachine) -> ObjectClassesMachine:
-    """Two machines in the place of the one for two classes: a copy of it for the negative one."""
-    settings, record, head = states_of_two(machine)
-    return ObjectClassesMachine(settings, record, (machine.snapshot(), machine), head)
+def _of_two(node: ObjectCommittee) -> ObjectClasses:
+    """Two nodes in the place of the one for two classes: a copy of it for the negative one."""
+    settings, record, head = states_of_two(node, node.head)
+    return ObjectClasses(settings, record, (node.snapshot(), node), head)

@@ -1,4 +1,4 @@
-"""The machine for learners that are Python objects: those of River, of scikit-learn, or copies of ours."""
+"""Committees of learners that are Python objects: those of River, of scikit-learn, or copies of ours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.engine.heads import Head, probabilities
 from onlineboost.engine.loop import CARRIED, compare
-from onlineboost.engine.machine import Machine
 from onlineboost.engine.record import Record, Settings
 
 _answer, _correct = dispatch.answer, dispatch.correct
@@ -76,8 +75,50 @@ def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number:
     _settle(booster, e, y)
 
 
+class ObjectNode:
+    """What models of Python objects have in common. They have no program: rows pass them in Python."""
+
+    settings: Settings
+    record: Record
+    parts: tuple[Any, ...]
+    n_jobs, away, n_strayed, max_slots = 1, None, 0, 0
+    n_features_seen: int | None = None
+    sizes: ClassVar[list[Any]] = []
+
+    n_classes = 2
+
+    @property
+    def n_learnt(self) -> int:
+        """Number of examples learnt."""
+        return int(self.record.clock[0])
+
+    @property
+    def learners(self) -> Record:
+        """The statistics of the weak learners."""
+        return self.record
+
+    def use_threads(self, n: int) -> None:
+        """Objects learn in one thread."""
+
+    def check_classes(self, n: int) -> None:
+        """Raise an error for more classes than they can take."""
+
+    def trimmed(self) -> Self:
+        return self
+
+    def snapshot(self) -> Self:
+        """A copy with objects of its own."""
+        return copy.deepcopy(self)
+
+    def importances(self) -> dict[int, float]:
+        return {}
+
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        return []
+
+
 @dataclass
-class ObjectMachine(Machine):
+class ObjectCommittee(ObjectNode):
     """A committee of Python objects and its booster, whose compiled ``vote`` and ``round`` are called from Python."""
 
     settings: Settings
@@ -132,33 +173,18 @@ class ObjectMachine(Machine):
 
     @property
     def n_slots(self) -> int:
-        return max((machine.n_slots for machine in self.committee.machines), default=0)
-
-    @property
-    def sizes(self) -> list[Any]:
-        return []
-
-    def resize(self, sizes: list[Any]) -> None:
-        """Objects grow by themselves."""
-
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.committee = copy.deepcopy(self.committee)
-        return twin
+        return max((node.n_slots for node in self.committee.nodes), default=0)
 
     def name_features(self, names: Mapping[int, str]) -> None:
-        for machine in self.committee.machines:
-            machine.name_features(names)
+        for node in self.committee.nodes:
+            node.name_features(names)
 
     def columns_not_met(self, names: Iterable[str]) -> list[str]:
         names = [*names]
-        return list(dict.fromkeys(name for one in self.committee.machines for name in one.columns_not_met(names)))
+        return list(dict.fromkeys(name for one in self.committee.nodes for name in one.columns_not_met(names)))
 
     def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
-        return next((machine.names_met(names) for machine in self.committee.machines), {})
+        return next((node.names_met(names) for node in self.committee.nodes), {})
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)
-
-    def states(self) -> None:
-        return None

@@ -8,17 +8,22 @@ While learners are away, the states here are old: whoever reads them brings the 
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from onlineboost.data.batch import Batch, cut
-from onlineboost.engine import loop
+from onlineboost.compiled.block import Call
+from onlineboost.data.batch import Batch, Floats, Ints, cut
+from onlineboost.engine import loop, replay
+from onlineboost.engine.groups import Group, even_bounds
 from onlineboost.engine.loop import Mode
-from onlineboost.engine.passes import Pass, longest_of
+from onlineboost.engine.rounds import Rounds
+from onlineboost.engine.stage import Stage
 from onlineboost.engine.team import Team
 
 CUT_EVERY = 64  # batches
@@ -29,54 +34,91 @@ _AHEAD = 2  # batches on the way for each actor
 class GroupOfLearners:
     """Runs in an actor: some learners of a committee."""
 
-    def __init__(self, machine: Any, first: int, last: int) -> None:
-        self.machine, self.bounds = machine, [first, last]
+    def __init__(self, node: Any, first: int, last: int) -> None:
+        self.node, self.bounds = node, [first, last]
 
     def run(self, rows: Batch, carry: Any, n_slots: int) -> tuple[Any, ...]:
         """The votes, opinions and numbers carried of these learners, who learn the rows."""
-        machine, (first, last) = self.machine, self.bounds
-        machine.grow(n_slots)
-        size, done = rows.y.size, 0
-        found = loop.new_table(size, machine.settings.n_learners, machine.settings.leading)
-        carried = np.zeros((size, loop.CARRIED)) if carry is None else np.array(carry)
+        node, (first, last) = self.node, self.bounds
+        node.grow(n_slots)
+        size, done, settings = rows.y.size, 0, node.settings
+        longest = int(np.diff(rows.indptr).max(initial=0))
+        table = loop.new_table(1 << max(size - 1, 0).bit_length(), settings.n_learners, settings.leading)
+        if carry is not None:
+            table.carry[:size] = carry
         while done < size:
-            part = rows._replace(indptr=rows.indptr[done:], y=rows.y[done:], weight=rows.weight[done:])
-            machine.committee, part = machine.learner.with_room_for(machine.committee, part)
-            n, room = part.y.size, 1 << (part.y.size - 1).bit_length()
-            made = Pass(machine, part, Mode(True, False, False), room, longest_of(part), self.bounds)
-            made.table.carry[:n] = carried[done : done + n]
-            made.advance[0].on(part)
-            made.groups[0].go(0, n)
-            made.advance[0]()
-            found.votes[done : done + n] = made.table.votes[:n]
-            if machine.settings.leading:
-                found.opinions[done : done + n] = made.table.opinions[:n]
-            carried[done : done + n] = made.table.carry[:n]
-            machine.record.clock[0] = made.groups[0].place.clock[0]
-            done += n
-        opinions = found.opinions[:, first:last] if machine.settings.leading else None
-        return np.array(found.votes[:, first:last]), opinions, carried
+            node.committee, part = node.learner.with_room_for(node.committee, cut(rows, done, size))
+            group = Group(node, rows, first, last, table, longest, whole=node.committee)
+            group.go(done, done + part.y.size)
+            node.record.edges[first:last] = group.record.edges[first:last]
+            node.record.weights[first:last] = group.record.weights[first:last]
+            node.record.clock[0] = group.place.clock[0]
+            done += part.y.size
+        opinions = np.array(table.opinions[:size, first:last]) if settings.leading else None
+        return np.array(table.votes[:size, first:last]), opinions, np.array(table.carry[:size])
 
 
 class PartOfEnsemble:
     """Runs in an actor: a whole model."""
 
-    def __init__(self, machine: Any) -> None:
-        self.machine = machine
+    def __init__(self, node: Any) -> None:
+        self.node = node
 
     def run(self, rows: Batch, carry: Any, n_slots: int) -> tuple[Any, ...]:
         """The scores of the rows, which the model learns, and its alarms meanwhile."""
+        from onlineboost.engine.program import run_batch
+
         events: list[Any] = []
-        self.machine.listen(events.append)
-        grow = getattr(self.machine, "grow", None)
-        if grow is not None:
-            grow(n_slots)
-        run = getattr(self.machine, "run_slotted", self.machine.run)
-        return run(rows, True), events
+        self.node.listen(events.append)
+        self.node.grow(n_slots)
+        return run_batch(self.node, rows, True), events
+
+
+class RoundsAway(Rounds):
+    """``Rounds`` of learners that are actors."""
+
+    def __init__(self, node: Any, stage: Stage, batch: Batch, out: Floats, rows: Ints, longest: int) -> None:
+        super().__init__(node, stage, batch, out, rows, longest)
+        self.batch, self.scores, self.rows = batch, out.reshape(-1), rows
+        self.step = stage.table.capacity
+
+    def add(self, stage: Stage) -> None:
+        stage.step(self.run)
+        stage.alive.append(self)
+
+    def run(self) -> None:
+        """Let actors learn the chosen rows; vote, head and record are here."""
+        node, n, (first, last, *_) = self.node, self.node.settings.n_learners, self.rows.tolist()
+        rows = cut(self.batch, first, last)
+        for start, stop, results in node.away.learn(rows, [node.n_slots] * n, lambda: divided(node), chained=True):
+            table = loop.new_table(1 << (stop - start - 1).bit_length(), n, node.settings.leading)
+            table.votes[: stop - start] = np.concatenate([votes for votes, _, _ in results], axis=1)
+            if node.settings.leading:
+                table.opinions[: stop - start] = np.concatenate([opinions for _, opinions, _ in results], axis=1)
+            piece, done = cut(rows, start, stop), np.array([0, stop - start, stop - start, 0])
+            states = node.booster, node.head, node.settings, node.record, Mode(True, False, False)
+            scores = self.scores[first + start : first + stop]
+            Call(node.finish, piece, scores, *states, done, np.empty(n), table)()
+        self.rows[2:] = last, 0
+
+
+def divided(node: Any) -> list[GroupOfLearners]:
+    """The work of actors: a part of the committee each."""
+    n, workers = node.settings.n_learners, node.away.workers
+    grain = node.learner.grain if n >= workers * node.learner.grain else 1
+    found = []
+    for first, last in pairwise(even_bounds(n, workers, grain)):
+        twin = copy.copy(node)
+        twin.learner = copy.copy(node.learner)
+        twin.learner.crowd, twin.learner.first_learner = n, first
+        twin.committee = node.learner.apart(node.committee, first, last)
+        twin.slots, twin.transforms, twin.names, twin.kept = None, (), {}, replay.NOTHING
+        found.append(GroupOfLearners(twin, first, last))
+    return found
 
 
 class Away:
-    """Where the learners of a machine are while Ray runs them: in actors, or here."""
+    """Where the learners of a model are while Ray runs them: in actors, or here."""
 
     def __init__(self, ray: Any, workers: int | None, teams: int = 1) -> None:
         self.ray, self.teams = ray, teams
@@ -85,20 +127,24 @@ class Away:
         self.team: Team | None = None
         self.current = True  # whether the states here are those of the actors
 
-    def learn(self, machine: Any, rows: list[Batch], states: Callable[[], list[Any]], chained: bool) -> Iterator[Any]:
-        """Learn batches, the same for all actors or one for each; yields for each piece its rows and all results."""
+    def learn(
+        self, rows: Batch | list[Batch], n_slots: list[int], states: Callable[[], list[Any]], chained: bool
+    ) -> Iterator[Any]:
+        """Learn rows, the same for all actors or some for each; yields for each piece its rows and all results."""
         if self.team is None:
             works = [self.ray.cloudpickle.dumps(state) for state in states()]
             self.team = Team(self.ray, works, chained, self.workers / self.teams)
         team, self.current = self.team, False
-        size, n = rows[0].y.size, len(team.remotes)
-        rows = rows if len(rows) == n else rows * n
+        n = len(team.remotes)
+        of_actors = [rows] * n if isinstance(rows, Batch) else rows
+        size = of_actors[0].y.size
         waiting: deque[tuple[int, int, int]] = deque()
         for start in range(0, size, PIECE):
-            stop, pieces = min(start + PIECE, size), {id(batch): cut(batch, start, start + PIECE) for batch in rows}
+            stop = min(start + PIECE, size)
+            pieces = {id(batch): cut(batch, start, stop) for batch in of_actors}
             if len(team.batches) >= CUT_EVERY and not waiting:
                 team.cut()
-            team.send([pieces[id(batch)] for batch in rows], machine.slots_of_parts(n))
+            team.send([pieces[id(batch)] for batch in of_actors], n_slots[:n])
             waiting.append((start, stop, len(team.batches) - 1))
             while waiting and (len(waiting) > _AHEAD * n or stop == size or len(team.batches) >= CUT_EVERY):
                 first, last, number = waiting.popleft()

@@ -5,14 +5,13 @@ With ``replay = 512`` that is after 64, 128, 256 and 512 rows: some 1,000 update
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onlineboost.compiled.draws import uniforms
 from onlineboost.data.allocation import filled
-from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, cut, joined, taken
+from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32, joined, taken
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import COUNT, HUGE, Limits, require
 from onlineboost.transforms.bins import FIRST
@@ -106,18 +105,6 @@ def is_due(seen: int, most: int) -> bool:
     return FIRST <= seen <= most and seen & (seen - 1) == 0
 
 
-def parts(rows: Batch, seen: int, most: int) -> Iterator[Batch]:
-    """The rows, cut where a replay is due; rows of weight zero do not count."""
-    if seen >= most:
-        yield rows
-        return
-    counts = seen + np.cumsum(rows.weight > 0)
-    start = 0
-    due = FIRST
-    while due <= most:
-        stop = int(np.searchsorted(counts, due)) + 1
-        if due > seen and stop < rows.y.size:
-            yield cut(rows, start, stop)
-            start = stop
-        due *= 2
-    yield cut(rows, start, rows.y.size)
+def next_due(seen: int) -> int:
+    """The number of rows after which rows are replayed next, if so many have been learnt."""
+    return max(FIRST, 1 << seen.bit_length())

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.batch import Batch
 from onlineboost.engine.asked import HEAD, LAST, SIGNATURE, Asked, Names, parsed, written
-from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.errors import ParameterError, TicketError
 from onlineboost.forks import new_lock
 from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
@@ -121,18 +121,18 @@ class Pending:
 
     # ---- giving and taking
 
-    def kept(self, said: Said) -> Said:
-        """The part of what was said of rows that tickets keep."""
-        return said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
+    def kept(self, answers: PastAnswers) -> PastAnswers:
+        """The part of past answers that tickets keep."""
+        return answers if self.votes == "then" else answers._replace(votes=answers.votes[:, :0])
 
-    def give(self, row: Batch, said: Said, names: Names, time: float | None) -> tuple[int, bytes]:
+    def give(self, row: Batch, answers: PastAnswers, names: Names, time: float | None) -> tuple[int, bytes]:
         """A new ticket for a row: its number and its bytes."""
         with self.lock:
             number = self.next
             if number >= LAST:
                 raise TicketError("the model has no numbers left for tickets: fit it anew")
             at = float(number) if time is None else float(time)
-            body = written(self.model, number, at, self.run, row, said, names)
+            body = written(self.model, number, at, self.run, row, answers, names)
             data = body + self._signature(body)
             self.next += 1
             self.waiting[number] = data
@@ -157,7 +157,7 @@ class Pending:
                 return
             yield number
 
-    def read(self, data: Any, machine: BatchMachine, longest: int | None) -> Asked:
+    def read(self, data: Any, node: Node, longest: int | None) -> Asked:
         """The contents of a ticket of this model that can be told; ``longest`` is the most features of a row."""
         if not isinstance(data, Ticket | bytes | bytearray | memoryview):
             raise TicketError(f"{brief(data)} is not a ticket: expected a ticket of ask, or its bytes")
@@ -168,7 +168,7 @@ class Pending:
             raise TicketError("the ticket was given by another model: tell it to the model that was asked")
         if not secrets.compare_digest(self._signature(data[:-SIGNATURE]), data[-SIGNATURE:]):
             raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
-        asked = parsed(data, machine, longest)
+        asked = parsed(data, node, longest)
         self.check(asked)
         return asked
 
@@ -215,9 +215,7 @@ class Pending:
         return {"pending.sizes": sizes, "pending.tickets": np.frombuffer(b"".join(tickets), np.uint8)}
 
     @classmethod
-    def restore(
-        cls, facts: Any, arrays: dict[str, NDArray[Any]], machine: BatchMachine, longest: int | None
-    ) -> Pending:
+    def restore(cls, facts: Any, arrays: dict[str, NDArray[Any]], node: Node, longest: int | None) -> Pending:
         """What was saved; raises a ValueError if it makes no sense."""
         expired = facts["expired"]
         expired = tuple(expired) if isinstance(expired, list) else expired
@@ -242,7 +240,7 @@ class Pending:
             if not last < number < found.next:
                 raise ValueError("the tickets are not in their order")
             found.waiting[number] = data
-            found.read(data, machine, longest)
+            found.read(data, node, longest)
             last = number
         return found
 

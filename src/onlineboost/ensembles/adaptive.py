@@ -11,7 +11,7 @@ from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles import restarting
 from onlineboost.ensembles.ensemble import Ensemble
-from onlineboost.ensembles.restarting import Alarm, Around, Restarting, RestartingMachine
+from onlineboost.ensembles.restarting import Alarm, Around, RestartCommittee, Restarting
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
@@ -65,18 +65,18 @@ class Adaptive(Around, Ensemble):
     on_drift: Callable[[Alarm], object] | None = None
 
     def _inside(self, copied: bool = False) -> Any:
-        self._machine()
+        self._node()
         fitted: Any = self._check_fitted()
         fitted = fitted.copied() if copied else fitted
-        return restarting.inside(fitted, fitted.machine.parts[0])
+        return restarting.inside(fitted, fitted.root.parts[0])
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
         inner: str = self._inside().verdict()
-        machine = self._machine().parts[0]
-        if not isinstance(machine, RestartingMachine):
+        node = self._node().parts[0]
+        if not isinstance(node, RestartCommittee):
             return inner
-        return restarting.verdict(machine, inner, "The model without the fast learner")
+        return restarting.verdict(node, inner, "The model without the fast learner")
 
     def model(self) -> Any:
         """A new model of the kind that adapts."""

@@ -8,7 +8,7 @@ nor a single row matters. u is cut to multiples of 1/1024: their sums are exact,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,26 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.boosters.gradient import OnlineGradientBoost
-from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
-from onlineboost.data.batch import Batch, Floats, Ints, cut
+from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.numbers import Numbers
-from onlineboost.engine import adwin
 from onlineboost.engine.adwin import BLOCK, Windows, closed_block, new_windows, start_over
-from onlineboost.engine.explaining import Explained, Terms
-from onlineboost.engine.machine import BatchMachine, Said, told
-from onlineboost.engine.one_row import Steps
-from onlineboost.engine.parts import PartsMachine
-from onlineboost.engine.record import Record, Settings, new_record
-from onlineboost.engine.schedule import later
-from onlineboost.engine.token import Token
-from onlineboost.ensembles.restarting import Alarm, Listening, verdict
+from onlineboost.engine.stage import Key, Stage
+from onlineboost.ensembles.restarting import Alarm, Listening, Restart, verdict
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.validity import COUNT, SUM, Limits
 
-_PIECE = 1024  # rows that the model learns before its errors are tested
 _FIRST = 16  # errors that count as they are
 _MOST = 4.0  # of other errors, in means
 _GRAIN = 1024.0  # parts of 1
@@ -77,138 +69,50 @@ def _notice(windows: Windows, usual: Usual, error: float, delta: float) -> bool:
 
 
 @njit
-def watch_errors(block: Any) -> None:
-    """Go through rows up to the first alarm; ``stop`` gets their number, and whether there was one."""
-    windows, usual, answers, y, weight, delta, stop = unpack(block)
-    stop[0], stop[1] = y.size, 0
-    for r in range(y.size):
-        if weight[r] > 0 and _notice(windows, usual, abs(y[r] - answers[r]), delta):
-            stop[0], stop[1] = r + 1, 1
-            return
+def watch_errors(block: Any) -> bool:
+    """Go through rows; whether the error has risen. Then ``stop`` is the row after the one at which it has."""
+    span, windows, usual, answers, y, weight, delta, stop = unpack(block)
+    for r in range(span[0], span[1]):
+        if weight[r] > 0 and _notice(windows, usual, abs(y[r] - answers[r, 0]), delta):
+            stop[0] = r + 1
+            return True
+    return False
 
 
 @dataclass
-class RestartingNumbers(PartsMachine):
-    """The machine of a regressor that starts over at an alarm; its one part is the regressor's."""
+class RestartRegression(Restart):
+    """The node of a regressor that starts over at an alarm."""
 
-    windows: Windows = field(default_factory=lambda: new_windows(1))
     usual: Usual = field(default_factory=new_usual)
-    spec: Any = None  # the ``AdaptiveRegressor`` that this was made by
-    notify: Callable[[Alarm], None] = print
     names: dict[int, str] = field(default_factory=dict)  # of features by id
 
-    @property
-    def width(self) -> int:
-        return self.parts[0].width
+    def add(self, stage: Stage, y: Floats, out: Floats) -> None:
+        stage.outs.append(out)
+        stage.part(0, self.part, y, out)
+        if stage.mode.learning:
+            stop = stage.array("stop", 1, np.int64)
+            states = self.windows, self.usual, out, y, stage.table.weight, float(self.spec.delta), stop
+            stage.call(watch_errors, stage.span, *states, ask=partial(self._on_alarm, stage.path, stop))
+        stage.mark("end")
 
-    def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
-        self.parts[0].n_jobs = self.n_jobs
-        if not learning:
-            return self._ask_part(examples, said)
-        answers, start = [np.empty((0, self.width))], 0
-        while start < examples.y.size:
-            piece = cut(examples, start, min(start + _PIECE, examples.y.size))
-            now = None if said is None else said.rows(start, start + piece.y.size)
-            found = self._learn_part(piece, now).reshape(piece.y.size, -1)
-            stop, first = np.zeros(2, np.int64), np.ascontiguousarray(found[:, 0])
-            watched = self.windows, self.usual, first, piece.y, piece.weight, float(self.spec.delta), stop
-            Call(watch_errors, *watched)()
-            answers.append(found[: stop[0]])
-            start += int(stop[0])
-            if stop[1]:
-                self._start_over()  # the model has learnt beyond the alarm, but none of it is kept
-        return np.concatenate(answers).reshape(self.shape_of(examples))
-
-    def _ask_part(self, rows: Batch, said: Said | None) -> Floats:
-        if said is None:
-            return self.parts[0].run(rows, False)
-        share = self._share_of_part(said)
-        answers = self.parts[0].run(rows, False, share)
-        share.scores[:, : self.width] = answers.reshape(rows.y.size, -1)
-        return answers
-
-    def _learn_part(self, rows: Batch, said: Said | None) -> Floats:
-        if said is None:
-            return self.parts[0].run(rows, True)
-        return told(self.parts[0].run, rows, self._share_of_part(said), self.width)
-
-    def _share_of_part(self, said: Said) -> Said:
-        shares = self._shares(said)
-        assert shares is not None
-        return shares[0]
-
-    def _start_over(self) -> None:
-        self.parts, self.token = (self.spec.model().new_machine(0, self.settings.seed),), Token()
-        self.parts[0].name_features(self.names)
-        later(partial(self.notify, self.alarms(self.n_alarms - 1)[0]))
+    def _on_alarm(self, path: Key, stop: Ints, stage: Stage) -> Key:
+        """Start over; the driver goes on with the rest, which the old part has learnt too."""
+        fresh = self.spec.model().new_node(0, self.settings.seed)
+        fresh.name_features(self.names)
+        self.start_over(fresh)
+        stage.program.done = int(stop[0])
+        return (*path, "end")
 
     def name_features(self, names: Mapping[int, str]) -> None:
         self.names.update(names)
         super().name_features(names)
 
-    def combine(
-        self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
-    ) -> Call:
-        raise NotImplementedError("there is one part, which answers by itself")
-
-    def add_steps(self, steps: Steps, score: Floats) -> bool:
-        if not self.parts[0].add_steps(steps, score):
-            return False
-        steps.machines.append(self)
-        if steps.learning:
-            stop, row = np.zeros(2, np.int64), steps.row
-            watched = self.windows, self.usual, score.reshape(-1), row.y, row.weight, float(self.spec.delta), stop
-            steps.calls.append(Call(watch_errors, *watched))
-            steps.events.append(lambda: self._start_over() if stop[1] else None)
-        return True
-
     @property
     def n_learnt(self) -> int:
         return int(self.usual.rows[1])
 
-    @property
-    def learners(self) -> Record:
-        return self.parts[0].learners
-
-    @property
-    def gives_odds(self) -> bool:
-        return False
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """There are none."""
-        return np.full(len(scores), np.nan)
-
-    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        return self.parts[0].strengths(names)
-
-    def explain(self, examples: Batch) -> Explained:
-        return self.parts[0].explain(examples)
-
-    def share_of(self, k: int, part: Explained) -> list[Terms]:
-        return part.terms
-
-    def check_divisible(self) -> None:
-        raise ParameterError("engine", "ray", "'threads': a model that starts over is not divided among machines")
-
-    @property
-    def may_alarm(self) -> bool:
-        return True
-
-    def listen(self, notify: Callable[[Alarm], None]) -> None:
-        self.notify = notify
-
-    def tell_of(self, alarm: Alarm) -> None:
-        self.notify(alarm)
-
-    @property
-    def n_alarms(self) -> int:
-        return int(self.windows.counts[0])
-
-    def alarms(self, since: int = 0) -> list[Alarm]:
-        return [Alarm(example, None) for example, _ in adwin.alarms(self.windows, since)]
-
-    def states(self) -> dict[str, Any]:
-        return {"windows": self.windows, "usual": self.usual} | super().states()
+    def own_states(self) -> dict[str, Any]:
+        return {"windows": self.windows, "usual": self.usual}
 
 
 @dataclass(eq=False, repr=False)
@@ -263,13 +167,12 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
         found: Numbers = self.model().new_target()
         return found
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> RestartingNumbers:
+    def new_node(self, n_features: int, seed: int | None = None) -> RestartRegression:
         check_between("delta", self.delta, 0, 1)
         self.check_listener()
-        part = self.model().new_machine(n_features, seed)
-        settings = Settings(1, hard=False, sample=False, seed=part.settings.seed, numbers=True)
-        return RestartingNumbers(settings, new_record(1), (part,), spec=self.clone(), notify=self.notify)
+        part = self.model().new_node(n_features, seed)
+        return RestartRegression((part,), new_windows(1), self.clone(), self.notify)
 
     def verdict(self) -> str:
         """The number of alarms."""
-        return verdict(self._check_fitted().machine, "", "The model")
+        return verdict(self._check_fitted().root, "", "The model")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -14,14 +13,13 @@ from onlineboost.boosters.base import seed_of
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import gain
-from onlineboost.engine.class_votes import ClassVotesMachine
-from onlineboost.engine.machine import BatchMachine
+from onlineboost.engine.class_votes import ClassVotesCommittee
+from onlineboost.engine.node import Node
 from onlineboost.engine.record import Settings, new_record
-from onlineboost.engine.token import Token
-from onlineboost.ensembles.machine import EnsembleMachine
 from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
+from onlineboost.ensembles.stacked import StackedNode
 from onlineboost.errors import ParameterError
 from onlineboost.learners.linear import Linear
 from onlineboost.parameters import brief, check_whole
@@ -60,35 +58,35 @@ class Ensemble(Listening, OnlineClassifier):
     def max_features(self) -> int:
         return max(part.max_features() for part in self.parts())
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> EnsembleMachine:
+    def new_node(self, n_features: int, seed: int | None = None) -> StackedNode:
         self.check_listener()
         seed = self.seed() if seed is None else seed
         parts = self.parts()
-        machines: list[BatchMachine] = []
+        nodes: list[Node] = []
         for k, part in enumerate(parts):
-            machine = part.new_machine(n_features, _seed(seed, k, part))
-            if not isinstance(machine, BatchMachine):
+            node = part.new_node(n_features, _seed(seed, k, part))
+            if not isinstance(node, Node):
                 raise ParameterError("models", part, "models of compiled learners, such as Linear or Tree")
-            if isinstance(machine, ClassVotesMachine):
+            if isinstance(node, ClassVotesCommittee):
                 raise ParameterError(
                     "models", part, "models with log odds: those whose learners vote for classes have none"
                 )
             if getattr(part, "on_drift", None) is None:
-                machine.listen(self.notify)
-            machines.append(machine)
-        n, light = len(machines), self.n_light()
+                node.listen(self.notify)
+            nodes.append(node)
+        n, light = len(nodes), self.n_light()
         states = new_stack(n), new_stack(light), new_scales(n), new_rest()
         settings = Settings(n, hard=False, sample=False, seed=seed)
-        return EnsembleMachine(settings, new_record(n), tuple(machines), *states)
+        return StackedNode(settings, new_record(n), tuple(nodes), *states)
 
-    def with_classes(self, machine: Any, n: int) -> EnsembleMachine:
-        models, stack = self.parts_for_classes(), machine.stack
-        before: tuple[Any, ...] = machine.parts
-        if machine.n_classes == 2:
+    def with_classes(self, node: Any, n: int) -> StackedNode:
+        models, stack = self.parts_for_classes(), node.stack
+        before: tuple[Any, ...] = node.parts
+        if node.n_classes == 2:
             stack, pairs = with_chances(stack), zip(models, self.parts(), before, strict=True)
             before = tuple(one if repr(new) == repr(old) else _successor(new, one) for new, old, one in pairs)
         parts = tuple(model.with_classes(one, n) for model, one in zip(models, before, strict=True))
-        twin: EnsembleMachine = replace(machine, parts=parts, stack=stack, passes=threading.local(), token=Token())
+        twin: StackedNode = replace(node, parts=parts, stack=stack)
         for model, part in zip(models, twin.parts, strict=True):
             if getattr(model, "on_drift", None) is None:
                 part.listen(self.notify)
@@ -96,23 +94,23 @@ class Ensemble(Listening, OnlineClassifier):
 
     # ---- what was learnt
 
-    def _machine(self) -> EnsembleMachine:
-        machine = self._check_fitted().machine
-        assert isinstance(machine, EnsembleMachine)
-        return machine
+    def _node(self) -> StackedNode:
+        node = self._check_fitted().root
+        assert isinstance(node, StackedNode)
+        return node
 
     @property
     def n_resting_(self) -> int:
         """Number of parts that rest at present, since they cost much and earn nothing."""
-        return self._machine().n_resting
+        return self._node().n_resting
 
     def verdict(self) -> str:
         """Whether the ensemble was better than its first part, by a paired test; and how the stream changed."""
-        machine = self._machine()
-        total, n = float(machine.record.totals[0]), machine.n_alarms
+        node = self._node()
+        total, n = float(node.record.totals[0]), node.n_alarms
         if not total:
             return ""
-        sentences = [f"The ensemble {gain(machine.record.totals, brief(self._check_fitted().spec.parts()[0]))}."]
+        sentences = [f"The ensemble {gain(node.record.totals, brief(self._check_fitted().spec.parts()[0]))}."]
         if n:
             counted = "once" if n == 1 else f"{n:,} times"
             last = self.alarms_[-1].example
@@ -128,15 +126,15 @@ class Ensemble(Listening, OnlineClassifier):
         ``earns`` is how far the part moves the log odds towards the right label, on average over the last 2,000
         examples or so; the sum over all parts, and the stack's constant, is the margin of the answers.
         """
-        machine = self._machine()
-        resting, scales = machine.n_resting, machine.scales
-        used = machine.answering.weights[:-1][: len(machine.parts)]
-        weights = np.concatenate([used, np.zeros(len(machine.parts) - used.size)])
+        node = self._node()
+        resting, scales = node.n_resting, node.scales
+        used = node.answering.weights[:-1][: len(node.parts)]
+        weights = np.concatenate([used, np.zeros(len(node.parts) - used.size)])
         earns = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
         error = (1 - self.edges_) / 2
         columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
         spec = self._check_fitted().spec
-        names = [brief(part) for part in (spec.parts() if machine.n_classes == 2 else spec.parts_for_classes())]
+        names = [brief(part) for part in (spec.parts() if node.n_classes == 2 else spec.parts_for_classes())]
         awake = len(names) - resting
         names = [name if k < awake else f"{name} (rests)" for k, name in enumerate(names)]
         bars = earns / max(float(np.abs(earns).sum()), 1e-300)
@@ -145,9 +143,9 @@ class Ensemble(Listening, OnlineClassifier):
 
 
 def _successor(model: OnlineClassifier, old: Any) -> Any:
-    """A new machine in the place of one of another model, with the features known so far."""
-    fresh: Any = model.new_machine(0, old.settings.seed)
-    old.succeeded_by(fresh)
+    """A new node in the place of one of another model, with the features known so far."""
+    fresh: Any = model.new_node(0, old.settings.seed)
+    old.leaves[0].succeeded_by(fresh.leaves[0])
     return fresh
 
 

@@ -130,11 +130,11 @@ def stack_rows(block: Any) -> None:
 
     With the scores of the light parts only, the others rest. ``as_odds`` tells which scores are log odds.
     """
-    scores, y, weight, answers, all_parts, light, scales, record, as_odds, learning, given, work = unpack(block)
+    span, scores, y, weight, answers, all_parts, light, scales, record, as_odds, learning, given, work = unpack(block)
     n, n_light = scores.shape[0], light.weights.size - 1
     resting = n < all_parts.weights.size - 1
     x, step, factor, nothing = work
-    for r in range(y.size):
+    for r in range(span[0], span[1]):
         for k in range(n):
             odds = scores[k, r] if as_odds[k] else scales.platt[k, 0] * scores[k, r] + scales.platt[k, 1]
             x[k] = min(max(odds, -CLIP), CLIP)
@@ -142,7 +142,7 @@ def stack_rows(block: Any) -> None:
         by_light = _odds(light, x, n_light)
         by_all = by_light if resting else _odds(all_parts, x, n)
         lightly = resting or (light.loss[0] > 0 and light.loss[0] <= all_parts.loss[0])
-        if not given:
+        if not (given and answers[r] == answers[r]):
             answers[r] = by_light if lightly else by_all
         if learning and weight[r] > 0:
             for k in range(n):
@@ -159,11 +159,11 @@ def stack_rows(block: Any) -> None:
 @njit
 def stack_classes(block: Any) -> None:
     """``stack_rows`` for more than two classes: scores are log odds, [parts, rows, classes]."""
-    scores, y, weight, answers, all_parts, light, scales, record, learning, given, work = unpack(block)
+    span, scores, y, weight, answers, all_parts, light, scales, record, learning, given, work = unpack(block)
     n, n_light, classes = scores.shape[0], light.weights.size - 1, scores.shape[2]
     resting = n < scales.platt.shape[0]
     x, step, factor, by_light, by_all, p = work
-    for r in range(y.size):
+    for r in range(span[0], span[1]):
         for j in range(n):
             for k in range(classes):
                 x[j, k] = min(max(scores[j, r, k], -CLIP), CLIP)
@@ -172,7 +172,7 @@ def stack_classes(block: Any) -> None:
         if not resting:
             _odds_of_classes(all_parts, x, 2 * n, by_all)
         lightly = resting or (light.loss[0] > 0 and light.loss[0] <= all_parts.loss[0])
-        if not given:
+        if not (given and answers[r, 0] == answers[r, 0]):
             for k in range(classes):
                 answers[r, k] = by_light[k] if lightly else by_all[k]
         if learning and weight[r] > 0:

@@ -12,10 +12,10 @@ from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.data.batch import Floats
 from onlineboost.diagnostics.report import Columns, Report
-from onlineboost.engine.numbers import new_taming
 from onlineboost.engine.record import Settings, new_record
+from onlineboost.engine.regression import new_taming
 from onlineboost.engine.replay import NO_NUMBERS
-from onlineboost.ensembles.numbers import COVERAGES, NumbersEnsemble, NumberStack, new_number_stack, new_spread
+from onlineboost.ensembles.regression import COVERAGES, NumberStack, RegressionEnsemble, new_number_stack, new_spread
 from onlineboost.errors import ParameterError
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.regression_tree import RegressionTree
@@ -74,14 +74,14 @@ class OnlineBoostRegressor(OnlineRegressor):
     def base_learner(self) -> Any:
         return self.parts()[-1].base_learner()
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> NumbersEnsemble:
+    def new_node(self, n_features: int, seed: int | None = None) -> RegressionEnsemble:
         seed = seed_of(self.random_state) if seed is None else seed
         parts = [*self.parts(), self.scale_part()]
-        machines = tuple(part.part_machine(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(parts))
-        n = len(machines) - 1
+        nodes = tuple(part.part_node(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(parts))
+        n = len(nodes) - 1
         settings = Settings(n, hard=False, sample=False, seed=seed, numbers=True)
         states = new_taming(), new_number_stack(n), new_spread()
-        return NumbersEnsemble(settings, new_record(n), machines, *states, held=NO_NUMBERS)
+        return RegressionEnsemble(settings, new_record(n), nodes, *states, held=NO_NUMBERS)
 
     def predict_interval(self, X: Any, coverage: float | tuple[float, float] = 0.9) -> tuple[Floats, Floats]:
         """The bounds between which the target of each row lies with this probability.
@@ -109,10 +109,10 @@ class OnlineBoostRegressor(OnlineRegressor):
         scores = self._learn(X, y, None, sample_weight, scored=True)
         return scores[:, 0].copy(), scores[:, low].copy(), scores[:, high].copy()
 
-    def _machine(self) -> NumbersEnsemble:
-        machine = self._check_fitted().machine
-        assert isinstance(machine, NumbersEnsemble)
-        return machine
+    def _node(self) -> RegressionEnsemble:
+        node = self._check_fitted().root
+        assert isinstance(node, RegressionEnsemble)
+        return node
 
     def report(self) -> Report:
         """The weight of each part in the stack, and its error, as a table (``print``) or a plot (``.plot(path)``).
@@ -120,11 +120,11 @@ class OnlineBoostRegressor(OnlineRegressor):
         ``excess alone`` is by how much the part alone errs more than the stack: the root of the difference of their
         mean squared errors over the last 500 examples or so, in the units of the target.
         """
-        machine, weights = self._machine(), self.weights_
-        unit = float(machine.taming.units[1])
-        columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(machine.stack), "14.5g")}
+        node, weights = self._node(), self.weights_
+        unit = float(node.taming.units[1])
+        columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack), "14.5g")}
         names = [brief(part) for part in self._check_fitted().spec.parts()]
-        error = f"Mean absolute error of the last 500 examples or so: {unit * float(machine.spread.typical[0]):.5g}."
+        error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"
         return Report(title, self.n_seen_, "part", names, columns, bars, None, error)
@@ -132,15 +132,15 @@ class OnlineBoostRegressor(OnlineRegressor):
     @property
     def weights_(self) -> Floats:
         """The weight of each part in the stack."""
-        machine = self._machine()
-        weights: Floats = machine.stack.weights[:-1] + 1 / (len(machine.parts) - 1)
+        node = self._node()
+        weights: Floats = node.stack.weights[:-1] + 1 / (len(node.parts) - 1)
         return weights
 
 
 def _excess(stack: NumberStack) -> Floats:
     """By how much each part alone errs more than the stack lately: the root of the excess of its squared errors.
 
-    In the letters of ``ensembles/numbers.py``, with r = t - a: the squared error of part i less that of a is
+    In the letters of ``ensembles/regression.py``, with r = t - a: the squared error of part i less that of a is
     x_i^2 - 2 a x_i + a^2 - 2 r x_i + 2 r a, and that of the stack less that of a is (w.x)^2 - 2 r w.x. Their means are
     sums over A and b.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -12,16 +12,17 @@ import numpy as np
 
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.block import Call
-from onlineboost.data.batch import Batch, Floats, Ints, cut
+from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.diagnostics.report import Report
 from onlineboost.engine import adwin
 from onlineboost.engine.adwin import Watch, Windows, new_watch, new_windows
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.committee import Committee
+from onlineboost.engine.explaining import Explained
 from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.machine import Said
-from onlineboost.engine.one_row import Steps
+from onlineboost.engine.node import Node, PastAnswers
+from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.schedule import later
+from onlineboost.engine.stage import Key, Stage
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
@@ -31,7 +32,6 @@ from onlineboost.storage.validity import COUNT, Limits
 
 Reset = Literal["all", "learners"]
 _RESETS: tuple[Reset, ...] = ("all", "learners")
-_PIECE = 1024  # rows that the model learns before its answers are tested for drift
 
 
 class Alarm(NamedTuple):
@@ -53,70 +53,63 @@ def new_clock() -> Clock:
 
 
 @dataclass
-class RestartingMachine(CompiledMachine):
-    """The machine of a model that starts over at an alarm."""
+class Restart(Node):
+    """A node whose one part starts over when its error rises. A subclass says how errors are watched."""
 
-    clock: Clock = field(default_factory=new_clock)
-    windows: Windows = field(default_factory=lambda: new_windows(1))
-    spec: Any = None  # the ``Restarting`` that this was made by
-    notify: Callable[[Alarm], None] = print
-
-    def run_slotted(self, batch: Batch, learning: bool, said: Said | None = None) -> Floats:
-        if not learning:
-            return super().run_slotted(batch, False, said)
-        answers, start = [np.empty(0)], 0
-        while start < batch.y.size:
-            notified = self.n_alarms
-            part = cut(batch, start, min(start + _PIECE, batch.y.size))
-            now = None if said is None else said.rows(start, start + part.y.size)
-            scores, stop = super().run_slotted(part, True, now), -1
-            if self.spec.reset == "all":
-                delta, example = self.spec.delta, int(self.clock.examples[0])
-                stop = adwin.until_alarm(self.windows, scores, part.y, part.weight, delta, example)
-            stop, alarm = (part.y.size, False) if stop < 0 else (stop, True)
-            answers.append(scores[:stop])
-            self.clock.examples[0] += np.count_nonzero(part.weight[:stop] > 0)
-            start += stop
-            if alarm:
-                self._start_over()  # the model has learnt beyond the alarm, but none of it is kept
-            for event in self.alarms(notified):
-                later(partial(self.notify, event))
-        return np.concatenate(answers)
-
-    def add_steps(self, steps: Steps, score: Floats) -> bool:
-        if not super().add_steps(steps, score):
-            return False
-        if steps.learning:
-            stop, row = np.zeros(1, np.int64), steps.row
-            whole = self.spec.reset == "all"
-            arguments = self.windows, self.clock.examples, score, row.y, row.weight, float(self.spec.delta), whole, stop
-            steps.calls.append(Call(adwin.watch_row, *arguments))
-
-            def event() -> None:
-                if stop[0]:
-                    notified = self.n_alarms - 1
-                    self._start_over()
-                    for event in self.alarms(notified):
-                        later(partial(self.notify, event))
-
-            steps.events.append(event)
-        return True
-
-    def _start_over(self) -> None:
-        fresh: CompiledMachine = self.spec.model().new_machine(0, self.settings.seed)
-        self.succeeded_by(fresh)
-        vars(self).update(vars(fresh))
-
-    def plain(self) -> CompiledMachine:
-        """The machine of the model since it last started over; it shares the memory of this one."""
-        return CompiledMachine(**{one.name: getattr(self, one.name) for one in fields(CompiledMachine)})
+    parts: tuple[Any, ...]
+    windows: Windows
+    spec: Any  # the model that this was made by
+    notify: Callable[[Alarm], None]
 
     @property
-    def n_learnt(self) -> int:
-        return int(self.clock.examples[0])
+    def part(self) -> Any:
+        """What was learnt since it last started over."""
+        return self.parts[0]
 
-    def go_to(self, example: int) -> None:
-        self.clock.examples[0] = example
+    @property
+    def settings(self) -> Settings:  # type: ignore[override]
+        return self.part.settings  # type: ignore[no-any-return]
+
+    @property
+    def record(self) -> Record:  # type: ignore[override]
+        return self.part.record  # type: ignore[no-any-return]
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.part.n_classes)
+
+    @property
+    def width(self) -> int:
+        return int(self.part.width)
+
+    @property
+    def learners(self) -> Record:
+        return self.part.learners  # type: ignore[no-any-return]
+
+    @property
+    def gives_odds(self) -> bool:
+        return bool(self.part.gives_odds)
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return self.part.probabilities(scores)  # type: ignore[no-any-return]
+
+    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        return self.part.explain(batches, rows)  # type: ignore[no-any-return]
+
+    def importances(self) -> dict[int, float]:
+        return self.part.importances()  # type: ignore[no-any-return]
+
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        return self.part.strengths(names)  # type: ignore[no-any-return]
+
+    def start_over(self, fresh: Any) -> None:
+        """Go on with a new part, and tell of the alarm."""
+        fresh.use_threads(self.part.n_jobs)
+        for node in fresh.walk():
+            node.prepared = self.prepared
+        self.replace(parts=(fresh,))
+        for alarm in self.alarms(self.n_alarms - 1):
+            later(partial(self.notify, alarm))
 
     @property
     def may_alarm(self) -> bool:
@@ -128,14 +121,72 @@ class RestartingMachine(CompiledMachine):
     def tell_of(self, alarm: Alarm) -> None:
         self.notify(alarm)
 
+    @property
+    def n_alarms(self) -> int:
+        return int(self.windows.counts[0])
+
+    def forget_alarms(self) -> None:
+        self.windows.counts[0] = 0
+
+    def alarms(self, since: int = 0) -> list[Alarm]:
+        return [Alarm(example, None) for example, _ in adwin.alarms(self.windows, since)]
+
     def returned(self, before: Self) -> Self:
-        found = super().returned(before)
-        found.notify = before.notify
-        return found
+        self.notify = before.notify
+        return super().returned(before)
+
+    def check_divisible(self) -> None:
+        raise ParameterError("engine", "ray", "'threads': a model that starts over is not divided among nodes")
+
+
+@dataclass
+class RestartCommittee(Restart):
+    """A committee that starts over, as a whole or single learners, when there are more mistakes."""
+
+    clock: Clock = field(default_factory=new_clock)
+    n_told = 0  # alarms that were told of, of single learners
+
+    def add(self, stage: Stage, y: Floats, out: Floats) -> None:
+        with stage.repeatable() as span:
+            stage.part(0, self.part, y, out)
+            if stage.mode.learning:
+                stop, whole = stage.array("stop", 1, np.int64), self.spec.reset == "all"
+                states = self.windows, self.clock.examples, out.reshape(-1), y, stage.table.weight
+                ask = partial(self._on_alarm, stage.path, span, stop)
+                stage.call(adwin.watch_rows, span, *states, float(self.spec.delta), whole, stop, ask=ask)
+                if not whole:
+                    stage.step(self._tell)
+
+    def _on_alarm(self, path: Key, span: Ints, stop: Ints, stage: Stage) -> Key:
+        fresh = self.spec.model().new_node(0, self.settings.seed)
+        self.part.succeeded_by(fresh)
+        last = int(span[1])
+        self.start_over(fresh)  # the part has learnt beyond the alarm, but none of it is kept
+        if stop[0] == last:
+            return (*path, "end")
+        stage.again = path, int(stop[0]), last
+        return (*path, "begin")
+
+    def _tell(self) -> None:
+        """Tell of learners that were reset."""
+        told, self.n_told = self.n_told, self.n_alarms
+        for alarm in self.alarms(told) if told < self.n_told else ():
+            later(partial(self.notify, alarm))
+
+    @property
+    def n_learnt(self) -> int:
+        return int(self.clock.examples[0])
+
+    def go_to(self, example: int) -> None:
+        self.clock.examples[0] = example
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        return self.part.leaves  # type: ignore[no-any-return]
 
     @property
     def _watching(self) -> Any:
-        return self.watch if isinstance(self.watch, Watch) else self.windows
+        return self.part.watch if isinstance(self.part.watch, Watch) else self.windows
 
     @property
     def n_alarms(self) -> int:
@@ -143,15 +194,36 @@ class RestartingMachine(CompiledMachine):
 
     def forget_alarms(self) -> None:
         self._watching.counts[0] = 0
+        self.n_told = 0
 
     def alarms(self, since: int = 0) -> list[Alarm]:
-        if since == self.n_alarms:
-            return []
         one = self._watching is not self.windows
         return [Alarm(example, k if one else None) for example, k in adwin.alarms(self._watching, since)]
 
+    @property
+    def n_answers(self) -> tuple[int, int]:
+        return self.part.n_answers  # type: ignore[no-any-return]
+
+    def could_answer(self, answers: PastAnswers) -> bool:
+        return self.part.could_answer(answers)  # type: ignore[no-any-return]
+
+    def own_states(self) -> dict[str, Any]:
+        return {"clock": self.clock, "windows": self.windows}
+
     def states(self) -> dict[str, Any]:
-        return super().states() | {"clock": self.clock, "windows": self.windows}
+        return self.part.states() | self.own_states()  # type: ignore[no-any-return]
+
+    @property
+    def sizes(self) -> list[Any]:
+        return self.part.sizes  # type: ignore[no-any-return]
+
+    def resize(self, sizes: list[Any]) -> None:
+        self.part.resize(sizes)
+        self.n_told = 0
+
+    def check(self) -> None:
+        self.part.check()
+        self.n_told = self.n_alarms
 
 
 class Listening(OnlineModel):
@@ -173,7 +245,7 @@ class Listening(OnlineModel):
         return int(self._alarming().n_alarms)
 
     def _alarming(self) -> Any:
-        return self._check_fitted().machine
+        return self._check_fitted().root
 
     def saved_params(self) -> dict[str, Any]:
         return super().saved_params() | {"on_drift": None}
@@ -198,7 +270,7 @@ class Around:
 
     @abstractmethod
     def _inside(self, copied: bool = False) -> Any:
-        """The model since it last started over; unless it is copied, it shares the memory of the machine."""
+        """The model since it last started over; unless it is copied, it shares the memory of the node."""
 
     def report(self) -> Report:
         """The report of the booster, since it last started over."""
@@ -250,22 +322,21 @@ class Restarting(Around, Listening, OnlineClassifier):
 
     def _inside(self, copied: bool = False) -> Any:
         fitted = self._check_fitted()
-        self._machine(fitted)
+        self._node(fitted)
         fitted = fitted.copied() if copied else fitted
-        return inside(fitted, fitted.machine)
+        return inside(fitted, fitted.root)
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
         fitted = self._check_fitted()
         if fitted.target.width > 1:
-            return verdict(fitted.machine, "", "The model")
-        return verdict(self._machine(fitted), self._inside().verdict(), "The model")
+            return verdict(fitted.root, "", "The model")
+        return verdict(self._node(fitted), self._inside().verdict(), "The model")
 
-    def _machine(self, fitted: Fitted) -> RestartingMachine:
-        machine = fitted.machine
-        if not isinstance(machine, RestartingMachine):
+    def _node(self, fitted: Fitted) -> RestartCommittee:
+        if not isinstance(fitted.root, RestartCommittee):
             raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a model of its own")
-        return machine
+        return fitted.root
 
     def model(self) -> Any:
         """A new model of the kind that starts over."""
@@ -276,36 +347,36 @@ class Restarting(Around, Listening, OnlineClassifier):
     def base_learner(self) -> Any:
         return self.model().base_learner()
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> RestartingMachine:
+    def new_node(self, n_features: int, seed: int | None = None) -> RestartCommittee:
         check_one_of("reset", self.reset, _RESETS)
         check_between("delta", self.delta, 0, 1)
         self.check_listener()
-        model = self.model().new_machine(n_features, seed)
-        if type(model) is not CompiledMachine:
+        part = self.model().new_node(n_features, seed)
+        if type(part) is not Committee:
             raise ParameterError("estimator", self.estimator, "a booster of compiled learners, such as Linear or Tree")
         if self.reset == "learners":
-            if type(model.committee) not in dispatch.forget.kernels:  # type: ignore[attr-defined]
+            if type(part.committee) not in dispatch.forget.kernels:  # type: ignore[attr-defined]
                 learner = self.base_learner()
                 raise ParameterError("reset", self.reset, f"'all': single learners of {learner!r} cannot be reset")
-            model.watch = new_watch(model.settings.n_learners, float(self.delta))
-        return RestartingMachine(**vars(model), spec=self.clone(), notify=self.notify)
+            part.watch = new_watch(part.settings.n_learners, float(self.delta))
+        return RestartCommittee((part,), new_windows(1), self.clone(), self.notify)
 
 
-def inside(fitted: Fitted, machine: Any) -> Any:
-    """The model that a machine was made for, since it last started over; it shares the memory of the machine."""
+def inside(fitted: Fitted, node: Any) -> Any:
+    """The model that a node was made for, since it last started over; it shares the memory of the node."""
     model = fitted.spec.model()
-    machine = machine.plain() if isinstance(machine, RestartingMachine) else machine
-    model.fitted = replace(fitted, spec=model.clone(), machine=machine)
+    node = node.part if isinstance(node, Restart) else node
+    model.fitted = replace(fitted, spec=model.clone(), root=node)
     return model
 
 
-def verdict(machine: Any, inner: str, who: str) -> str:
+def verdict(node: Any, inner: str, who: str) -> str:
     """The number of alarms, and what the verdict on the model is since the last."""
-    n = machine.n_alarms
+    n = node.n_alarms
     if not n:
         return f"There was no alarm. {inner}".rstrip()
-    whole = not isinstance(getattr(machine, "watch", None), Watch)
+    whole = not isinstance(getattr(node.parts[0], "watch", None), Watch)
     what = "The stream changed" if whole else "Learners were reset"
     counted = "1 alarm" if n == 1 else f"{n:,} alarms"
-    changes = f"{what}: {counted}, the last after {machine.alarms()[-1].example:,} examples."
+    changes = f"{what}: {counted}, the last after {node.alarms()[-1].example:,} examples."
     return f"{changes} {who}{', since then' if whole else ''}: {inner}" if inner else changes

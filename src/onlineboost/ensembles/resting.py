@@ -21,7 +21,7 @@ import numpy as np
 
 from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import njit
-from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.data.batch import Floats, Ints
 from onlineboost.storage.validity import COUNT, SUM, Limits, require
 
 FIRST_LOOK = 96
@@ -54,15 +54,6 @@ class Rest(NamedTuple):
         look: int = min(look for look in looks if look > learnt)
         return max(min(look, end), learnt + 1) if end else look
 
-    def note(self, batch: Batch) -> None:
-        """Count rows that were learnt, and their features: values that are neither zero nor missing."""
-        first, last = batch.indptr[0], batch.indptr[-1]
-        values = batch.values[first:last]
-        features = np.concatenate([[0], np.cumsum((values != 0) & (values == values))])[batch.indptr - first]
-        learnt = batch.weight > 0
-        self.rows[0] += np.count_nonzero(learnt)
-        self.rows[1] += np.diff(features)[learnt].sum()
-
     def decide(self, learnt: int, loss: float, light_loss: float, full: bool) -> bool:
         """Decide what comes next, when so many examples were learnt; returns whether it begins now.
 
@@ -83,14 +74,15 @@ class Rest(NamedTuple):
 
 
 @njit
-def note_row(block: Any) -> None:
-    """``Rest.note`` for one row."""
-    row, rows = unpack(block)
-    if row.weight[0] > 0:
-        rows[0] += 1
-        for k in range(row.indptr[0], row.indptr[1]):
-            x = row.values[k]
-            rows[1] += 1 if abs(x) > 0 else 0
+def note_rows(block: Any) -> None:
+    """Count rows that are to be learnt, and their features: values that are neither zero nor missing."""
+    batch, span, rows = unpack(block)
+    for r in range(span[0], span[1]):
+        if batch.weight[r] > 0:
+            rows[0] += 1
+            for k in range(batch.indptr[r], batch.indptr[r + 1]):
+                x = batch.values[k]
+                rows[1] += 1 if abs(x) > 0 else 0
 
 
 def new_rest() -> Rest:

@@ -13,7 +13,8 @@ from onlineboost.data.classes import joined_scores
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
 from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.machine import BatchMachine, Said
+from onlineboost.engine.late import answer_row, learn_row
+from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.engine.tickets import Votes
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.model import OnlineModel
@@ -23,7 +24,7 @@ from onlineboost.parameters import check_one_of
 class _Late(NamedTuple):
     due: float
     row: Batch
-    said: Said
+    answers: PastAnswers
 
 
 class Delayed:
@@ -66,10 +67,10 @@ class Delayed:
             now = self._time(row)
             if self.column is not None:
                 self._tell_due(fitted, now)
-            row, said, score = fitted.ask_row(row)
+            row, answers, score = answer_row(fitted, row)
             scores.append(score)
-            said = said if self.votes == "then" else said._replace(votes=said.votes[:, :0])
-            self.late.append(_Late(now + self.delay, row, said))
+            answers = answers if self.votes == "then" else answers._replace(votes=answers.votes[:, :0])
+            self.late.append(_Late(now + self.delay, row, answers))
             self._tell_due(fitted, now)
         return joined_scores(scores)
 
@@ -80,7 +81,7 @@ class Delayed:
 
     def _fitted(self) -> Fitted:
         fitted = self.model.fitted
-        if fitted is None or not isinstance(fitted.machine, BatchMachine):
+        if fitted is None or not isinstance(fitted.root, Node):
             raise ParameterError("model", self.model, "a model of compiled learners, for labels that come late")
         return fitted
 
@@ -100,4 +101,4 @@ class Delayed:
     def _tell_due(self, fitted: Fitted, now: float) -> None:
         while self.late and self.late[0].due <= now:
             late = self.late.popleft()
-            fitted.tell_row(late.row, late.said)
+            learn_row(fitted, late.row, late.answers)

@@ -192,7 +192,7 @@ class Training:
         elif self.paired is not None and self.paired.weight:
             sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base, self.base_curve.error))
         if isinstance(self.model, Booster) and self.model.fitted is not None:
-            sentences.append(spare_learners(self.model.fitted.machine.learners, self.model))
+            sentences.append(spare_learners(self.model.fitted.root.learners, self.model))
         sentences.append(_changes(self.model))
         return " ".join(filter(None, sentences))
 

@@ -15,10 +15,9 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.arrays import copied
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.engine.classes import one_committee
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.committee import Committee
 from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import new_head
-from onlineboost.engine.machine import Machine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
@@ -189,7 +188,7 @@ class WeakLearner(OnlineModel):
                 whole[(slice(None),) * axis + (slice(first * each, last * each),)] = mine
 
     def apart(self, committee: Any, first: int, last: int) -> Any:
-        """``part``, with nothing but its own learners, to be sent to another machine."""
+        """``part``, with nothing but its own learners, to be sent to another node."""
         return copied(self.part(committee, first, last))
 
     def joined(self, parts: list[Any], sizes: list[int]) -> Any:
@@ -303,10 +302,10 @@ class Learner(WeakLearner, OnlineClassifier):
     With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
     """
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
+    def new_node(self, n_features: int, seed: int | None = None) -> Committee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
         states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
-        return CompiledMachine(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
+        return Committee(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
 
-    def with_classes(self, machine: Any, n: int) -> Machine:
-        return one_committee(machine, n) if self.several_classes else super().with_classes(machine, n)
+    def with_classes(self, node: Any, n: int) -> Any:
+        return one_committee(node, n) if self.several_classes else super().with_classes(node, n)

@@ -10,7 +10,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.class_tally import sharpness_head
-from onlineboost.engine.class_votes import ClassVotesMachine
+from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.explaining_classes import credit_classes
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.replay import NOTHING, KeptClasses
@@ -66,19 +66,21 @@ class ClassLearner(WeakLearner, OnlineClassifier):
     def more_classes(self, committee: Any, n: int) -> Any:
         """The same committee for n classes; a new one is for two."""
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> ClassVotesMachine:
+    def new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
-        return class_votes_machine(self, AloneOfClassesState(1), n_features, settings)
+        return class_votes_committee(self, AloneOfClassesState(1), n_features, settings)
 
-    def with_classes(self, machine: Any, n: int) -> ClassVotesMachine:
-        found: ClassVotesMachine = machine.with_classes(n, machine.booster)
+    def with_classes(self, node: Any, n: int) -> ClassVotesCommittee:
+        found: ClassVotesCommittee = node.with_classes(n, node.booster)
         return found
 
 
-def class_votes_machine(learner: ClassLearner, booster: Any, n_features: int, settings: Settings) -> ClassVotesMachine:
-    """The machine of a committee whose learners vote for classes, before a third class was met."""
+def class_votes_committee(
+    learner: ClassLearner, booster: Any, n_features: int, settings: Settings
+) -> ClassVotesCommittee:
+    """The node of a committee whose learners vote for classes, before a third class was met."""
     n, head = settings.n_learners, cast(Any, sharpness_head())
     committee, record = learner.committee(n, n_features), new_record(n)
     transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
     kept = KeptClasses(*NOTHING)
-    return ClassVotesMachine(settings, learner, committee, booster, head, record, transforms, slots, kept=kept)
+    return ClassVotesCommittee(settings, learner, committee, booster, head, record, transforms, slots, kept=kept)

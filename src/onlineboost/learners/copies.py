@@ -18,7 +18,8 @@ from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
 from onlineboost.engine.dicts import row_of
-from onlineboost.engine.machine import Machine
+from onlineboost.engine.node import Node
+from onlineboost.engine.program import run_batch
 from onlineboost.errors import DataError, ParameterError, listed
 from onlineboost.parameters import Parameters
 
@@ -92,9 +93,9 @@ class Committee:
         self.started = [False] * len(members)
 
     @property
-    def machines(self) -> list[Machine]:
-        """The members that are machines of onlineboost."""
-        return [member for member in self.members if isinstance(member, Machine)]
+    def nodes(self) -> list[Node]:
+        """The members that are nodes of onlineboost."""
+        return [member for member in self.members if isinstance(member, Node)]
 
     def rows(self, source: Dense | Sparse) -> Iterator[Any]:
         """The rows of a table in the form that the members take."""
@@ -310,12 +311,13 @@ class _ScikitLearn:
 
 
 class _Ours:
-    """Classifiers of onlineboost, as machines; the rows are already checked."""
+    """Classifiers of onlineboost, as nodes; the rows are already checked."""
 
     predicts_unfitted, answers_freely = True, False
 
-    def new_member(self, estimator: OnlineClassifier, n_features: int) -> Machine:
-        return estimator.clone().new_machine(n_features)
+    def new_member(self, estimator: OnlineClassifier, n_features: int) -> Node:
+        found: Node = estimator.clone().new_node(n_features)
+        return found
 
     def takes_weights(self, estimator: Any) -> bool:
         return True
@@ -332,22 +334,22 @@ class _Ours:
 
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Batch:
         batch, new = row_of(x, columns, learning)
-        for machine in members if new else ():
-            machine.name_features(new)
+        for node in members if new else ():
+            node.name_features(new)
         return batch
 
-    def label(self, member: Machine, x: Batch) -> Any:
+    def label(self, member: Node, x: Batch) -> Any:
         raise NotImplementedError("compiled learners that vote for classes need no copies")
 
-    def sign(self, member: Machine, x: Batch, target: Classes) -> float:
+    def sign(self, member: Node, x: Batch, target: Classes) -> float:
         return self.score(member, x, target)
 
-    def score(self, member: Machine, x: Batch, target: Classes) -> float:
-        return float(member.run(x, False)[0])
+    def score(self, member: Node, x: Batch, target: Classes) -> float:
+        return float(run_batch(member, x, False)[0, 0])
 
-    def learn(self, member: Machine, x: Batch, label: Any, weight: float | None, target: Classes, first: bool) -> None:
+    def learn(self, member: Node, x: Batch, label: Any, weight: float | None, target: Classes, first: bool) -> None:
         sign = np.array([_sign(label, target)])
-        member.run(x._replace(y=sign, weight=np.array([weight or 1.0])), True)
+        run_batch(member, x._replace(y=sign, weight=np.array([weight or 1.0])), True)
 
 
 def _rows(source: Dense | Sparse) -> Iterator[Any]:
@@ -364,7 +366,7 @@ def _kind(estimator: Any) -> Kind:
     if any(kind.__name__ in ("Regressor", "RegressorMixin") for kind in type(estimator).__mro__):
         raise ParameterError("estimator", estimator, "a classifier, not a regressor")
     if isinstance(estimator, OnlineClassifier):
-        if estimator.new_machine(0).arrays() is None:
+        if not isinstance(estimator.new_node(0), Node):
             raise ParameterError("estimator", estimator, "a booster of compiled learners, or a single learner")
         return _Ours()
     if hasattr(estimator, "learn_one") and hasattr(estimator, "predict_one"):

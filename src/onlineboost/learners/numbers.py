@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from onlineboost.engine.compiled_machine import CompiledMachine
-from onlineboost.engine.numbers import NumberHead, NumbersMachine, numbers_machine
+from onlineboost.engine.committee import Committee
 from onlineboost.engine.record import Settings, new_record
+from onlineboost.engine.regression import NumberHead, RegressionNode, regression_node
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.learners.base import AloneState, WeakLearner
 from onlineboost.regressor import OnlineRegressor
@@ -16,18 +16,18 @@ from onlineboost.transforms.slots import new_slots
 class NumberLearner(WeakLearner, OnlineRegressor):
     """A compiled weak learner of numbers, written like a ``Learner``: its targets ``t`` and votes ``h`` are numbers."""
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> NumbersMachine:
-        return numbers_machine(self.part_machine(n_features, seed))
+    def new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
+        return regression_node(self.part_node(n_features, seed))
 
-    def part_machine(self, n_features: int, seed: int | None = None) -> CompiledMachine:
-        """The machine that sees tamed targets."""
+    def part_node(self, n_features: int, seed: int | None = None) -> Committee:
+        """The node that sees tamed targets."""
         return compiled_numbers(self, AloneState(1), n_features, Settings(1, False, False, 0, scan=True, numbers=True))
 
 
-def compiled_numbers(learner: Any, booster: Any, n_features: int, settings: Settings) -> CompiledMachine:
-    """The machine of a committee of learners whose targets are numbers."""
+def compiled_numbers(learner: Any, booster: Any, n_features: int, settings: Settings) -> Committee:
+    """The node of a committee of learners whose targets are numbers."""
     n = settings.n_learners
     head: Any = NumberHead(n)
     states = learner.committee(n, n_features), booster, head, new_record(n)
     slots = new_slots(learner.max_features())
-    return CompiledMachine(settings, learner, *states, learner.transforms(n_features), slots, kept=NO_NUMBERS)
+    return Committee(settings, learner, *states, learner.transforms(n_features), slots, kept=NO_NUMBERS)

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
-from onlineboost.data.batch import Batch, Ints32
+from onlineboost.compiled.block import Call
+from onlineboost.data.batch import Batch, Ints, Ints32
+
+
+class Level(NamedTuple):
+    """A transform between two batches of a table: rows ``rows[0]`` to ``ends[number - 1]`` pass it.
+
+    It writes to ``ends[number]`` how far it came: to the end, to the row after which edges are due, or until the memory
+    of ``after`` is full. Entries are written from the beginning of that memory.
+    """
+
+    before: Batch
+    after: Batch
+    rows: Ints
+    ends: Ints
+    number: int
 
 
 class Transform(Protocol):
@@ -15,8 +30,18 @@ class Transform(Protocol):
     def apart(self) -> bool:
         """Whether each model must transform rows by itself; else they may be transformed once for many models."""
 
+    @property
+    def pauses(self) -> bool:
+        """Whether ``Learner.settle`` may have something to do after a row."""
+
     def apply(self, batch: Batch, learning: bool) -> Batch:
         """The first rows, at least one, transformed; with ``learning``, those of positive weight update the state."""
+
+    def call(self, level: Level, learning: bool) -> Call:
+        """``apply`` in memory that stays where it is."""
+
+    def most(self, longest: int) -> int:
+        """Most entries of a transformed row, given those of the row."""
 
     def grown(self, n_features: int) -> Self:
         """The same state with room for more features."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, cut, longest_row
@@ -20,6 +21,7 @@ from onlineboost.parameters import check_whole
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import Limits
 from onlineboost.transforms.bins import check_power
+from onlineboost.transforms.chain import Level
 from onlineboost.transforms.indicators import SLOTS, number_of
 from onlineboost.transforms.slots import MAX_BITS
 
@@ -48,6 +50,16 @@ class CrossesState(NamedTuple):
         """The rows with their products; as many of them as fit into some tens of megabytes."""
         part = self.rows_of(batch)
         return Batch(*_transform(self, part, longest_row(batch)), part.y, part.weight)
+
+    @property
+    def pauses(self) -> bool:
+        return False
+
+    def call(self, level: Level, learning: bool) -> Call:
+        return Call(cross_rows, self, level, np.empty(level.before.indices.size, np.int32))
+
+    def most(self, longest: int) -> int:
+        return longest + longest * (longest - 1) // 2
 
     def rows_of(self, batch: Batch) -> Batch:
         """The rows that are transformed at a time."""
@@ -186,6 +198,26 @@ def _transform(state: CrossesState, batch: Batch, longest: int) -> tuple[Ints, I
         k = _row(state, batch, first, n, columns, indices, values, k)
         indptr[r + 1] = k
     return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@njit
+def cross_rows(block: Any) -> None:
+    """``_transform`` in memory that stays where it is; ``columns`` has room for a row."""
+    state, level, columns = unpack(block)
+    before, after, rows, ends, number = level
+    k = 0
+    after.indptr[rows[0]] = 0
+    ends[number] = ends[number - 1]
+    for r in range(rows[0], ends[number - 1]):
+        first, n, crossed = before.indptr[r], before.indptr[r + 1] - before.indptr[r], 0
+        for j in range(n):
+            columns[j] = _column(state, before.indices[first + j])
+            crossed += state.crossed[0, 0] or columns[j] > 0
+        if k + n + crossed * (crossed - 1) // 2 >= after.indices.size:  # the place after the last entry is written to
+            ends[number] = r
+            return
+        k = _row(state, before, first, n, columns, after.indices, after.values, k)
+        after.indptr[r + 1] = k
 
 
 @njit

@@ -13,11 +13,12 @@ Feature f has the numbers f (bins + 1), for itself, and those that follow, for i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import f32, hot, njit
 from onlineboost.data.allocation import extended, filled
 from onlineboost.data.batch import Batch, Floats32, Ints, Ints32
@@ -41,6 +42,7 @@ from onlineboost.transforms.bins import (
     new_work,
     take_edges,
 )
+from onlineboost.transforms.chain import Level
 from onlineboost.transforms.edges import code
 
 SLOTS = 4096  # features that may have bins
@@ -68,6 +70,16 @@ class IndicatorsState(NamedTuple):
         indptr, indices, values = _apply(self, batch, learning)
         rows = indptr.size - 1
         return Batch(indptr, indices, values, batch.y[:rows], batch.weight[:rows])
+
+    @property
+    def pauses(self) -> bool:
+        return True
+
+    def call(self, level: Level, learning: bool) -> Call:
+        return Call(indicate_rows, self, level, learning)
+
+    def most(self, longest: int) -> int:
+        return longest
 
     def grown(self, n_features: int) -> IndicatorsState:
         """The same state with room for more features."""
@@ -139,20 +151,47 @@ def _apply(state: IndicatorsState, batch: Batch, learning: bool) -> tuple[Ints, 
     known = bins.clock[ROWS] >= FIRST
     k = 0
     for r in range(rows):
-        for j in range(batch.indptr[r], batch.indptr[r + 1]):
-            f, x = batch.indices[j], batch.values[j]
-            indices[k], values[k] = _number(f, state.n_bins), x
-            there = known or f >= SLOTS
-            if f < SLOTS and state.binned[f]:
-                b = code(bins.edges, f, x)
-                indices[k] += 1 + b
-                values[k] = f32(1)
-                there = b != bins.zero[f]
-            k += there
+        k = _row(state, batch, r, known, indices, values, k)
         indptr[r + 1] = k
         if learning and batch.weight[r] > 0 and _meet(state, batch, r):
             return indptr[: r + 2].copy(), indices[:k].copy(), values[:k].copy()
     return indptr, indices[:k].copy(), values[:k].copy()
+
+
+@njit
+def indicate_rows(block: Any) -> None:
+    """``_apply`` in memory that stays where it is."""
+    state, level, learning = unpack(block)
+    before, after, rows, ends, n = level
+    known = state.bins.clock[ROWS] >= FIRST
+    k = 0
+    after.indptr[rows[0]] = 0
+    ends[n] = ends[n - 1]
+    for r in range(rows[0], ends[n - 1]):
+        if k + before.indptr[r + 1] - before.indptr[r] >= after.indices.size:
+            ends[n] = r
+            return
+        k = _row(state, before, r, known, after.indices, after.values, k)
+        after.indptr[r + 1] = k
+        if learning and before.weight[r] > 0 and _meet(state, before, r):
+            ends[n] = r + 1
+            return
+
+
+@hot
+def _row(state: IndicatorsState, batch: Batch, r: int, known: bool, indices: Ints32, values: Floats32, k: int) -> int:
+    """Write the output features of a row from k on; returns where they end."""
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        f, x = batch.indices[j], batch.values[j]
+        indices[k], values[k] = _number(f, state.n_bins), x
+        there = known or f >= SLOTS
+        if f < SLOTS and state.binned[f]:
+            b = code(state.bins.edges, f, x)
+            indices[k] += 1 + b
+            values[k] = f32(1)
+            there = b != state.bins.zero[f]
+        k += there
+    return k
 
 
 @hot

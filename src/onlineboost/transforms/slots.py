@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.block import unpack
-from onlineboost.compiled.jit import hot, i64, njit, u64
+from onlineboost.compiled.jit import hot, i64, lean, njit, u64
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, ordered, sort_row
 from onlineboost.registry import Option
@@ -213,28 +213,80 @@ def _close_gaps(batch: Batch, indices: Ints32, indptr: Ints, values: Floats32) -
 
 
 @njit
-def find_row(block: Any) -> None:
-    """Write the slots of one row; status is 1 if it is to be learnt and needs a new slot, or room for one."""
-    row, slots, found, learning, missing, room, status = unpack(block)
-    near, table, used, bound = slots
+def find_rows(block: Any) -> bool:
+    """Write the slots of rows ``span``, in the order of ids; if rows only ask, those from ``room`` on are left out.
+
+    Returns whether a row that is to be learnt needs new slots, or room: then nothing else counts, and ``apply`` is due.
+    """
+    batch, span, slots, found, learning, missing, room = unpack(block)
+    near, table, used, _ = slots
+    start, ids, values = span[0], found.indices, found.values
+    first, size = batch.indptr[start], batch.indptr[span[1]] - batch.indptr[start]
+    for k in range(size):
+        ids[k] = batch.indices[first + k]
+    for k in range(size):
+        values[k] = batch.values[first + k]
+    for r in range(start, span[1]):
+        a, b = batch.indptr[r] - first, batch.indptr[r + 1] - first
+        falls = 0
+        for k in range(a + 1, b):
+            falls += ids[k - 1] > ids[k]
+        if falls:
+            sort_row(ids, values, a, b)
+        found.indptr[r] = a
+    found.indptr[span[1]] = size
     shift = _shift(table)
-    sort_row(row.indices, row.values, row.indptr[0], row.indptr[1])
+    known = True
+    for k in range(0, size, _BLOCK):
+        stop = min(k + _BLOCK, size)
+        known &= _are_known(near, table, shift, ids[k:stop], values[k:stop], missing, ids[k:stop])
+    if known and used[0] <= room:
+        return False
+    return _find_others(batch, span, slots, found, learning, missing, room, shift)
+
+
+@lean
+def _find_others(
+    batch: Batch,
+    span: Ints,
+    slots: Slots,
+    found: Batch,
+    learning: bool,
+    missing: bool,
+    room: int,
+    shift: int,
+) -> bool:
+    """The rest of ``find_rows``: entries that have no slot, are left out, or are beyond the room."""
+    near, table, used, bound = slots
+    ids, values = found.indices, found.values
     n = 0
-    for k in range(row.indptr[0], row.indptr[1]):
-        x = row.values[k]
-        if not _counts(x, missing):
-            continue
-        slot = _slot(near, table, shift, i64(row.indices[k]))
-        if slot < 0 and used[0] == bound:
-            slot = shared_slot(i64(row.indices[k]), bound)
-        if slot < 0 or slot >= room:
-            if learning:
-                status[0] = 1
-                return
-            continue
-        found.indices[n], found.values[n] = slot, x
-        n += 1
-    found.indptr[1] = n
+    for r in range(span[0], span[1]):
+        begin, first, size = n, batch.indptr[r], batch.indptr[r + 1] - batch.indptr[r]
+        at = found.indptr[r]
+        shared = False
+        for k in range(at, at + size):
+            if ids[k] < 0 and _counts(values[k], missing):
+                if used[0] < bound and learning and batch.weight[r] > 0:
+                    return True
+                shared = shared or used[0] == bound
+        if shared:  # the ids are needed once more, in their order
+            for k in range(size):
+                ids[at + k], values[at + k] = batch.indices[first + k], batch.values[first + k]
+            sort_row(ids, values, at, at + size)
+            for k in range(at, at + size):
+                id = i64(ids[k])
+                slot = _slot(near, table, shift, id)
+                slot = shared_slot(id, bound) if slot < 0 else slot
+                ids[k] = slot if _counts(values[k], missing) else -1
+        for k in range(at, at + size):
+            if learning and ids[k] >= room:
+                return True
+            if 0 <= ids[k] < room:
+                ids[n], values[n] = ids[k], values[k]
+                n += 1
+        found.indptr[r] = begin
+    found.indptr[span[1]] = n
+    return False
 
 
 @hot

@@ -29,6 +29,7 @@ from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits, require
+from onlineboost.transforms.chain import Level
 
 KNOWN = 32  # non-zero values, after which their range bounds others
 JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which, a feature is centred
@@ -61,13 +62,16 @@ class StandardizeState(NamedTuple):
         """The transformed rows; with ``learning``, rows of positive weight update the state for the next row."""
         return Batch(*_standardize(self, batch, learning), batch.y, batch.weight)
 
-    def row_call(self, row: Batch, learning: bool) -> tuple[Call, Batch]:
-        """A call that transforms a row in the same arrays each time, and the arrays of the result."""
-        most = row.indices.size + self.centred.size + 1  # one more: the place after the last entry is written to
-        arrays = np.zeros(2, np.int64), np.zeros(most, np.int32), np.zeros(most, np.float32)
-        out = Batch(*arrays, row.y, row.weight)
+    @property
+    def pauses(self) -> bool:
+        return False
+
+    def call(self, level: Level, learning: bool) -> Call:
         present, number = np.zeros(self.centred.size, np.int64), np.zeros(1, np.int64)
-        return Call(standardize_row, row, self, learning, present, number, out), out
+        return Call(standardize_rows, self, level, learning, present, number)
+
+    def most(self, longest: int) -> int:
+        return longest + self.centred.size
 
     def grown(self, n_features: int) -> StandardizeState:
         """The same state with room for more features, which have been zero so far."""
@@ -129,15 +133,34 @@ def _standardize(state: StandardizeState, batch: Batch, learning: bool) -> tuple
 
 
 @njit
-def standardize_row(block: Any) -> None:
-    """One row, from arrays into others; ``number`` counts the rows."""
-    row, state, learning, present, number, out = unpack(block)
-    number[0] += 1
-    learns = learning and row.weight[0] > 0
-    first, last = row.indptr[0], row.indptr[1]
-    out.indptr[1] = _row(
-        state, row.indices, row.values, first, last, number[0], learns, present, out.indices, out.values, 0
-    )
+def standardize_rows(block: Any) -> None:
+    """``_standardize`` in memory that stays where it is; ``number`` counts the rows."""
+    state, level, learning, present, number = unpack(block)
+    before, after, rows, ends, n = level
+    k = 0
+    after.indptr[rows[0]] = 0
+    ends[n] = ends[n - 1]
+    for r in range(rows[0], ends[n - 1]):
+        first, last = before.indptr[r], before.indptr[r + 1]
+        if k + last - first + state.counts[0] >= after.indices.size:  # the place after the last entry is written to
+            ends[n] = r
+            return
+        number[0] += 1
+        learns = learning and before.weight[r] > 0
+        k = _row(
+            state,
+            before.indices,
+            before.values,
+            first,
+            last,
+            number[0],
+            learns,
+            present,
+            after.indices,
+            after.values,
+            k,
+        )
+        after.indptr[r + 1] = k
 
 
 @hot

@@ -18,8 +18,9 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.committee import Committee
 from onlineboost.engine.heads import VoteHead
+from onlineboost.engine.program import run_batch
 from onlineboost.learners.base import Learner
 
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
@@ -75,15 +76,16 @@ def can_nest(model: OnlineClassifier) -> bool:
     return type(model.initial_state(n, False, 0)) in dispatch.first.kernels  # type: ignore[attr-defined]
 
 
-def nest(machine: CompiledMachine, sizes: list[int]) -> None:
-    """Make the machine also give the scores of its first learners, for these sizes."""
+def nest(node: Committee, sizes: list[int]) -> None:
+    """Make the node also give the scores of its first learners, for these sizes."""
     within = np.array(sizes, np.int64)
-    machine.booster = NestedBooster(machine.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
+    node.booster = NestedBooster(node.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
 
 
-def run_nested(machine: CompiledMachine, batch: Batch) -> tuple[Floats, Floats]:
+def run_nested(node: Committee, batch: Batch) -> tuple[Floats, Floats]:
     """Learn the batch. Scores of the whole booster and, for rows of positive weight, of each nested one."""
     rows = int(np.count_nonzero(batch.weight > 0))
-    scores, row = np.empty((rows, machine.booster.sizes.size)), np.zeros(1, np.int64)
-    machine.booster = machine.booster._replace(scores=scores, row=row)
-    return machine.run(batch, True), scores
+    scores, row = np.empty((rows, node.booster.sizes.size)), np.zeros(1, np.int64)
+    node.booster = node.booster._replace(scores=scores, row=row)
+    node.replace()
+    return run_batch(node, batch, True)[:, 0], scores

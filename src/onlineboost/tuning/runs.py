@@ -12,7 +12,8 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
-from onlineboost.engine.compiled_machine import CompiledMachine
+from onlineboost.engine.committee import Committee
+from onlineboost.engine.program import run_batch
 from onlineboost.evaluate.sums import added
 from onlineboost.model import OnlineModel
 from onlineboost.regressor import OnlineRegressor
@@ -54,7 +55,7 @@ class Run:
         self.examples = 0
         self.weight, self.seconds = 0.0, 0.0
         self.mistakes = [0.0] * len(models)
-        self._machine: CompiledMachine | None = None  # of the largest model
+        self._node: Committee | None = None  # of the largest model
 
     def advance(self, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Learn up to example ``stop``; the outcome of each model."""
@@ -73,23 +74,23 @@ class Run:
         return [Outcome(stop, mistakes, self.weight, seconds, data.numbers) for mistakes in self.mistakes]
 
     def _learn(self, batch: Batch, rows: Transformed) -> None:
-        if self._machine is None:
-            self._machine = self._new_machine(rows.n_features)
+        if self._node is None:
+            self._node = self._new_node(rows.n_features)
         if len(self.models) == 1:
-            self._count(batch, [self._machine.run(batch, learning=True)])
+            self._count(batch, [run_batch(self._node, batch, True)[:, 0]])
             return
-        largest, within = run_nested(self._machine, batch)
+        largest, within = run_nested(self._node, batch)
         learnt = batch.weight > 0
         self._count(batch._replace(y=batch.y[learnt], weight=batch.weight[learnt]), [*within.T, largest[learnt]])
 
-    def _new_machine(self, n_features: int) -> CompiledMachine:
-        machine = self.models[-1].new_machine(0)
-        assert isinstance(machine, CompiledMachine)
-        machine.grow(n_features)
-        machine.slots, machine.transforms = None, ()  # the rows are transformed already
+    def _new_node(self, n_features: int) -> Committee:
+        node = self.models[-1].new_node(0)
+        assert isinstance(node, Committee)
+        node.grow(n_features)
+        node.slots, node.transforms = None, ()  # the rows are transformed already
         if len(self.models) > 1:
-            nest(machine, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
-        return machine
+            nest(node, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
+        return node
 
     def _learn_by_itself(self, data: Data, stop: int) -> None:
         model: Any

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from onlineboost.boosters.base import MAX_LEARNERS, seed_of
-from onlineboost.engine.class_objects import ClassObjectsMachine
+from onlineboost.engine.class_objects import ClassObjectCommittee
 from onlineboost.engine.class_tally import sharpness_head
-from onlineboost.engine.class_votes import ClassVotesMachine
+from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
-from onlineboost.learners.class_learner import ClassLearner, class_votes_machine
+from onlineboost.learners.class_learner import ClassLearner, class_votes_committee
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
 from onlineboost.model import OnlineModel
@@ -61,7 +61,7 @@ class ClassVotes:
             raise ParameterError("estimator", inside, expected)
         return learner
 
-    def new_machine(self, n_features: int, seed: int | None = None) -> ClassVotesMachine | ClassObjectsMachine:
+    def new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee | ClassObjectCommittee:
         check_count("n_estimators", self.n_estimators, self.max_learners)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         learner, n = self.base_learner(), int(self.n_estimators)
@@ -72,13 +72,13 @@ class ClassVotes:
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, True, sampled)
             head: Any = sharpness_head()
-            return ClassObjectsMachine(settings, committee, booster, head, new_record(n))
-        return class_votes_machine(learner, booster, n_features, settings)
+            return ClassObjectCommittee(settings, committee, booster, head, new_record(n))
+        return class_votes_committee(learner, booster, n_features, settings)
 
-    def with_classes(self, machine: Any, n: int) -> Any:
-        """The machine for more classes: the same learners, from this row on."""
-        settings = machine.settings
-        return machine.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, machine.booster))
+    def with_classes(self, node: Any, n: int) -> Any:
+        """The node for more classes: the same learners, from this row on."""
+        settings = node.settings
+        return node.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, node.booster))
 
     def new_head(self, n_learners: int) -> Any:
         return sharpness_head()

@@ -1,6 +1,6 @@
-"""The machine of an ensemble of numbers: its parts, a stack on their scores, and intervals.
+"""The node of an ensemble of regressors: its parts, a stack on their scores, and intervals.
 
-All in the units of ``engine/numbers.py``, with t the tamed target.
+All in the units of ``engine/regression.py``, with t the tamed target.
 
 **Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
 its score is that of both.
@@ -22,21 +22,20 @@ alpha whatever the errors are, also after a change (Gibbs and Candes 2021).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine.explaining import Explained
-from onlineboost.engine.machine import BatchMachine, Said
-from onlineboost.engine.numbers import NumbersMachine, Taming, tame_rows
-from onlineboost.engine.one_row import Steps
+from onlineboost.engine.explaining import Explained, as_shares
 from onlineboost.engine.record import Record
+from onlineboost.engine.regression import RegressionNode, Taming
+from onlineboost.engine.stage import Stage
 from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -87,14 +86,19 @@ def new_spread() -> Spread:
 def stack_numbers(block: Any) -> None:
     """Answers z from the scores of the parts, [parts, rows], and what the last part learns of their errors.
 
-    ``middle`` gets z, and ``typical`` the running mean of the errors before each row. With ``given``, z is there.
+    ``middle`` gets z, and ``typical`` the running mean of the errors before each row. Answers that are ``given`` are
+    in the units of y.
     """
-    scores, t, weight, middle, typical, errors, stack, spread, learning, given, x = unpack(block)
-    for r in range(t.size):
+    span, scores, t, weight, answers, centres, middle, typical, errors, states, learning, given, x = unpack(block)
+    taming, stack, spread = states
+    for r in range(span[0], span[1]):
         mean = _read(stack, scores, r, x)
-        if not given:
+        if given and answers[r, 0] == answers[r, 0]:
+            middle[r] = (answers[r, 0] - centres[r]) / taming.units[1]
+        else:
             middle[r] = _answer(stack, x, mean)
         typical[r] = spread.typical[0]
+        errors[r] = 0.0
         if learning and weight[r] > 0:
             error = abs(t[r] - middle[r])
             errors[r] = error - typical[r]
@@ -105,8 +109,8 @@ def stack_numbers(block: Any) -> None:
 
 @njit
 def subtract(block: Any) -> None:
-    a, b, found = unpack(block)
-    for r in range(found.size):
+    span, a, b, found = unpack(block)
+    for r in range(span[0], span[1]):
         found[r] = a[r] - b[r]
 
 
@@ -165,14 +169,12 @@ def _best(stack: NumberStack, i: int, n: int) -> float:
 @njit
 def intervals(block: Any) -> None:
     """Answers and their bounds in the units of y, [rows, 1 + 2 coverages]; with ``learning``, the margins follow y."""
-    middle, typical, local, centres, y, weight, levels, answers, taming, spread, record, learning, given = unpack(block)
-    number = spread.clock[0]
-    if learning:
-        for r in range(y.size):
-            number -= weight[r] > 0  # the stack has counted these rows
-    for r in range(y.size):
+    span, middle, typical, local, centres, y, weight, levels, answers, states, learning, given = unpack(block)
+    taming, spread, record = states
+    number = record.clock[0]  # the stack may be ahead
+    for r in range(span[0], span[1]):
         scale = max(typical[r] + local[r], _LEAST_SCALE * typical[r])
-        if not given:
+        if not (given and answers[r, 0] == answers[r, 0]):
             _bounds(taming, centres[r], spread.margins, middle[r], scale, answers[r])
         if learning and weight[r] > 0:
             if scale > 0:
@@ -217,7 +219,7 @@ _LEVELS = np.array([(1 - coverage) / 2 for coverage in COVERAGES])
 
 
 @dataclass
-class NumbersEnsemble(NumbersMachine):
+class RegressionEnsemble(RegressionNode):
     """Parts and the stack on them; the last part learns the size of errors."""
 
     stack: NumberStack
@@ -227,22 +229,26 @@ class NumbersEnsemble(NumbersMachine):
     def width(self) -> int:
         return 1 + 2 * len(COVERAGES)
 
-    def run_tamed(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
-        (batches, centres), n = self.batches_of(rows, learning), rows.y.size
-        answers, given = self._answers(rows, learning, said)
-        shares = self._shares(said)
-        heads = None if shares is None else shares[:-1]
-        scores = self._scores(batches[:-1], learning, heads)
-        middle = (answers[:, 0] - centres) / self.taming.units[1] if given else np.empty(n)
-        typical, errors = np.empty(n), np.zeros(n)
-        self._stack(scores, batches[0], middle, typical, errors, learning, given)()
-        last = None if shares is None else shares[-1:]
-        local = self.scores_of(self.parts[-1:], [batches[-1]._replace(y=errors)], learning, last)[0]
-        self._intervals(middle, typical, local, centres, rows, answers, learning, given)()
-        return answers
+    def add_parts(self, stage: Stage, y: Floats, tamed: Floats, centres: Floats, out: Floats) -> None:
+        *parts, last = self.parts
+        capacity, n, mode, weight = stage.table.capacity, len(parts), stage.mode, stage.table.weight
+        left, middle, typical, errors = (
+            stage.array(name, capacity) for name in ("left", "middle", "typical", "errors")
+        )
+        scores, local = stage.array("scores", (n, capacity, 1)), stage.array("local", (capacity, 1))
+        flat, of_error = scores.reshape(n, capacity), local.reshape(capacity)
+        for k, part in enumerate(parts):
+            if k == _FOLLOWER:
+                stage.call(subtract, stage.span, tamed, flat[_BASE], left)
+            stage.part(k, part, left if k == _FOLLOWER else tamed, scores[k])
+        states = (self.taming, self.stack, self.spread), mode.learning, mode.given, np.empty(n + 1)
+        stage.call(stack_numbers, stage.span, flat, tamed, weight, out, centres, middle, typical, errors, *states)
+        stage.part(n, last, errors, local)
+        ends = (self.taming, self.spread, self.record), mode.learning, mode.given
+        stage.call(intervals, stage.span, middle, typical, of_error, centres, y, weight, _LEVELS, out, *ends)
 
-    def explain_parts(self, parts: Sequence[BatchMachine], batches: list[Batch], rows: Batch) -> Explained:
-        *found, _ = (part.explain_slotted(mine) for part, mine in zip(parts, batches, strict=True))
+    def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        found = [part.explain(batches, rows) for part in self.parts[:-1]]
         n, (c, s), low, high = len(found), self.taming.units, *self.stack.range
         least, most = low - (high - low) / 10, high + (high - low) / 10
         scores = np.array([one.scores[:, 0] for one in found])
@@ -257,71 +263,25 @@ class NumbersEnsemble(NumbersMachine):
         terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope.reshape(-1, 1))]
         return Explained((c + s * answers).reshape(-1, 1), terms)
 
-    def _scores(self, batches: list[Batch], learning: bool, shares: list[Said] | None) -> Floats:
-        """The scores of all parts but the last."""
-        n, parts = _FOLLOWER, self.parts[:-1]
-        first = self.scores_of(parts[:n], batches[:n], learning, None if shares is None else shares[:n])
-        left = batches[n]._replace(y=batches[n].y - first[_BASE])
-        rest = [left, *batches[n + 1 :]]
-        return np.concatenate([first, self.scores_of(parts[n:], rest, learning, shares if not shares else shares[n:])])
+    def own_states(self) -> dict[str, Any]:
+        return {"stack": self.stack, "spread": self.spread} | super().own_states()
 
-    def _stack(
-        self, scores: Floats, rows: Batch, middle: Floats, typical: Floats, errors: Floats, learning: bool, given: bool
-    ) -> Call:
-        states = self.stack, self.spread, learning, given, np.empty(len(self.parts))
-        return Call(stack_numbers, scores, rows.y, rows.weight, middle, typical, errors, *states)
+    @property
+    def _trees(self) -> list[Any]:
+        return [part for part in self.parts[:-1] if part.learner.takes_missing]
 
-    def _intervals(
-        self,
-        middle: Floats,
-        typical: Floats,
-        local: Floats,
-        centres: Floats,
-        rows: Batch,
-        answers: Floats,
-        learning: bool,
-        given: bool,
-    ) -> Call:
-        states = self.taming, self.spread, self.record, learning, given
-        return Call(intervals, middle, typical, local, centres, rows.y, rows.weight, _LEVELS, answers, *states)
-
-    def add_steps(self, steps: Steps, score: Floats) -> bool:
-        steps.machines.append(self)
-        if self.young:
-            return False
-        tamed, errors, middle, typical = (np.zeros(1) for _ in range(4))
-        scores, row = np.empty((len(self.parts), 1)), steps.row
-        centre = self.taming.units[:1]
-        if steps.learning:
-            centre = np.zeros(1)
-            steps.calls.append(Call(tame_rows, row.y, row.weight, tamed, centre, self.taming))
-        *parts, last = self.parts
-        left = np.zeros(1)
-        for k, part in enumerate(parts):
-            if k == _FOLLOWER:
-                steps.calls.append(Call(subtract, tamed, scores[_BASE], left))
-            if not part.add_steps(steps.with_labels(left if k == _FOLLOWER else tamed), scores[k]):
-                return False
-        learnt = row._replace(y=tamed)
-        steps.calls.append(self._stack(scores[:-1], learnt, middle, typical, errors, steps.learning, False))
-        if not last.add_steps(steps.with_labels(errors), scores[-1]):
-            return False
-        answers = score.reshape(1, -1)
-        steps.calls.append(self._intervals(middle, typical, scores[-1], centre, row, answers, steps.learning, False))
-        return True
-
-    def states(self) -> dict[str, Any]:
-        return {"stack": self.stack, "spread": self.spread} | super().states()
-
-    def influence(self) -> list[float]:
+    def importances(self) -> dict[int, float]:
         """Only trees count, as in ``strengths``."""
-        return [1.0 if part.leaves[0].learner.takes_missing else 0.0 for part in self.parts[:-1]] + [0.0]
+        found: dict[int, float] = {}
+        for part in self._trees:
+            for id, mine in part.importances().items():
+                found[id] = found.get(id, 0.0) + mine
+        return as_shares(found)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the gain of all splits, mean over the parts that are trees."""
         total: dict[tuple[str, int], float] = {}
-        trees = [part for part in self.parts[:-1] if part.leaves[0].learner.takes_missing]
-        for part in trees:
+        for part in self._trees:
             for name, number, strength in part.strengths(names):
-                total[name, number] = total.get((name, number), 0.0) + strength / len(trees)
+                total[name, number] = total.get((name, number), 0.0) + strength / len(self._trees)
         return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])

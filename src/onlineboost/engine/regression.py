@@ -18,7 +18,7 @@ beyond the last one, make the limits 2^k times as wide. Learners answer in units
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -27,19 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.block import Call, unpack
+from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
-from onlineboost.engine import replay, schedule
-from onlineboost.engine.explaining import Explained, Terms, trust_nothing
+from onlineboost.engine import replay
+from onlineboost.engine.explaining import Explained, trust_nothing
 from onlineboost.engine.heads import logistic
-from onlineboost.engine.machine import BatchMachine, Said, told
-from onlineboost.engine.one_row import Steps
-from onlineboost.engine.parts import PartsMachine
+from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import Kept, KeptNumbers
-from onlineboost.engine.schedule import Stage
-from onlineboost.engine.token import Token
+from onlineboost.engine.stage import Stage
 from onlineboost.errors import ParameterError
 from onlineboost.storage.validity import COUNT, Limits, require
 
@@ -147,19 +144,20 @@ def _move(taming: Taming, z: float) -> None:
 
 @njit
 def tame_rows(block: Any) -> None:
-    y, weight, tamed, centres, taming = unpack(block)
-    for r in range(y.size):
+    """What is learnt of targets, and c before each row."""
+    span, y, weight, tamed, centres, taming, learning = unpack(block)
+    for r in range(span[0], span[1]):
         centres[r] = taming.units[0]
-        tamed[r] = tame(taming, y[r]) if weight[r] > 0 else 0.0
+        tamed[r] = tame(taming, y[r]) if learning and weight[r] > 0 else 0.0
 
 
 @njit
 def answer_rows(block: Any) -> None:
-    """Answers from the scores of one part; ``centres`` has c before each row."""
-    scores, centres, weight, answers, taming, record, learning, given = unpack(block)
-    for r in range(weight.size):
-        if not given:
-            answers[r] = _in_units(taming, centres[r], scores[0, r])
+    """Answers from scores, [rows, 1]; ``centres`` has c before each row."""
+    span, scores, centres, weight, answers, taming, record, learning, given = unpack(block)
+    for r in range(span[0], span[1]):
+        if not (given and answers[r, 0] == answers[r, 0]):
+            answers[r, 0] = _in_units(taming, centres[r], scores[r, 0])
         if learning and weight[r] > 0:
             record.totals[0] += weight[r]
             record.clock[0] += 1
@@ -184,73 +182,89 @@ def _answers_in_units(taming: Taming, scores: Floats) -> Floats:
 
 
 @dataclass
-class NumbersMachine(PartsMachine):
-    """A machine whose learners see tamed targets; its one part answers."""
+class RegressionNode(Node):
+    """A node whose learners see tamed targets; its one part answers."""
 
+    settings: Settings
+    record: Record
+    parts: tuple[Any, ...]
     taming: Taming
     held: Kept = field(default=replay.NO_NUMBERS, kw_only=True)  # the first rows, until there are enough of them
 
-    # ---- learning and answers
+    _begins = False  # whether these are being learnt
 
-    def could_say(self, said: Said) -> bool:
-        """Answers are compared with targets in units of these."""
-        far = np.abs(said.scores[:, : self.width] - self.taming.units[0]) / _FARTHEST
-        return super().could_say(said) and bool((far <= self.taming.units[1]).all())
+    def __post_init__(self) -> None:
+        self.share_slots()
 
-    def may_be_silent(self, k: int) -> bool:
-        return True  # while the first rows are held back
+    # ---- rows
 
-    def run(self, examples: Batch, learning: bool, said: Said | None = None) -> Floats:
-        if not self.young:
-            return self.run_tamed(examples, learning, said)
-        if not learning:
-            return np.repeat(self._first_answers(self.held.y), examples.y.size, axis=0).reshape(self.shape_of(examples))
-        counts = self.n_learnt + np.cumsum(examples.weight > 0)
-        stop = min(int(np.searchsorted(counts, FIRST)) + 1, examples.y.size)
-        answers = self._hold(cut(examples, 0, stop))
-        if stop == examples.y.size:
-            return answers
-        rest = None if said is None else said.rows(stop, examples.y.size)
-        return np.concatenate([answers, self.run_tamed(cut(examples, stop, examples.y.size), True, rest)])
-
-    def explain(self, examples: Batch) -> Explained:
+    def add(self, stage: Stage, y: Floats, out: Floats) -> None:
+        stage.outs.append(out)
         if self.young:
-            return Explained(self.run(examples, False).reshape(examples.y.size, -1), [])
-        return super().explain(examples)
+            for part in self.parts:
+                stage.silent(part)
+            stage.step(lambda: self._answer_first(stage, y, out))
+        else:
+            capacity = stage.table.capacity
+            tamed, centres = stage.array("tamed", capacity), stage.array("centres", capacity)
+            learning, weight = stage.mode.learning, stage.table.weight
+            stage.call(tame_rows, stage.span, y, weight, tamed, centres, self.taming, learning)
+            self.add_parts(stage, y, tamed, centres, out)
 
-    def share_of(self, k: int, part: Explained) -> list[Terms]:
-        """Scores in units of the target. A link leads from the answer without features to that with all."""
-        if self.taming.link == IDENTITY:
-            return part.scaled(np.full(part.scores.shape, self.taming.units[1]))
-        last, change = part.scores[:, 0], part.sums()
-        with_all, without = (_answers_in_units(self.taming, scores) for scores in (last, last - change))
-        slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
-        return part.scaled(slopes.reshape(-1, 1))
-
-    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
-        return np.isin(ids, self.held.indices) if self.young else super().knows(ids)
+    def add_parts(self, stage: Stage, y: Floats, tamed: Floats, centres: Floats, out: Floats) -> None:
+        """Add the calls after those that tame targets."""
+        scores = stage.array("scores", (stage.table.capacity, 1))
+        stage.part(0, self.parts[0], tamed, scores)
+        states = self.taming, self.record, stage.mode.learning, stage.mode.given
+        stage.call(answer_rows, stage.span, scores, centres, stage.table.weight, out, *states)
 
     @property
     def young(self) -> bool:
         """Whether rows are held back."""
-        return self.n_learnt < FIRST
+        return self.n_learnt < FIRST and not self._begins
+
+    @property
+    def divides(self) -> bool:
+        return super().divides and not self.young
+
+    def countdown(self) -> int:
+        return FIRST - self.n_learnt if self.young else super().countdown()
+
+    def _answer_first(self, stage: Stage, y: Floats, out: Floats) -> None:
+        """Answer rows by the targets so far; those that are to be learnt are held back."""
+        start, stop = stage.span.tolist()
+        if stage.mode.learning:
+            out[start:stop] = self._hold(cut(stage.program.loaded, start, stop)._replace(y=y[start:stop]))
+        else:
+            out[start:stop] = self.first_answers(self.held.y)
 
     def _hold(self, rows: Batch) -> Floats:
-        """Hold rows back; learn all of them when there are enough."""
+        """Hold rows back, and learn all of them when there are enough; returns the answers to the rows."""
         answers, known = [np.empty((0, self.width))], self.held.y
         for y, weight in zip(rows.y.tolist(), rows.weight.tolist(), strict=True):
-            answers.append(self._first_answers(known))
+            answers.append(self.first_answers(known))
             known = np.append(known, y) if weight > 0 else known
         self.held = self.held.with_rows(rows)
         self.record.clock[0] = self.held.y.size
         if not self.young:
-            held, self.held, self.token = self.held.batch(), replay.NO_NUMBERS, Token()
-            set_units(self.taming, held.y)
-            self.record.clock[0] = 0
-            self.run_tamed(held, True, None)
-        return np.concatenate(answers).reshape(self.shape_of(rows))
+            self._begin(self.held.batch())
+        return np.concatenate(answers)
 
-    def _first_answers(self, known: Floats) -> Floats:
+    def _begin(self, held: Batch) -> None:
+        """Learn the rows that were held back."""
+        from onlineboost.engine.program import run_batch
+
+        self.held = replay.NO_NUMBERS
+        set_units(self.taming, held.y)
+        self.record.clock[0] = 0
+        self._begins = True
+        try:
+            self.replace()
+            run_batch(self, held, True)
+        finally:
+            self._begins = False
+
+    def first_answers(self, known: Floats) -> Floats:
         """The answer and its bounds, [1, width], by the targets so far: their median, and their range."""
         if not known.size:
             return np.full((1, self.width), 0.5 if self.taming.link == LOGISTIC else 0.0)
@@ -258,83 +272,17 @@ class NumbersMachine(PartsMachine):
         bounds = [float(known.min()), float(known.max())] * ((self.width - 1) // 2)
         return np.array([[middle, *bounds]])
 
-    def run_tamed(self, rows: Batch, learning: bool, said: Said | None) -> Floats:
-        """``run`` after the first rows."""
-        batches, centres = self.batches_of(rows, learning)
-        answers, given = self._answers(rows, learning, said)
-        scores = self.scores_of(self.parts, batches, learning, self._shares(said))
-        self._finish(scores, centres, rows, answers, learning, given)()
-        return answers
+    # ---- labels that come late
 
-    def batches_of(self, rows: Batch, learning: bool) -> tuple[list[Batch], Floats]:
-        """The rows for each part, with slots for ids and tamed targets; and the centre before each row."""
-        batches, targets = self._slotted(self.parts, rows, learning), np.zeros(rows.y.size)
-        centres = np.full(rows.y.size, self.taming.units[0])
-        if learning:
-            Call(tame_rows, rows.y, rows.weight, targets, centres, self.taming)()
-        return [batch._replace(y=targets) for batch in batches], centres
+    def could_answer(self, answers: PastAnswers) -> bool:
+        """Answers are compared with targets in units of these."""
+        far = np.abs(answers.scores[:, : self.width] - self.taming.units[0]) / _FARTHEST
+        return super().could_answer(answers) and bool((far <= self.taming.units[1]).all())
 
-    def _answers(self, rows: Batch, learning: bool, said: Said | None) -> tuple[Floats, bool]:
-        """Memory for the answers, or those given before; and whether they are given."""
-        answers, given = np.empty(self.shape_of(rows)), learning and said is not None
-        if given and said is not None:
-            answers.reshape(rows.y.size, -1)[:] = said.scores[:, : self.width]
-            given = not bool(np.isnan(answers).any())
-        return answers, given
+    def may_be_silent(self, k: int) -> bool:
+        return True  # while the first rows are held back
 
-    def scores_of(
-        self, parts: Sequence[BatchMachine], batches: list[Batch], learning: bool, shares: list[Said] | None
-    ) -> Floats:
-        """The scores of parts, [parts, rows]; each goes through its own batch."""
-        scores = np.empty((len(parts), batches[0].y.size))
-
-        def stage_of(k: int) -> Stage:
-            part = parts[k]
-            part.n_jobs = self.n_jobs if len(parts) == 1 else 1
-
-            def go(_: int) -> None:
-                if shares is None:
-                    scores[k] = part.run_slotted(batches[k], learning)
-                elif learning:
-                    scores[k] = told(part.run_slotted, batches[k], shares[k], 1)[:, 0]
-                else:
-                    scores[k] = part.run_slotted(batches[k], False, shares[k])
-                    shares[k].scores[:, 0] = scores[k]
-
-            return Stage(go)
-
-        stages = [stage_of(k) for k in range(len(parts))]
-        if learning and shares is None and len(parts) > 1 and self.n_jobs > 1:
-            schedule.run(stages, 1, self.n_jobs)
-        else:
-            for stage in stages:
-                stage.run(0)
-        return scores
-
-    def combine(
-        self, parts: Sequence[BatchMachine], scores: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
-    ) -> Call:
-        return self._finish(scores, np.full(rows.y.size, self.taming.units[0]), rows, answers, learning, given)
-
-    def _finish(
-        self, scores: Floats, centres: Floats, rows: Batch, answers: Floats, learning: bool, given: bool
-    ) -> Call:
-        return Call(answer_rows, scores, centres, rows.weight, answers, self.taming, self.record, learning, given)
-
-    def add_steps(self, steps: Steps, score: Floats) -> bool:
-        steps.machines.append(self)
-        if self.young:
-            return False
-        tamed, centre, scores = np.zeros(1), self.taming.units[:1], np.empty((1, 1))
-        if steps.learning:
-            centre = np.zeros(1)
-            steps.calls.append(Call(tame_rows, steps.row.y, steps.row.weight, tamed, centre, self.taming))
-        if not self.parts[0].add_steps(steps.with_labels(tamed), scores[0]):
-            return False
-        steps.calls.append(self._finish(scores, centre, steps.row, score, steps.learning, False))
-        return True
-
-    # ---- saving
+    # ---- files
 
     @property
     def sizes(self) -> list[Any]:
@@ -349,14 +297,33 @@ class NumbersMachine(PartsMachine):
         super().check()
         require(self.held.y.size == (self.n_learnt if self.young else 0), "held.y", "the rows that are held back")
 
-    def states(self) -> dict[str, Any]:
-        return {"record": self.record, "taming": self.taming, "held": self.held} | super().states()
+    def own_states(self) -> dict[str, Any]:
+        return {"record": self.record, "taming": self.taming, "held": self.held}
 
     # ---- what was learnt
 
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        return np.isin(ids, self.held.indices) if self.young else super().knows(ids)
+
+    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        if self.young:
+            return Explained(np.repeat(self.first_answers(self.held.y), rows.y.size, axis=0), [])
+        return self.explain_parts(batches, rows)
+
+    def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        """Scores in units of the target. A link leads from the answer without features to that with all."""
+        part, (c, s) = self.parts[0].explain(batches, rows), self.taming.units
+        last = part.scores[:, 0]
+        if self.taming.link == IDENTITY:
+            return Explained((c + s * last).reshape(-1, 1), part.scaled(np.full(part.scores.shape, s)))
+        change = part.sums()
+        with_all, without = (_answers_in_units(self.taming, scores) for scores in (last, last - change))
+        slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
+        return Explained(with_all.reshape(-1, 1), part.scaled(slopes.reshape(-1, 1)))
+
     @property
     def learners(self) -> Record:
-        return self.parts[0].learners
+        return self.parts[0].learners  # type: ignore[no-any-return]
 
     @property
     def gives_odds(self) -> bool:
@@ -366,14 +333,20 @@ class NumbersMachine(PartsMachine):
         """There are none."""
         return np.full(len(scores), np.nan)
 
-    # ---- learners on other machines: each part is divided by itself, since some parts need the scores of others
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        return self.parts[0].strengths(names)  # type: ignore[no-any-return]
+
+    def importances(self) -> dict[int, float]:
+        return self.parts[0].importances()  # type: ignore[no-any-return]
+
+    # ---- other machines: each part is divided by itself, since some parts need the scores of others
 
     def check_divisible(self) -> None:
         if not self._divisible:
             self.parts[0].check_divisible()
 
     @property
-    def _divisible(self) -> list[BatchMachine]:
+    def _divisible(self) -> list[Node]:
         found = []
         for part in self.parts:
             with suppress(ParameterError):
@@ -387,15 +360,8 @@ class NumbersMachine(PartsMachine):
         for part, share in zip(parts, [None] * len(parts) if away is None else away.shared(len(parts)), strict=True):
             part.go_away(share)
 
-    def bring_back(self) -> None:
-        for part in self.parts:
-            part.bring_back()
 
-    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        return self.parts[0].strengths(names)
-
-
-def numbers_machine(part: BatchMachine, link: int = IDENTITY) -> NumbersMachine:
-    """The machine of a model with one part."""
+def regression_node(part: Node, link: int = IDENTITY) -> RegressionNode:
+    """The node of a model with one part."""
     settings = Settings(1, hard=False, sample=False, seed=part.settings.seed, numbers=True)
-    return NumbersMachine(settings, new_record(1), (part,), new_taming(link))
+    return RegressionNode(settings, new_record(1), (part,), new_taming(link))

@@ -1,0 +1,171 @@
+"""Learners in groups on several threads: each group goes through the rows after the one before it.
+
+The weight of a learner depends on the learners before it only, so the result is that of one thread, bit for bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from onlineboost.compiled.block import Call
+from onlineboost.data.arrays import isolated
+from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.engine import loop, schedule
+from onlineboost.engine.loop import Place, Space
+from onlineboost.engine.rounds import Rounds
+from onlineboost.engine.schedule import Stage as Work
+from onlineboost.engine.stage import Stage
+
+_MANY_ROWS = 512  # that are worth several threads
+_PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
+_PIECE_SECONDS = 2e-3  # that a piece of work should take: long against the change of threads, short against a batch
+_TRY_AGAIN = 100  # batches
+
+
+class Group:
+    """Some learners of a committee, on their way through the rows."""
+
+    def __init__(
+        self, node: Any, batch: Batch, first: int, last: int, table: loop.Table, longest: int, whole: Any = None
+    ) -> None:
+        n, record = last - first, node.record
+        self.committee = node.learner.part(node.committee, first, last) if whole is None else whole
+        self.record = record._replace(edges=isolated(record.edges), weights=isolated(record.weights))
+        self.place = isolated(Place(first, np.zeros(4, np.int64), record.clock.copy()))
+        h, votes, p, t = (isolated(memory) for memory in loop.new_space(n))
+        space = Space(h, votes[:n], p[:n], t)
+        work = isolated(node.learner.workspace(self.committee, longest))
+        states = self.committee, node.booster, node.settings, self.record, work, loop.Mode(True, False, False)
+        self.call = Call(loop.advance, batch, *states, space, self.place, table)
+        self.learners = slice(first, last)
+
+    def go(self, start: int, stop: int) -> None:
+        self.place.rows[:] = start, stop, start, 0
+        self.call()
+
+
+class Groups(Rounds):
+    """``Rounds`` that divides learners among threads, where that is faster."""
+
+    def __init__(self, node: Any, stage: Stage, batch: Batch, out: Floats, rows: Ints, longest: int) -> None:
+        super().__init__(node, stage, batch, out, rows, longest)
+        self.batch, self.scores, self.rows, self.longest = batch, out, rows, longest
+        self.sub_step, self.step = self.step, stage.table.capacity
+        self.memory = vars(stage.program.prepared).setdefault("groups", {}).setdefault(stage.path, {})
+
+    def add(self, stage: Stage) -> None:
+        stage.step(self.run)
+        stage.alive.append(self)
+
+    def run(self) -> None:
+        """Take the chosen rows through all learners."""
+        start, stop, _, _ = self.rows.tolist()
+        trial = self.memory.setdefault("trial", Trial()) if self.node.is_old and stop - start >= _MANY_ROWS else None
+        began = time.perf_counter()
+        if trial is not None and trial.divides():
+            self._side_by_side(start, stop)
+            self.rows[:] = start, stop, stop, 0
+        else:
+            self._one_by_one(start, stop)
+        if trial is not None:
+            trial.note((time.perf_counter() - began) / (stop - start))
+
+    def _one_by_one(self, start: int, stop: int) -> None:
+        done, full = start, 0
+        while done < stop and not full:
+            self.rows[:] = done, min(done + self.sub_step, stop), done, 0
+            for call in self.calls:
+                call.run()
+            done, full = self.rows[2:].tolist()
+        self.rows[0], self.rows[1] = start, stop
+
+    def _side_by_side(self, start: int, stop: int) -> None:
+        node, memory = self.node, self.memory
+        n, grain = node.settings.n_learners, node.learner.grain
+        bounds = memory.get("bounds") or even_bounds(n, node.n_jobs, grain)
+        if len(bounds) - 1 != min(node.n_jobs, -(-n // grain)):
+            bounds = even_bounds(n, node.n_jobs, grain)
+        piece = memory.get("piece", _PIECE)
+        ahead = 1 << (2 * len(bounds) * piece - 1).bit_length()
+        table = loop.new_table(ahead, n, node.settings.leading)
+        groups = [Group(node, self.batch, a, b, table, self.longest) for a, b in pairwise(bounds)]
+        done = np.zeros(4, np.int64)
+        scores = self.scores.reshape(-1) if self.scores.shape[1] == 1 else self.scores
+        ends = node.booster, node.head, node.settings, node.record, self.mode, done, np.empty(n), table
+        finish = Call(node.finish, self.batch, scores, *ends)
+
+        def stage_of(group: Group) -> Callable[[int], None]:
+            return lambda k: group.go(start + k * piece, min(start + (k + 1) * piece, stop))
+
+        def last(k: int) -> None:
+            done[0], done[2] = start + k * piece, min(start + (k + 1) * piece, stop)
+            finish()
+
+        stages = [Work(stage_of(group), (k - 1,) if k else ()) for k, group in enumerate(groups)]
+        stages.append(Work(last, (len(groups) - 1,)))
+        schedule.run(stages, -(-(stop - start) // piece), node.n_jobs, ahead=ahead // piece)
+        for group in groups:
+            mine = group.learners
+            node.record.edges[mine], node.record.weights[mine] = group.record.edges[mine], group.record.weights[mine]
+            node.learner.put(node.committee, group.committee, mine.start, mine.stop)
+        *seconds, of_last = (stage.seconds for stage in stages)
+        seconds[-1] += of_last
+        memory["bounds"] = balanced(bounds, seconds, grain)
+        memory["piece"] = piece_of(sum(seconds) / len(seconds) / (stop - start))
+
+
+def piece_of(seconds: float) -> int:
+    """Number of rows of a piece of work, if one takes a group so many seconds."""
+    rows = _PIECE_SECONDS / max(seconds, 1e-9)
+    return 1 << (int(min(max(rows, 32), 1024)).bit_length() - 1)
+
+
+def even_bounds(n_learners: int, groups: int, grain: int) -> list[int]:
+    """The first learners of groups of about equal size, at multiples of ``grain``; and the number of all."""
+    blocks = -(-n_learners // grain)
+    ends = np.linspace(0, blocks, min(groups, blocks) + 1).round().astype(int)
+    return [min(int(end) * grain, n_learners) for end in ends]
+
+
+def balanced(bounds: Sequence[int], seconds: Sequence[float], grain: int) -> list[int]:
+    """Bounds of groups that would take equally long, if learners of a group take equally long."""
+    n = bounds[-1]
+    passed = np.concatenate([[0.0], np.cumsum(seconds)])
+    wanted = np.linspace(0, passed[-1], len(bounds))
+    found = np.interp(wanted, passed, bounds) / grain
+    ends = found.round().astype(int).tolist()
+    blocks = -(-n // grain)
+    for k in range(1, len(ends)):  # no group without learners
+        ends[k] = min(max(ends[k], ends[k - 1] + 1), blocks - (len(ends) - 1 - k))
+    return [0, *(end * grain for end in ends[1:-1]), n]
+
+
+@dataclass
+class Trial:
+    """Whether groups side by side are faster than one group: where memory is slow, as for long sparse rows, they are
+    not. Each way is tried now and then.
+    """
+
+    seconds: dict[bool, float] = field(default_factory=dict)  # of a row, divided and not
+    batches: int = 0
+    divided: bool = False  # the last time
+
+    def divides(self) -> bool:
+        """Whether the next batch is to be divided."""
+        known, self.batches = self.seconds, self.batches + 1
+        if len(known) < 2:
+            self.divided = True not in known
+        else:
+            faster = known[True] <= known[False]
+            self.divided = faster != (self.batches % _TRY_AGAIN == 0)
+        return self.divided
+
+    def note(self, seconds: float) -> None:
+        """Take in what a row has taken, this way."""
+        self.seconds[self.divided] = seconds

@@ -1,0 +1,154 @@
+"""Delayed labels: rows that are answered now and learnt when their labels come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from onlineboost.data.batch import Batch, Floats, cut, longest_row, without_missing
+from onlineboost.engine import schedule
+from onlineboost.engine.asked import Asked, parsed
+from onlineboost.engine.dicts import named_row
+from onlineboost.engine.fitted import Fitted, Rows, squeezed
+from onlineboost.engine.node import Node, PastAnswers
+from onlineboost.engine.program import ask_row, tell_row
+from onlineboost.engine.tickets import Ticket, is_finite
+from onlineboost.errors import DataError, ParameterError, TicketError
+from onlineboost.parameters import brief
+
+
+def ask(fitted: Fitted, x: Any, time: float | None) -> Ticket:
+    """Answer a dict of features, and keep the answers of all nodes until the label comes."""
+    with fitted.lock.reading:
+        root = _root(fitted)
+        row, names = named_row(x, fitted.columns, False)
+        fitted.warn_of_strangers(x, row.indices)
+        return _ticket(fitted, root, row, names, time)
+
+
+def ask_rows(fitted: Fitted, rows: Rows, time: float | None) -> list[Ticket]:
+    """``ask`` for all rows of a table or a stream."""
+    tickets: list[Ticket] = []
+    _root(fitted)
+    for part in fitted.parts(rows):
+        with fitted.lock.reading:
+            root = _root(fitted)
+            tickets += [_ticket(fitted, root, cut(part, r, r + 1), [], time) for r in range(part.y.size)]
+    return tickets
+
+
+def _ticket(fitted: Fitted, root: Node, row: Batch, names: Any, time: float | None) -> Ticket:
+    fitted.check_rows(lambda: longest_row(without_missing(row)))
+    row = fitted.with_lags(row, False)
+    answers = fitted.pending.kept(ask_row(root, *_features(row)))
+    if not root.could_answer(answers):  # nobody could read the ticket
+        raise DataError("the answer of this model is beyond all numbers: scale the features, and train it again")
+    number, data = fitted.pending.give(row, answers, names, time)
+    (answer,) = _answers(fitted, root, answers)
+    return Ticket(number, *answer, data)
+
+
+def _features(row: Batch) -> tuple[Any, list[float]]:
+    mine = slice(row.indptr[0], row.indptr[1])
+    return row.indices[mine], row.values[mine].tolist()
+
+
+def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple[Any, float]]:
+    """The label for each row, and its probability; of two labels, that of the positive one."""
+    one, threshold = root.width == 1, fitted.cut
+    scores = squeezed(answers.scores[:, : root.width])
+    chances = root.probabilities(scores)
+    shown = fitted.target.of_positive(chances) if one and not fitted.of_numbers else chances
+    by_probability = threshold is not None and threshold.of_probability
+    for value, chance in zip(chances if by_probability else scores, shown, strict=True):
+        yield fitted.decoded_one(float(value) if one else value, threshold), float(np.max(chance))
+
+
+def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None:
+    """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong.
+
+    Within a turn.
+    """
+    root = _root(fitted)
+    asked = [fitted.pending.read(ticket, root, fitted.max_row_features) for ticket in tickets]
+    if len({one.mark for one in asked}) < len(asked):
+        raise TicketError("a ticket is there twice: each can be told once")
+    target = fitted.target
+    for label in labels:
+        target = target.with_label(label)
+    codes = [target.encode_one(label) for label in labels]
+    if not asked:
+        return
+    fitted.check_target(target)
+    with fitted.lock.writing, schedule.uninterrupted():
+        fitted.target = target
+        _learn(fitted, asked, codes, weight)
+        for one in asked:
+            fitted.pending.take(one)
+    fitted.warn()
+
+
+def expire(fitted: Fitted, time: float | None) -> None:
+    """Drop the tickets that have waited too long, or learn them, as the user has said."""
+    pending = fitted.pending
+    if pending.expired == "drop":
+        pending.due(time)
+    elif pending.is_due(time):
+        with fitted.lock.turn(), fitted.lock.writing, schedule.uninterrupted():
+            root, label = _root(fitted), pending.expired[1]
+            target = fitted.target.with_label(label)
+            fitted.check_target(target)
+            asked = [parsed(data, root, fitted.max_row_features) for data in pending.due(time)]
+            fitted.target = target
+            _learn(fitted, asked, [target.encode_one(label)] * len(asked), 1.0)
+        fitted.warn()
+
+
+def _learn(fitted: Fitted, asked: list[Asked], codes: list[float], weight: float) -> None:
+    fitted.root.name_features(fitted.columns.add(pair for one in asked for pair in one.names))
+    weights = np.full(len(asked), weight)
+    if fitted.class_weights is not None:
+        weights = fitted.class_weights.rows(np.array(codes), weights, fitted.target)
+    for one, code, own in zip(asked, codes, weights.tolist(), strict=True):
+        _learn_row(fitted, one.row._replace(y=np.array([code]), weight=np.array([own])), one.answers)
+
+
+def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
+    """Learn a row; the model takes in a class that is new."""
+    code, weight = float(row.y[0]), float(row.weight[0])
+    if weight > 0 and not fitted.of_numbers and code >= fitted.root.n_classes:
+        fitted.take_classes(int(code) + 1)
+    root = _root(fitted)
+    tell_row(root, *_features(row), code, weight, root.fitting(answers))
+    fitted.learn_labels(row.y, row.weight)
+
+
+def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
+    """The row as it is to be learnt later, all answers to it, and its score."""
+    with fitted.lock.reading:
+        root = _root(fitted)
+        row = fitted.with_lags(row, False)
+        answers = ask_row(root, *_features(row))
+    return row, answers, squeezed(answers.scores[:, : root.width])
+
+
+def learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
+    """Learn a row that was answered so."""
+    with fitted.lock.turn(), fitted.lock.writing:
+        _learn_row(fitted, fitted.weighted(row), answers)
+
+
+def check_asking(fitted: Fitted, time: Any) -> None:
+    """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
+    if time is not None and not is_finite(time):
+        raise DataError(f"the time is {brief(time):.40}: expected a finite number")
+    if fitted.pending.expired != "drop":
+        fitted.check_target(fitted.target.with_label(fitted.pending.expired[1]))
+
+
+def _root(fitted: Fitted) -> Node:
+    if not isinstance(fitted.root, Node):
+        raise ParameterError("estimator", fitted.spec.estimator, "a compiled learner such as Linear, for tickets")
+    return fitted.root

@@ -1,0 +1,410 @@
+"""Nodes: the parts that a fitted model is made of, as a tree. ``program.py`` runs them."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onlineboost.data.arrays import copied, writable
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.engine.record import Record, Settings
+from onlineboost.errors import ParameterError
+from onlineboost.storage.validity import saved_arrays
+
+if TYPE_CHECKING:
+    from onlineboost.engine.explaining import Explained
+    from onlineboost.engine.stage import Stage
+
+NEVER = 1 << 62  # rows
+_LARGEST_SCORE = 1e45  # a million times the largest float32
+_NOT_KEPT = "prepared", "n_jobs", "away"  # by copies and files
+
+
+class Prepared:
+    """The programs that threads keep from row to row, as long as no state of the model is replaced."""
+
+    def __init__(self) -> None:
+        self.of_thread = threading.local()
+
+    def renew(self) -> None:
+        """Forget all programs: they have addresses of states that are no longer used."""
+        self.of_thread = threading.local()
+
+
+class PastAnswers(NamedTuple):
+    """The answers of all nodes to some rows: enough to learn the rows later as if it were then."""
+
+    votes: Floats32  # [rows, learners of all committees] real votes; [rows, 0]: those of the time when they are learnt
+    scores: Floats  # [rows, scores of all nodes] those of a node before those of its children; NaN of paused ones
+
+    def rows(self, start: int, stop: int) -> PastAnswers:
+        return PastAnswers(self.votes[start:stop], self.scores[start:stop])
+
+
+class Node(ABC):
+    """A node of a model: states that affect the next update, and the compiled calls that rows pass.
+
+    A leaf is a committee of weak learners. Other nodes have children, and make their answer from those of the children.
+    """
+
+    settings: Settings
+    record: Record
+    parts: tuple[Any, ...]  # children
+    n_jobs: int = 1  # number of threads
+    away: Any = None  # an ``engine.remote.Away``, if learners may be on other machines
+    prepared: Prepared | None = None  # programs that have addresses of the states
+
+    # ---- rows
+
+    @abstractmethod
+    def add(self, stage: Stage, y: Floats, out: Floats) -> None:
+        """Add the calls that take rows with targets y through this node, and write scores to out, [rows, width]."""
+
+    def replace(self, **states: Any) -> None:
+        """Replace states by others, such as larger ones: the one way to do so."""
+        vars(self).update(states)
+        if self.prepared is not None:
+            self.prepared.renew()
+
+    def use_threads(self, n: int) -> None:
+        """Learn on this number of threads; parts are divided among them, or the learners of the only one."""
+        if n != self.n_jobs:
+            self.n_jobs = n
+            self.replace()
+        if len(self.parts) == 1:
+            self.parts[0].use_threads(n)
+
+    @property
+    def divides(self) -> bool:
+        """Whether its parts are divided among threads."""
+        return self.n_jobs > 1 and len(self.parts) > 1
+
+    def countdown(self) -> int:
+        """Number of rows to be learnt before the node must be asked (``look``)."""
+        return min((part.countdown() for part in self.parts), default=NEVER)
+
+    def look(self) -> None:
+        """Decide what was to be decided after so many rows."""
+        for part in self.parts:
+            part.look()
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all nodes below it, each before its children."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    @property
+    def committees(self) -> list[Any]:
+        """The leaves."""
+        return [node for node in self.walk() if not node.parts]
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """Committees that see the same rows as this node, and may share their slots with others."""
+        return ()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that it knows."""
+        return 2
+
+    @property
+    def width(self) -> int:
+        """Number of scores of a row: one for each class, but one for two."""
+        return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def n_learnt(self) -> int:
+        """Number of examples learnt."""
+        return int(self.record.clock[0])
+
+    @property
+    def learners(self) -> Record:
+        """The statistics of the weak learners, or of the parts."""
+        return self.record
+
+    @property
+    @abstractmethod
+    def gives_odds(self) -> bool:
+        """Whether scores are log odds."""
+
+    @abstractmethod
+    def probabilities(self, scores: Floats) -> Floats:
+        """Probabilities of the positive label, or of all classes, given scores [rows] or [rows, classes]."""
+
+    def check_classes(self, n: int) -> None:  # noqa: B027  most nodes take any number
+        """Raise an error for more classes than it can take."""
+
+    # ---- labels that come late
+
+    @property
+    def n_answers(self) -> tuple[int, int]:
+        """Number of votes and of scores that ``PastAnswers`` has of a row."""
+        pairs = [part.n_answers for part in self.parts]
+        return sum(votes for votes, _ in pairs), self.width + sum(scores for _, scores in pairs)
+
+    def could_answer(self, answers: PastAnswers) -> bool:
+        """Whether these can be past answers of this node: compiled code uses votes and scores without a check."""
+        votes, scores = 0, self.width
+        for k, part in enumerate(self.parts):
+            n, m = part.n_answers
+            share = PastAnswers(answers.votes[:, votes : votes + n], answers.scores[:, scores : scores + m])
+            silent = bool(np.isnan(share.scores).all() and np.isnan(share.votes).all())
+            if not (part.could_answer(share) or (silent and self.may_be_silent(k))):
+                return False
+            votes, scores = votes + n, scores + m
+        return bool((np.abs(answers.scores[:, : self.width]) <= _LARGEST_SCORE).all())
+
+    def may_be_silent(self, k: int) -> bool:
+        """Whether part k gives no answer to some rows: its votes and scores are NaN then."""
+        return False
+
+    def fitting(self, answers: PastAnswers) -> PastAnswers:
+        """Past answers as they are read now: none, if there were fewer classes then."""
+        votes, scores = self.n_answers
+        if answers.scores.shape[1] == scores and answers.votes.shape[1] in (0, votes):
+            return answers
+        n = len(answers.scores)
+        return PastAnswers(np.empty((n, 0), np.float32), np.full((n, scores), np.nan))
+
+    # ---- states and files
+
+    @abstractmethod
+    def own_states(self) -> dict[str, Any]:
+        """The states of this node alone by name, each a NamedTuple of arrays."""
+
+    def states(self) -> dict[str, Any]:
+        """All states by name; slots that parts share are there once."""
+        found = self.own_states()
+        seen: set[int] = set()
+        for k, part in enumerate(self.parts):
+            for name, state in part.states().items():
+                if not hasattr(state, "bound") or id(state) not in seen:
+                    found[f"part{k}.{name}"] = state
+                    seen.add(id(state))
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every array that does not follow from the parameters, by name."""
+        states = self.states().items()
+        return {f"{part}.{name}": array for part, state in states for name, array in saved_arrays(state).items()}
+
+    @property
+    def sizes(self) -> list[Any]:
+        """Numbers that decide the shapes of the states: of slots, of rows kept, of the room of the learners."""
+        return [part.sizes for part in self.parts]
+
+    def resize(self, sizes: list[Any]) -> None:
+        """Give a new node states of these sizes, to be filled in."""
+        for part, size in zip(self.parts, sizes, strict=True):
+            part.resize(size)
+        self.share_slots()
+
+    def check(self) -> None:
+        """Raise an error unless the states fit together."""
+        for part in self.parts:
+            part.check()
+
+    def trimmed(self) -> Self:
+        """The same node without room that is not in use, as it is saved; it may share arrays."""
+        self.bring_back()
+        twin = copy.copy(self)
+        if self.parts:
+            twin.parts = tuple(part.trimmed() for part in self.parts)
+        return twin
+
+    def snapshot(self) -> Self:
+        """A copy with arrays of its own."""
+        self.bring_back()
+        twin = copy.copy(self)
+        vars(twin).update(
+            {name: copied(value) for name, value in vars(self).items() if name not in ("parts", *_NOT_KEPT)}
+        )
+        twin.prepared = None
+        if self.parts:
+            twin.parts = tuple(part.snapshot() for part in self.parts)
+            twin.share_slots()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _NOT_KEPT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
+        vars(self).update({name: writable(value) for name, value in state.items()})
+
+    # ---- slots
+
+    def share_slots(self) -> None:
+        """Let parts that number features in the same way use the same slots."""
+        groups: dict[Any, list[Any]] = {}
+        for k, part in enumerate(self.parts):
+            for leaf in part.leaves:
+                if leaf.slots is not None:
+                    key = leaf.slots.bound, leaf.learner.takes_missing, self.may_rest(k)
+                    groups.setdefault(key, []).append(leaf)
+        for first, *others in groups.values():
+            for leaf in others:
+                if leaf.n_slots != first.n_slots:
+                    raise ValueError("parts that share slots have different numbers of them")
+                leaf.slots = first.slots
+
+    def may_rest(self, k: int) -> bool:
+        """Whether part k does not see all rows."""
+        return False
+
+    @property
+    def _widest(self) -> Any:
+        """The committee that tells most features apart."""
+        return max(self.committees, key=lambda leaf: leaf.max_slots)
+
+    @property
+    def n_slots(self) -> int:
+        """Number of features with slots."""
+        return int(self._widest.n_slots)
+
+    @property
+    def max_slots(self) -> int:
+        """Number of features that can have slots of their own."""
+        return int(self._widest.max_slots)
+
+    @property
+    def out_of_slots(self) -> bool:
+        """Whether all slots are taken: further features share them."""
+        return all(leaf.out_of_slots for leaf in self.committees)
+
+    # ---- features
+
+    def name_features(self, names: Mapping[int, str]) -> None:
+        """Take in the names of features, by id."""
+        for part in self.parts:
+            part.name_features(names)
+
+    def columns_not_met(self, names: Iterable[str]) -> list[str]:
+        """Columns that the parameters name and that none of these features belongs to."""
+        names = [*names]
+        return list(dict.fromkeys(column for leaf in self.committees for column in leaf.learner.unmet_columns(names)))
+
+    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
+        """The names of the features learnt so far by slot, given names by id; a feature without a name has its id."""
+        slots = self._widest.slots
+        return {slot: names.get(id, str(id)) for slot, id in enumerate(slots.ids().tolist() if slots else ())}
+
+    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
+        """Whether each feature was learnt."""
+        found: NDArray[np.bool_] = self._widest.slots.find(ids) >= 0
+        return found
+
+    @property
+    def n_features_seen(self) -> int | None:
+        """Number of different features seen so far; None if the learners do not count them."""
+        counts = (leaf.learner.n_seen(leaf.committee) for leaf in self.committees)
+        return max((count for count in counts if count is not None), default=None)
+
+    @property
+    def n_strayed(self) -> int:
+        """How often the values of a feature have left the range that its bins were made for."""
+        return sum(leaf.n_left for leaf in self.committees)
+
+    def strayed(self, names: Mapping[int, str]) -> list[str]:
+        """The names of the features whose values have done so, given names by id."""
+        return list(dict.fromkeys(name for leaf in self.committees for name in leaf.names_left(names)))
+
+    @abstractmethod
+    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        """The scores of rows, as sums over their features; ``batches`` has the rows of each leaf, by its ``id``."""
+
+    @abstractmethod
+    def importances(self) -> dict[int, float]:
+        """The share of each feature in the influence on the answers, by id; empty if unknown, or nothing was learnt."""
+
+    @abstractmethod
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        """Name, number and strength of each feature that the committees use, the strongest first; empty if unknown.
+
+        ``names`` are those of features by id.
+        """
+
+    # ---- alarms
+
+    @property
+    def may_alarm(self) -> bool:
+        """Whether it may start over."""
+        return any(part.may_alarm for part in self.parts)
+
+    @property
+    def n_alarms(self) -> int:
+        """Number of alarms so far."""
+        return sum(part.n_alarms for part in self.parts)
+
+    def alarms(self, since: int = 0) -> list[Any]:
+        """The alarms from number ``since`` on, as far as they are kept."""
+        found = [alarm for part in self.parts for alarm in part.alarms()]
+        return sorted(found, key=lambda alarm: alarm.example)
+
+    def forget_alarms(self) -> None:
+        """As if there had been none."""
+        for part in self.parts:
+            part.forget_alarms()
+
+    def listen(self, notify: Callable[[Any], None]) -> None:
+        """Tell of alarms by this function."""
+        for part in self.parts:
+            part.listen(notify)
+
+    def tell_of(self, alarm: Any) -> None:
+        """Tell of an alarm that was raised on another machine."""
+        next(part for part in self.parts if part.may_alarm).tell_of(alarm)
+
+    def go_to(self, example: int) -> None:
+        """Go on at this example of the stream, after a time without rows: alarms are numbered by it."""
+        for part in self.parts:
+            part.go_to(example)
+
+    # ---- other machines
+
+    def check_divisible(self) -> None:
+        """Raise an error if this node cannot be divided among several machines."""
+        raise ParameterError("engine", "ray", "'threads': this model has nothing that can be divided")
+
+    learns_away = False
+    """Whether the whole node learns on other machines, by ``learn_away``."""
+
+    def learn_away(self, rows: Batch) -> Floats:
+        """The scores of the first rows, which other machines learn, [rows, width]."""
+        raise NotImplementedError
+
+    def go_away(self, away: Any) -> None:
+        """Let learners learn on other machines from now on, or here if ``away`` is None."""
+        self.away = away
+        self.replace()
+
+    def bring_back(self) -> None:
+        """Take back what other machines have learnt, if they have."""
+        for part in self.parts:
+            part.bring_back()
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more features, on another machine: rows come with slots there."""
+        for leaf in self.leaves:
+            leaf.grow(n_features)
+
+    def elsewhere(self) -> Self:
+        """A copy that learns on another machine, from rows with slots for ids."""
+        twin = copy.copy(self)
+        twin.prepared, twin.away = None, None
+        if self.parts:
+            twin.parts = tuple(part.elsewhere() for part in self.parts)
+        return twin
+
+    def returned(self, before: Self) -> Self:
+        """This node, which was on another machine, in the place of the one that had stayed here."""
+        self.parts = tuple(part.returned(old) for part, old in zip(self.parts, before.parts, strict=True))
+        return self

@@ -1,0 +1,351 @@
+"""The program of a model: all compiled calls that rows pass, over one table; and the driver, which alone cuts batches.
+
+The same program takes a single row, in a table of one, and batches, in a table of many. A thread keeps its programs as
+long as no state of the model is replaced.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onlineboost.compiled.block import Call
+from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
+from onlineboost.engine import schedule
+from onlineboost.engine.loop import Mode
+from onlineboost.engine.node import NEVER, Node, PastAnswers, Prepared
+from onlineboost.engine.stage import Divider, Stage, Table
+from onlineboost.transforms.slots import Slots, find_rows
+
+CAPACITY = 1024  # rows that pass a node before the next one
+_DIVIDED = 8192  # the same, where threads divide the work
+_PIECE = 512  # rows that a stage takes at a time there
+_ENTRIES = 1 << 14  # least entries of the rows of a table
+ASKING = Mode(False, False, False)
+LEARNING = Mode(True, False, False)
+TOLD = Mode(True, False, True, True)  # with answers that are given already
+
+_invoke = operator.methodcaller("__call__")
+_pack = functools.lru_cache(256)(lambda n: struct.Struct(f"{n}f").pack_into)
+
+
+class Finder:
+    """Slots for the ids of rows, for committees that share them."""
+
+    def __init__(self, program: Program, leaf: Any, room: int) -> None:
+        table, mode = program.table, program.table.mode
+        self.slots, self.missing = leaf.slots, leaf.learner.takes_missing
+        entries = table.entries
+        arrays = np.zeros(table.capacity + 1, np.int64), np.empty(entries, np.int32), np.empty(entries, np.float32)
+        self.found = Batch(*arrays, table.y, table.weight)
+        arguments = program.rows, program.span, self.slots, self.found, mode.learning, self.missing, room
+        self.call = Call(find_rows, *arguments)
+
+    def write(self, rows: Batch) -> None:
+        """Take over rows with slots."""
+        n, size = rows.y.size, int(rows.indptr[-1])
+        self.found.indptr[: n + 1] = rows.indptr
+        self.found.indices[:size], self.found.values[:size] = rows.indices[:size], rows.values[:size]
+
+
+class Program:
+    """The calls of a model for rows in one mode, of one thread."""
+
+    def __init__(self, root: Node, table: Table, key: Any = None, rows: Batch | None = None) -> None:
+        self.root, self.table, self.key = root, table, key
+        self.prepared = root.prepared if root.prepared is not None else _adopted(root)
+        capacity, entries = table.capacity, table.entries
+        memory = np.zeros(capacity + 1, np.int64), np.zeros(entries, np.int32), np.zeros(entries, np.float32)
+        self.rows = Batch(*memory, table.y, table.weight)  # as they come
+        self.slotted_rows = rows  # that have slots already
+        self.span: Ints = np.array([0, 1])
+        self.loaded, self.done = self.rows, 0  # the rows in the table, and how many of them were learnt
+        self.notes: list[Call] = []  # of nodes that see rows as they come
+        self.out = np.empty((capacity, root.width))
+        self.build()
+
+    def build(self) -> None:
+        """Make all calls, with the states that there are."""
+        self.finders: dict[tuple[int, int], Finder] = {}
+        self.notes = []
+        left = self.root.countdown() if self.table.mode.learning else NEVER
+        self.due = NEVER if left == NEVER else self.root.n_learnt + left  # when nodes are to be asked
+        self.stages = self._stages()
+        if self.table.capacity == 1:
+            self.stages[0].span[:] = 0, 1
+            self.finds = [call.run for call in (*self.notes, *(one.call for one in self.finders.values()))]
+            self.memory = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
+            self.loaded, self.done = self.rows, 1
+        self.local: Any = self.prepared.of_thread
+        if self.key is not None:
+            self.local.__dict__[self.key] = self
+
+    def _stages(self) -> list[Stage]:
+        root, y, out = self.root, self.table.y, self.out
+        if self.table.capacity > 1 and self.table.mode == LEARNING and root.divides:
+            divider: Any = Divider(self)
+            root.add(divider, y, out)
+            divider.end()
+            return divider.stages  # type: ignore[no-any-return]
+        return [Stage(self, lambda stage: root.add(stage, y, out))]
+
+    def slotted(self, leaf: Any) -> Batch:
+        """The rows with slots for ids, as a committee gets them."""
+        if self.slotted_rows is not None:
+            return self.slotted_rows
+        if leaf.slots is None:
+            return self.rows
+        learning = self.table.mode.learning
+        room = NEVER if learning else leaf.learner.row_room(leaf.committee)
+        key = id(leaf.slots), room
+        if key not in self.finders:
+            if learning and self.table.capacity == 1:  # it is made at the row that needs it
+                same = (one for one in self.root.committees if one.slots is leaf.slots)
+                room = min(one.learner.row_room(one.committee) for one in same)
+            self.finders[key] = Finder(self, leaf, room)
+        return self.finders[key].found
+
+    def note(self, function: Any, *arguments: Any) -> None:
+        """Add a call that sees the rows as they come."""
+        self.notes.append(Call(function, self.rows, self.span, *arguments))
+
+    # ---- batches
+
+    def load(self, batch: Batch, start: int, stop: int) -> None:
+        """Take rows of a batch into the table, with slots for ids."""
+        n = stop - start
+        self.table.y[:n], self.table.weight[:n] = batch.y[start:stop], batch.weight[start:stop]
+        self.loaded = rows = cut(batch, start, stop)
+        self.done, self.span[:] = n, (0, n)
+        for call in self.notes:
+            call.on(rows)
+            call()
+        if self.slotted_rows is not None:
+            return
+        for finder in self.finders.values():
+            finder.call.on(rows)
+        if any(finder.call.run() for finder in self.finders.values()):  # ``give_slots`` writes all of them
+            self.give_slots(rows)
+
+    def give_slots(self, rows: Batch) -> None:
+        """Give slots to new features of rows; calls are made again if states have become larger."""
+        found = give_slots(self.root, rows, self.table.capacity == 1)
+        if self.local is not self.prepared.of_thread:
+            self.build()
+        for finder in self.finders.values():
+            finder.write(found[id(finder.slots.used)])
+
+    def run(self, start: int, stop: int) -> None:
+        """Take rows of the table through the model."""
+        stages = self.stages
+        if len(stages) == 1:
+            stages[0].run(start, stop)
+            return
+        work = [schedule.Stage(_piecewise(stage, start, stop), stage.after) for stage in stages]
+        schedule.run(work, -(-(stop - start) // _PIECE), self.root.n_jobs)
+
+    # ---- single rows
+
+    def run_row(self, ids: Any, values: Sequence[float], y: float, weight: float) -> Floats:
+        """Take one row through the model; returns its scores, in memory that the next row is written to."""
+        n, rows = len(values), self.rows
+        rows.indices[:n] = ids
+        _pack(n)(self.memory, 0, *values)
+        rows.indptr[1] = n
+        self.table.y[0], self.table.weight[0] = y, weight
+        if any(map(_invoke, self.finds)):
+            self.give_slots(rows)
+        stage = self.stages[0]
+        if not stage.plain:
+            stage.begin(0, 1)
+        stage.go()
+        return self.out[0]  # type: ignore[no-any-return]
+
+    def answers(self) -> PastAnswers:
+        """The votes and scores of all nodes for the row that has just passed."""
+        stage = self.stages[0]
+        votes = [one[:1] for one in stage.votes] or [np.empty((1, 0), np.float32)]
+        return PastAnswers(np.concatenate(votes, axis=1), np.concatenate([one[:1] for one in stage.outs], axis=1))
+
+    def fill(self, answers: PastAnswers) -> None:
+        """Take past answers for those of now, where there are any."""
+        stage = self.stages[0]
+        votes = scores = 0
+        for one in stage.outs:
+            one[0] = answers.scores[0, scores : scores + one.shape[1]]
+            scores += one.shape[1]
+        for mine in stage.votes:
+            n = mine.shape[1]
+            mine[0] = answers.votes[0, votes : votes + n] if answers.votes.shape[1] else np.nan
+            votes += n
+
+
+def _piecewise(stage: Stage, start: int, stop: int) -> Any:
+    return lambda k: stage.run(start + k * _PIECE, min(start + (k + 1) * _PIECE, stop))
+
+
+def _adopted(root: Node) -> Prepared:
+    """Let all nodes of a tree forget programs when one of them replaces a state."""
+    prepared = Prepared()
+    for node in root.walk():
+        node.prepared = prepared
+    return prepared
+
+
+def _program(root: Node, mode: Mode, capacity: int, entries: int, longest: int) -> Program:
+    """The program that this thread keeps for rows in a mode, with room for so many rows and entries."""
+    prepared = root.prepared if root.prepared is not None else _adopted(root)
+    programs = prepared.of_thread.__dict__
+    key = id(root), mode, capacity == 1
+    found: Program | None = programs.get(key)
+    if (
+        found is None
+        or found.table.capacity < capacity
+        or found.table.entries < entries
+        or found.table.longest < longest
+    ):
+        least = max(entries, 8 if capacity == 1 else _ENTRIES)
+        table = Table(capacity, 1 << (least - 1).bit_length(), mode)
+        table.longest = 1 << max(longest - 1, 0).bit_length()
+        found = Program(root, table, key)
+    return found
+
+
+def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
+    """Score every row before its label is used, [rows, width]; with ``learning``, learn from it."""
+    size = batch.y.size
+    if root.away is not None and not learning:
+        root.bring_back()
+    scores, start = np.empty((size, root.width)), 0
+    most = _DIVIDED if learning and root.n_jobs > 1 else CAPACITY
+    longest = int(np.diff(batch.indptr).max(initial=0))
+    while start < size:
+        if learning and root.away is not None and root.learns_away:
+            found = root.learn_away(cut(batch, start, size))
+            scores[start : start + len(found)] = found
+            start += len(found)
+            continue
+        stop = min(start + most, size)
+        if learning:
+            left = root.countdown()
+            if left <= stop - start:
+                counts = np.cumsum(batch.weight[start:stop] > 0)
+                stop = min(stop, start + int(np.searchsorted(counts, left)) + 1)
+        capacity = most if size - start >= most else 1 << (max(stop - start, 2) - 1).bit_length()
+        entries = int(batch.indptr[stop] - batch.indptr[start])
+        program = _program(root, LEARNING if learning else ASKING, capacity, entries, longest)
+        program.load(batch, start, stop)
+        program.run(0, stop - start)
+        scores[start : start + program.done] = program.out[: program.done]
+        if learning:
+            root.look()
+        start += program.done
+    return scores
+
+
+def run_row(
+    root: Node, ids: Any, values: Sequence[float], y: float, weight: float, learning: bool
+) -> tuple[Floats, bool]:
+    """The scores of one row, which is learnt if asked, in memory that the next row is written to; and whether one of
+    its features is known.
+    """
+    _come_back(root, learning)
+    program = _program(root, LEARNING if learning else ASKING, 1, len(values), len(values))
+    if not learning:
+        found = program.run_row(ids, values, y, weight)
+        return found, not len(values) or any(finder.found.indptr[1] for finder in program.finders.values())
+    if program.stages[0].plain:
+        found = program.run_row(ids, values, y, weight)
+    else:
+        with schedule.uninterrupted():
+            found = program.run_row(ids, values, y, weight)
+    if program.due < NEVER and root.n_learnt >= program.due:
+        root.look()
+    return found, True
+
+
+def _come_back(root: Node, learning: bool) -> None:
+    """Single rows are for the learners here."""
+    if root.away is not None:
+        root.bring_back()
+        if learning:
+            root.away.close()
+
+
+def ask_row(root: Node, ids: Ints32, values: Sequence[float]) -> PastAnswers:
+    """All answers to one row."""
+    _come_back(root, False)
+    program = _program(root, ASKING, 1, len(values), len(values))
+    program.run_row(ids, values, 1.0, 1.0)
+    return program.answers()
+
+
+def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight: float, answers: PastAnswers) -> None:
+    """Learn one row that was answered before."""
+    _come_back(root, True)
+    program = _program(root, TOLD, 1, len(values), len(values))
+    program.fill(answers)
+    program.run_row(ids, values, y, weight)
+    root.look()
+
+
+def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
+    """Rows with slots for ids, by the ``id`` of ``Slots.used``; new features get slots, and room in all states.
+
+    If there is no memory for one committee, all are as they were. With ``room``, learners that make room at the row
+    that needs it do so.
+    """
+    leaves = [leaf for leaf in root.committees if leaf.slots is not None]
+    before = [(leaf, leaf.committee, leaf.transforms, leaf.slots, leaf.n_slots) for leaf in leaves]
+    found: dict[int, Batch] = {}
+    try:
+        for first in leaves:
+            key = id(first.slots.used)
+            if key in found:
+                continue
+            used = first.n_slots
+            found[key], slots = first.slots.apply(rows, True, first.learner.takes_missing)
+            for leaf in leaves:
+                if leaf.slots.used is slots.used:
+                    if slots.used[0] > used:
+                        leaf.take(slots, rows)
+                    if room:
+                        leaf.replace_if_new(committee=leaf.learner.with_room_for(leaf.committee, found[key])[0])
+    except BaseException:
+        for leaf, committee, transforms, slots, size in before:
+            leaf.replace(committee=committee, transforms=transforms, slots=slots)
+            slots.forget(size)
+        raise
+    return found
+
+
+def slotted(root: Node, rows: Batch) -> dict[int, Batch]:
+    """Rows with slots for ids, for each committee by its ``id``; nothing is learnt."""
+    found: dict[Any, Batch] = {}
+    batches: dict[int, Batch] = {}
+    for leaf in root.committees:
+        slots: Slots | None = leaf.slots
+        if slots is None:
+            batches[id(leaf)] = rows
+            continue
+        key = id(slots)
+        if key not in found:
+            found[key], _ = slots.apply(rows, False, leaf.learner.takes_missing)
+        batches[id(leaf)] = found[key]
+    return batches
+
+
+def run_slotted(root: Node, rows: Batch, mode: Mode) -> Floats:
+    """Take rows that have slots already through a node: replays, rows that were held back, other machines."""
+    n = max(rows.y.size, 1)
+    table = Table(n, max(int(rows.indptr[-1] - rows.indptr[0]), 1), mode)
+    table.longest = int(np.diff(rows.indptr).max(initial=0))
+    table.y, table.weight = rows.y, rows.weight
+    program = Program(root, table, None, rows)
+    program.run(0, rows.y.size)
+    return program.out

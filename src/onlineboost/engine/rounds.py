@@ -1,0 +1,68 @@
+"""Rounds of boosting over rows: learners predict and learn; then come vote, head and record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onlineboost.compiled.block import Call
+from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.engine import loop
+from onlineboost.engine.adwin import Watch
+from onlineboost.engine.loop import CARRIED, Place, Space
+from onlineboost.engine.stage import Stage
+
+_NUMBERS = 1 << 16  # most votes on the way from the learners to the head: they stay in the cache of a core
+_ROWS = 512  # most rows on the way
+
+
+def rows_on_the_way(n_learners: int, capacity: int) -> int:
+    """Number of rows that pass all learners before the head, a power of two."""
+    most = max(16, min(_ROWS, _NUMBERS // n_learners))
+    return 1 << (min(most, capacity).bit_length() - 1)
+
+
+class Rounds:
+    """The calls for all learners as one group; ``rows`` are those of a ``Passage``: first, last, done, full."""
+
+    def __init__(self, node: Any, stage: Stage, batch: Batch, out: Floats, rows: Ints, longest: int) -> None:
+        settings, mode, n = node.settings, stage.mode, node.settings.n_learners
+        self.node, self.mode = node, mode
+        self.step = rows_on_the_way(n, stage.table.capacity)
+        votes = stage.array("votes", (self.step, n), np.float32)
+        opinions = stage.array("opinions", (self.step, n if settings.leading else 0))
+        table = loop.Table(votes, opinions, stage.array("carry", (self.step, CARRIED)))
+        self.place = Place(0, rows, stage.array("clock", 2, np.int64))
+        h, counted, p, t = loop.new_space(n)
+        space = Space(h, counted[:n], p[:n], t)
+        work = node.learner.workspace(node.committee, longest)
+        scores = out.reshape(-1) if out.shape[1] == 1 else out
+        if settings.scan or not mode.learning or mode.replaying:
+            states = node.committee, node.booster, settings, node.record, work
+            self.calls = [Call(loop.advance, batch, *states, mode, space, self.place, table)]
+            if not mode.replaying:
+                ends = node.booster, node.head, settings, node.record, mode, rows, np.empty(n), table
+                self.calls.append(Call(node.finish, batch, scores, *ends))
+        else:
+            whole = node.committee, node.booster, node.head, settings, node.record, work
+            self.calls = [Call(loop.together, batch, scores, *whole, mode, space, self.place, np.empty(n), table)]
+        if isinstance(node.watch, Watch) and mode.learning and not mode.replaying:
+            states = node.watch, node.committee, node.record, rows, table
+            self.calls.append(Call(loop.look_out, batch, scores, *states))
+            self.step = 1  # a learner that is reset must not see the next row before
+        stage.votes.append(votes)
+
+    def add(self, stage: Stage) -> None:
+        for call in self.calls:
+            stage.step(call.run)
+        stage.alive += self.calls
+
+    def begin(self) -> None:
+        """Rows that come are the next ones."""
+        self.place.clock[:] = self.node.record.clock
+
+    def end(self) -> None:
+        """Rows have passed."""
+        if self.mode.replaying:
+            self.node.record.clock[1] = self.place.clock[1]

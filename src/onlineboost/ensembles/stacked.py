@@ -1,0 +1,230 @@
+"""The node of an ensemble: the nodes of its parts, which see the same rows, and the stack on their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onlineboost.compiled.block import Call
+from onlineboost.data.batch import Batch, Floats, cut
+from onlineboost.engine.explaining import Explained, Terms, as_shares
+from onlineboost.engine.heads import chances
+from onlineboost.engine.node import Node
+from onlineboost.engine.program import give_slots
+from onlineboost.engine.record import Record, Settings
+from onlineboost.engine.remote import PartOfEnsemble
+from onlineboost.engine.sharpness import softmax
+from onlineboost.engine.stage import Stage
+from onlineboost.ensembles.newton import (
+    CLIP,
+    Scales,
+    Stack,
+    new_classes_work,
+    new_stack_work,
+    stack_classes,
+    stack_rows,
+)
+from onlineboost.ensembles.resting import Rest, note_rows
+from onlineboost.storage.validity import require
+
+
+@dataclass
+class StackedNode(Node):
+    """Parts and the stack on them."""
+
+    settings: Settings
+    record: Record  # of the parts: their edges, and the answers compared with those of the first part
+    parts: tuple[Any, ...]
+    stack: Stack  # on all parts
+    light: Stack  # on the first parts, which never rest
+    scales: Scales
+    rest: Rest
+
+    due = 0  # number of rows after which ``look`` decides
+
+    def __post_init__(self) -> None:
+        self.share_slots()
+
+    # ---- rows
+
+    def add(self, stage: Stage, y: Floats, out: Floats) -> None:
+        parts, capacity, learning = self.awake(), stage.table.capacity, stage.mode.learning
+        stage.outs.append(out)
+        scores = stage.array(f"scores{len(parts)}", (len(parts), capacity, self.width))
+        for k, part in enumerate(parts):
+            stage.part(k, part, y, scores[k])
+        for part in self.parts[len(parts) :]:
+            stage.silent(part)
+        stage.call(*self.combination(stage.span, scores, y, stage.table.weight, out, learning, stage.mode.given))
+        if learning and self._n_light < len(self.parts):
+            stage.program.note(note_rows, self.rest.rows)
+
+    def combination(
+        self, span: Any, scores: Floats, y: Floats, weight: Floats, out: Floats, learning: bool, given: bool
+    ) -> tuple[Any, ...]:
+        """The compiled function that answers rows by the scores of parts, [parts, rows, width]; and its arguments."""
+        stacks, n = (self.stack, self.light, self.scales, self.record), len(scores)
+        if self.width > 1:
+            room = new_classes_work(len(self.parts), self.width)
+            return stack_classes, span, scores, y, weight, out, *stacks, learning, given, room
+        odds = np.array([part.gives_odds for part in self.parts[:n]])
+        flat, answers = scores.reshape(n, -1), out.reshape(-1)
+        work = new_stack_work(len(self.parts))
+        return stack_rows, span, flat, y, weight, answers, *stacks, odds, learning, given, work
+
+    def awake(self) -> tuple[Any, ...]:
+        """The parts that see rows at present."""
+        return self.parts[: self._n_light] if self.rest.resting else self.parts
+
+    def may_rest(self, k: int) -> bool:
+        return k >= self._n_light
+
+    def may_be_silent(self, k: int) -> bool:
+        return self.may_rest(k)
+
+    def countdown(self) -> int:
+        left: int = min(part.countdown() for part in self.awake())
+        if self._n_light == len(self.parts):
+            return left
+        self.due = self.rest.next_stop(self.n_learnt)
+        return min(left, self.due - self.n_learnt)
+
+    def look(self) -> None:
+        """Decide whether parts rest, or begin to do so."""
+        for part in self.awake():
+            part.look()
+        if self._n_light == len(self.parts) or self.n_learnt < self.due:
+            return
+        costly = self.parts[self._n_light :]
+        full = all(part.out_of_slots for part in costly)
+        losses = float(self.stack.loss[0]), float(self.light.loss[0])
+        began = self.rest.decide(self.n_learnt, *losses, full)
+        if began and self.away is not None:
+            self.bring_back()
+            self.away.close()
+        if began and not self.rest.resting:
+            self.stack.loss[0] = self.light.loss[0] = 0
+            for part in costly:
+                part.go_to(self.n_learnt)
+        self.replace()
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.parts[0].n_classes)
+
+    @property
+    def n_resting(self) -> int:
+        """Number of parts that rest at present."""
+        return len(self.parts) - self._n_light if self.rest.resting else 0
+
+    @property
+    def _n_light(self) -> int:
+        return self.light.weights.size - 1
+
+    # ---- files
+
+    def check(self) -> None:
+        super().check()
+        require(self.rest.clock[1] <= self.n_learnt, "rest.clock", "no time to come")
+
+    def own_states(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("record", "stack", "light", "scales", "rest")}
+
+    # ---- what the parts know
+
+    @property
+    def answering(self) -> Stack:
+        """The stack that answers at present."""
+        light, every = float(self.light.loss[0]), float(self.stack.loss[0])
+        return self.light if self.rest.resting or 0 < light <= every else self.stack
+
+    @property
+    def gives_odds(self) -> bool:
+        return True
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return chances(scores) if scores.ndim == 1 else softmax(scores)
+
+    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
+        found = [part.explain(batches, rows) for part in self.awake()]
+        scores, out = np.ascontiguousarray([one.scores for one in found]), np.empty((rows.y.size, self.width))
+        Call(*self.combination(np.array([0, rows.y.size]), scores, rows.y, rows.weight, out, False, False))()
+        return Explained(out, [term for k, one in enumerate(found) for term in self._share_of(k, one)])
+
+    def _share_of(self, k: int, part: Explained) -> list[Terms]:
+        """The terms of part k, as far as they count in the answers."""
+        weights = self.answering.weights
+        if k >= weights.size - 1:
+            return []
+        slope, offset = self.scales.platt[k].tolist() if not self.parts[k].gives_odds and self.width == 1 else (1, 0)
+        odds = slope * part.scores + offset
+        return part.scaled(weights[k] * slope * np.minimum(1, CLIP / np.maximum(np.abs(odds), CLIP)))
+
+    def importances(self) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for part, share in zip(self.parts, np.maximum(self.scales.earned[:-1], 0).tolist(), strict=True):
+            for id, mine in part.importances().items() if share > 0 else ():
+                found[id] = found.get(id, 0.0) + share * mine
+        return as_shares(found)
+
+    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
+        """The features' shares of the influence on each part, by what the part has earned."""
+        total: dict[str, float] = {}
+        numbers: dict[str, int] = {}
+        for part, earned in zip(self.parts, self.scales.earned[:-1].tolist(), strict=True):
+            mine = part.strengths(names)
+            scale = max(earned, 0) / max(sum(abs(strength) for _, _, strength in mine), 1e-300)
+            for name, number, strength in mine:
+                numbers.setdefault(name, number)  # parts that rested have met features in another order
+                total[name] = total.get(name, 0) + scale * abs(strength)
+        whole = max(sum(total.values()), 1e-300)
+        found = [(name, numbers[name], strength / whole) for name, strength in total.items() if strength > 0]
+        return sorted(found, key=lambda one: -one[2])
+
+    # ---- other machines
+
+    def check_divisible(self) -> None:
+        """Parts can always be divided."""
+
+    @property
+    def learns_away(self) -> bool:  # type: ignore[override]
+        return self.awake() is self.parts
+
+    def learn_away(self, rows: Batch) -> Floats:
+        counts = np.cumsum(rows.weight > 0)
+        rows = cut(rows, 0, min(int(np.searchsorted(counts, self.countdown())) + 1, rows.y.size))
+        batches, out = give_slots(self, rows), np.empty((rows.y.size, self.width))
+        mine = [batches[id(part.leaves[0].slots.used)] if part.leaves else rows for part in self.parts]
+        n_slots = [part.n_slots for part in self.parts]
+        for start, stop, results in self.away.learn(mine, n_slots, self._work, chained=False):
+            scores, piece = np.ascontiguousarray([scores for scores, _ in results]), cut(rows, start, stop)
+            span = np.array([0, stop - start])
+            Call(*self.combination(span, scores, piece.y, piece.weight, out[start:stop], True, False))()
+            for part, (_, events) in zip(self.parts, results, strict=True):
+                for event in events:
+                    part.tell_of(event)
+        Call(note_rows, rows, np.array([0, rows.y.size]), self.rest.rows)()
+        self.look()
+        return out
+
+    def _work(self) -> list[PartOfEnsemble]:
+        found = []
+        for part in self.parts:
+            twin = part.elsewhere()
+            twin.listen(_silent)
+            found.append(PartOfEnsemble(twin))
+        return found
+
+    def bring_back(self) -> None:
+        if self.away is not None and not self.away.current:
+            pairs = zip(self.parts, self.away.states(), strict=True)
+            self.replace(parts=tuple(work.node.returned(part) for part, work in pairs))
+            for node in self.walk():
+                node.prepared = self.prepared
+
+
+def _silent(event: Any) -> None:
+    """The alarms of a part that is on another machine are told here."""
