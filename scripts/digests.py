@@ -614,7 +614,8 @@ def main() -> None:
     wrong = {name: differences(*pair) for name, pair in pairs.items() if differences(*pair)}
     for name, entries in wrong.items():
         print(f"{name}: {', '.join(entries)}")
-    print(f"{len(found)} models, {sum(map(len, found.values())):,} digests, {len(wrong)} differ")
+    counted = f"{len(found)} models, {sum(map(len, found.values())):,} digests, {len(wrong)} differ"
+    print(f"{counted}: {Path(ob.__file__).parent}")
     sys.exit(bool(wrong))
 
 
