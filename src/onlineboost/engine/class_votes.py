@@ -16,7 +16,16 @@ from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Batch, Floats, Floats32, cut
-from onlineboost.engine.class_tally import correct, hear, new_tally, note, weigh, write
+from onlineboost.engine.class_tally import (
+    call_hear,
+    call_settle,
+    call_weigh,
+    correct,
+    link_classes,
+    new_tally,
+    note,
+    write,
+)
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import Explained
 from onlineboost.engine.explaining_classes import explained
@@ -39,7 +48,7 @@ def class_votes(block: Any) -> None:
 
     ``votes`` has those given before, or gets those of now; it has no rows if nobody asks for them.
     """
-    batch, answers, votes, committee, booster, head, settings, record, work, mode, space, tally, rows = unpack(block)
+    batch, answers, votes, committee, to, head, settings, record, work, mode, space, tally, rows = unpack(block)
     h, p, t, n, clock = space.h, space.p, space.t, tally.votes.size, record.clock
     for r in range(rows[0], rows[1]):
         _predict(committee, work, batch, r, h)
@@ -52,7 +61,7 @@ def class_votes(block: Any) -> None:
                     votes[r, i] = h[i]
         number = clock[0] + clock[1]
         if not mode.replaying:
-            hear(booster, tally, number)
+            call_hear(to, tally, number)
             if not mode.given:
                 write(tally.scores, answers[r])
         if not mode.learning or batch.weight[r] <= 0:
@@ -60,7 +69,7 @@ def class_votes(block: Any) -> None:
         y = max(int(batch.y[r]), 0)
         for i in range(n):
             t[i] = y
-        weigh(booster, tally, y, number, p, t)
+        call_weigh(to, y, number, p)
         if not mode.replaying:
             _meet(committee, work, batch, r)
         for i in range(n):
@@ -75,7 +84,8 @@ def class_votes(block: Any) -> None:
         if mode.replaying:
             clock[1] += 1
         else:
-            correct(booster, head, record, tally, answers[r], y, batch.weight[r])
+            correct(head, record, tally, answers[r], y, batch.weight[r])
+            call_settle(to, y)
         if _full(committee):
             rows[2] = r + 1
             return
@@ -91,7 +101,8 @@ class Votes(Prepared):
         self.rows = np.zeros(3, np.int64)
         memory, tally = new_space(n), new_tally(n, machine.n_classes)
         space = Space(memory.h, memory.votes, memory.p[:n], memory.t)
-        states = machine.committee, machine.booster, machine.head, machine.settings, machine.record
+        to = link_classes(machine.booster, tally, space.p, space.t)
+        states = machine.committee, to, machine.head, machine.settings, machine.record
         work = machine.learner.workspace(machine.committee, longest)
         answers, votes = np.empty((0, width)), np.empty((0, n), np.float32)
         self.call = Call(class_votes, rows, answers, votes, *states, work, mode, space, tally, self.rows)

@@ -18,6 +18,7 @@ from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.engine import loop, schedule
 from onlineboost.engine.adwin import Watch
+from onlineboost.engine.link import new_table
 from onlineboost.engine.loop import Mode, Place, Space
 from onlineboost.engine.record import Record
 from onlineboost.engine.schedule import Stage
@@ -70,11 +71,10 @@ class Pass(Prepared):
         bounds: Sequence[int],
         in_stages: bool = False,
     ) -> None:
-        learner, booster, head = machine.learner, machine.booster, machine.head
-        settings, record, watch = machine.settings, machine.record, machine.watch
+        learner, settings, record, watch = machine.learner, machine.settings, machine.record, machine.watch
         self.rows, self.longest, self.mode, self.record = rows, longest, mode, record
         self.columns = (machine.width,) if machine.width > 1 else ()  # of answers
-        self.table = table = loop.new_table(rows, settings.n_learners, settings.leading)
+        self.table = table = new_table(rows, settings.n_learners, settings.leading)
         self.groups = []
         divided = len(bounds) > 2
         for first, last in pairwise(bounds):
@@ -83,20 +83,16 @@ class Pass(Prepared):
             self.groups.append(Group(first, last, part, work, record, alone=not in_stages))
         # The rows to be finished: in stages, the last group is beyond them already.
         self.done = done = np.zeros(4, np.int64) if in_stages else self.groups[-1].place.rows
-        votes, scores = np.empty(settings.n_learners), np.empty((0, *self.columns))
-        self.advance, self.finish = [], []
+        scores = np.empty((0, *self.columns))
+        self.advance: list[Call] = []
+        self.finish: list[Call] = []
         if settings.scan or not mode.learning or mode.replaying:
-            for group in self.groups:
-                states: tuple[Any, ...] = group.committee, booster, settings, group.record, group.work
-                self.advance.append(Call(loop.advance, batch, *states, mode, group.space, group.place, table))
+            self.advance += [loop.advance_call(machine, batch, group, mode, table) for group in self.groups]
             if not mode.replaying:
-                ends: tuple[Any, ...] = booster, head, settings, record, mode, done, votes, table
-                self.finish.append(Call(machine.finish, batch, scores, *ends))
+                self.finish.append(loop.finish_call(machine, batch, scores, mode, done, table))
         else:
             (group,) = self.groups
-            states = group.committee, booster, head, settings, record, group.work
-            ends = mode, group.space, group.place, votes, table
-            self.finish.append(Call(loop.together, batch, scores, *states, *ends))
+            self.finish.append(loop.Together(machine, batch, scores, group, mode, table))
         self.step = rows
         if isinstance(watch, Watch) and mode.learning and not mode.replaying:
             self.finish.append(Call(loop.look_out, batch, scores, watch, machine.committee, record, done, table))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import Batch, cut
-from onlineboost.engine import loop
+from onlineboost.engine.link import CARRIED, new_table
 from onlineboost.engine.loop import Mode
 from onlineboost.engine.passes import Pass, longest_of
 from onlineboost.engine.team import Team
@@ -37,8 +37,8 @@ class GroupOfLearners:
         machine, (first, last) = self.machine, self.bounds
         machine.grow(n_slots)
         size, done = rows.y.size, 0
-        found = loop.new_table(size, machine.settings.n_learners, machine.settings.leading)
-        carried = np.zeros((size, loop.CARRIED)) if carry is None else np.array(carry)
+        found = new_table(size, machine.settings.n_learners, machine.settings.leading)
+        carried = np.zeros((size, CARRIED)) if carry is None else np.array(carry)
         while done < size:
             part = rows._replace(indptr=rows.indptr[done:], y=rows.y[done:], weight=rows.weight[done:])
             machine.committee, part = machine.learner.with_room_for(machine.committee, part)
