@@ -20,7 +20,7 @@ from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.compiled_machine import CompiledMachine
 from onlineboost.engine.explaining import credit_in_turn
 from onlineboost.engine.heads import HEADS, HeadName, new_head
-from onlineboost.engine.link import LEAD, ROUND, SETTLE, VOTE, link, new_table
+from onlineboost.engine.link import LEAD, ROUND, SETTLE, VOTE, link, new_table, settle_nothing
 from onlineboost.engine.objects import ObjectMachine
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import KernelError, ParameterError
@@ -65,11 +65,6 @@ COMMON = (LEARNERS_OPTION, DELIVERY)
 @hot
 def lead_by_votes(state: Any, h: Floats, e: Floats, first: int, carry: Floats) -> None:
     """Not called: the vote is made of the learners' votes."""
-
-
-@hot
-def settle_nothing(state: Any, e: Floats, y: float) -> None:
-    """The vote does not learn."""
 
 
 class Kernels(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32, Ints
 
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
@@ -47,6 +47,7 @@ class Link(NamedTuple):
     booster: Call | None  # None: learners alone
     step: Ints  # [3] which step is to be taken; the row's place in the table; of ``finish``, WHOLE or a half of it
     numbers: Floats  # [2] the label; the score
+    settles: bool  # the booster has a ``settle``
     each: bool  # each learner alone tells a class from the rest
 
 
@@ -62,13 +63,19 @@ def link(booster: Any, table: Table, votes: Floats, p: Floats, t: Floats32, firs
     """
     step, numbers = np.zeros(3, np.int64), np.zeros(2)
     if is_alone(booster):
-        return Link(None, step, numbers, booster.each)
-    return Link(Call(take_step, booster, votes, p, t, first, table, step, numbers), step, numbers, False)
+        return Link(None, step, numbers, False, booster.each)
+    settles = dispatch.settle.kernels[type(booster)] is not settle_nothing  # type: ignore[attr-defined]
+    return Link(Call(take_step, booster, votes, p, t, first, table, step, numbers), step, numbers, settles, False)
 
 
 def is_alone(booster: Any) -> bool:
     """Whether learners are not boosted: the state has no ``round``."""
     return type(booster) not in dispatch.round.kernels  # type: ignore[attr-defined]
+
+
+@hot
+def settle_nothing(state: Any, e: Floats, y: float) -> None:
+    """The vote does not learn."""
 
 
 @njit

@@ -293,7 +293,7 @@ def _correct_row(
     else:
         compare(record.totals, to.numbers[1], scores[r], h[0], y, weight)
     _correct(head, scores[r], h, y, weight)
-    if is_there(to.booster):
+    if to.settles:
         to.step[0], to.step[1], to.numbers[0] = SETTLE, at, y
         invoke(to.booster)
     record.clock[0] += 1
