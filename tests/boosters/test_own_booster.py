@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import event
 
-from onlineboost import Booster, Learner, OnlineBBM, StackedEnsemble
+from onlineboost import Booster, Learner, OnlineBBM, Perceptron, StackedEnsemble
 from onlineboost.errors import KernelError
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -64,6 +65,35 @@ def test_a_weight_that_is_not_written_is_refused():
 
     with pytest.raises(KernelError, match=r"Mine: round: p\[4\] is nan after round 1"):
         own(round)().learn_one({"a": 1.0}, True)
+
+
+class Compiled(event.Listener):
+    """The names of functions that are compiled."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_start(self, event) -> None:
+        self.names.append(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event) -> None:
+        pass
+
+
+def test_a_further_booster_is_compiled_by_itself():
+    """Neither the loop over its learners nor that of its head is compiled again."""
+    OnlineBBM(Perceptron(), n_estimators=5).fit(X, Y)
+
+    def round(state, h, y, p):
+        p[:] = state.level
+
+    def scan(state, h, y, p, t, first, carry):
+        p[:] = state.level
+
+    for mine in (own(round), own(scan)):
+        with event.install_listener("numba:compile", Compiled()) as compiled:
+            mine(Perceptron()).fit(X, Y).predict(X)
+        assert "take_step" in compiled.names and not {"advance", "finish"} & {*compiled.names}
 
 
 def test_a_field_that_the_state_does_not_have_is_named():

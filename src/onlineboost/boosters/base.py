@@ -20,7 +20,7 @@ from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.explaining import credit_in_turn
 from onlineboost.engine.heads import HEADS, HeadName, new_head
-from onlineboost.engine.loop import CARRIED
+from onlineboost.engine.link import LEAD, ROUND, SETTLE, VOTE, link, new_table, settle_nothing
 from onlineboost.engine.objects import ObjectCommittee
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import KernelError, ParameterError
@@ -40,8 +40,6 @@ Votes = Literal["hard", "real"]
 MAX_LEARNERS = 10_000
 _REHEARSED = 64  # rounds of a booster from outside the package, before it learns
 _ROUNDING = 1e-9
-
-_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 
 LEARNERS_OPTION = Option(
     "n_estimators",
@@ -67,11 +65,6 @@ COMMON = (LEARNERS_OPTION, DELIVERY)
 @hot
 def lead_by_votes(state: Any, h: Floats, e: Floats, first: int, carry: Floats) -> None:
     """Not called: the vote is made of the learners' votes."""
-
-
-@hot
-def settle_nothing(state: Any, e: Floats, y: float) -> None:
-    """The vote does not learn."""
 
 
 class Kernels(NamedTuple):
@@ -175,17 +168,19 @@ class Booster(OnlineClassifier):
             return
         n, rng = int(self.n_estimators), np.random.default_rng(0)
         state = self.initial_state(n, self.delivery == "sample", 0)
-        h, e, p, t, carry = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.float32), np.zeros(CARRIED)
-        kind: Any = type(state)
-        rehearse = _rehearsal(kind)
+        h, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, self.traits["leading"])
+        made = link(state, table, h, p, t)
+        assert made.booster is not None
         for k in range(_REHEARSED):
             y = float(rng.choice([-1, 1]))
             share = rng.random()  # of learners that are right
             real = rng.uniform(0, 1, n) if self.votes == "real" else 1.0
             h[:] = np.where(rng.random(n) < share, y, -y) * real
-            p[:], t[:], carry[:] = np.nan, y, 0.0
-            carry[0] = k
-            rehearse(state, h, e if self.traits["leading"] else h, y, p, t, carry)
+            p[:], t[:], table.carry[:], made.numbers[0] = np.nan, y, 0.0, y
+            table.carry[0, 0] = k
+            for step in (LEAD, VOTE, ROUND, SETTLE) if self.traits["leading"] else (VOTE, ROUND, SETTLE):
+                made.step[0] = step
+                made.booster()
             wrong = np.flatnonzero(~((p >= 0) & (p <= 1 + _ROUNDING)))
             if wrong.size:
                 found = f"round: p[{wrong[0]}] is {p[wrong[0]]:g} after round {k + 1}"
@@ -258,20 +253,6 @@ class Booster(OnlineClassifier):
         states = learner.committee(n, n_features), booster, head, record
         slots = new_slots(learner.max_features())
         return Committee(settings, learner, *states, learner.transforms(n_features), slots)
-
-
-def _rounds(state: Any, h: Floats, e: Floats, y: float, p: Floats, t: Floats32, carry: Floats) -> None:
-    """One round of all functions of a booster."""
-    _lead(state, h, e, 0, carry)
-    _vote(state, e)
-    _round(state, h, y, p, t, 0, carry)
-    _settle(state, e, y)
-
-
-@functools.cache
-def _rehearsal(state: type) -> Callable[..., None]:
-    """``_rounds`` for this class of states: called from Python, Numba does not tell one NamedTuple from another."""
-    return njit(_rounds, cache=False)
 
 
 @functools.cache

@@ -3,6 +3,9 @@
 Numba looks at the type of every array of every argument, each time it is called from Python: 10 microseconds for the
 states of a model. Here arguments are written down once, as a block of numbers (addresses and sizes of arrays, numbers),
 and a call passes the address of the block. Arrays may be changed in place between calls, but not be replaced.
+
+A call may be an argument of another: two words, the addresses of its machine code and of its block. Compiled code runs
+it by ``invoke(call)``, so that it need not be compiled again for what it calls. None is a call that is not there.
 """
 
 from __future__ import annotations
@@ -10,11 +13,12 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from numba import from_dtype, types
+from numba.core import cgutils
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
@@ -31,11 +35,31 @@ class BlockType(types.Type):  # type: ignore[misc]
         self.inner = inner
         super().__init__(name=f"Block({inner})")
 
+    @property
+    def key(self) -> Any:
+        return self.inner  # two classes may have the same name
+
+
+class CallType(types.Type):  # type: ignore[misc]
+    """A call that compiled code runs."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Call")
+
+
+_CALL = CallType()
+
 
 @register_model(BlockType)
 class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, dmm: Any, fe_type: Any) -> None:
         super().__init__(dmm, fe_type, _WORD.as_pointer())
+
+
+@register_model(CallType)
+class _CallModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, [("code", types.int64), ("block", types.int64)])
 
 
 @unbox(BlockType)  # type: ignore[untyped-decorator]
@@ -51,6 +75,32 @@ def unpack(context: Any, block: Any) -> Any:
         return _value(context, builder, signature.return_type, arguments[0], 0)[0]
 
     return block.inner(block), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def invoke(context: Any, call: Any) -> Any:
+    """Run a call, in compiled code; it must be there, and raise no exception."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = cgutils.create_struct_proxy(call)(context, builder, value=arguments[0])
+        kind = context.call_conv.get_function_type(types.none, (BlockType(types.none),))
+        function = builder.inttoptr(words.code, kind.as_pointer())
+        block = builder.inttoptr(words.block, _WORD.as_pointer())
+        context.call_conv.call_function(builder, function, types.none, (BlockType(types.none),), [block])
+        return context.get_dummy_value()
+
+    return types.none(call), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def is_there(context: Any, call: Any) -> Any:
+    """Whether there is something to run, in compiled code."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = cgutils.create_struct_proxy(call)(context, builder, value=arguments[0])
+        return builder.icmp_unsigned("!=", words.code, ir.Constant(_WORD, 0))
+
+    return types.boolean(call), code
 
 
 def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[Any, int]:
@@ -76,6 +126,10 @@ def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[
         data = builder.inttoptr(word(0), item.as_pointer())
         populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
         return array._getvalue(), at + 1 + type.ndim  # noqa: SLF001  Numba's own way
+    if isinstance(type, CallType):
+        words = cgutils.create_struct_proxy(type)(context, builder)
+        words.code, words.block = word(0), word(1)
+        return words._getvalue(), at + 2  # noqa: SLF001
     if isinstance(type, types.Float):
         return builder.bitcast(word(0), ir.DoubleType()), at + 1
     if isinstance(type, types.Boolean):
@@ -95,6 +149,9 @@ def _write(value: Any, words: list[int], key: list[Any]) -> None:
         key.append((type(value), len(value)))
         for each in value:
             _write(each, words, key)
+    elif value is None or isinstance(value, Call):
+        words.extend((0, 0) if value is None else value.addresses)
+        key.append(Call)
     elif isinstance(value, bool | np.bool_):
         words.append(int(value))
         key.append(bool)
@@ -112,22 +169,33 @@ def _type(value: Any) -> Any:
     if isinstance(value, tuple):
         inner = [_type(each) for each in value]
         return types.NamedTuple(inner, type(value)) if hasattr(value, "_fields") else types.Tuple(inner)
+    if value is None or isinstance(value, Call):
+        return _CALL
     scalar = types.boolean if isinstance(value, bool | np.bool_) else None
     return scalar or (types.float64 if isinstance(value, float) else types.int64)
 
 
-_entries: dict[Any, Any] = {}
+class _Entry(NamedTuple):
+    """The machine code of a function for arguments of some types."""
+
+    run: Callable[[int], None]  # by the address of a block
+    address: int  # for compiled code
+    code: Any  # which must live as long as these
 
 
-def _entry(function: Any, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[[int], None]:
-    """The machine code of a function for arguments of these types."""
+_entries: dict[Any, _Entry] = {}
+
+
+def _entry(function: Any, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> _Entry:
     found = _entries.get((function, key))
     if found is None:
         signature = (BlockType(_type(arguments)),)
         compiled = function if all(map(_is_ours, key)) else _uncached(function)
         compiled.compile(signature)
-        found = _entries[function, key] = compiled.overloads[signature].entry_point
-    return found  # type: ignore[no-any-return]
+        code = compiled.overloads[signature]
+        address = code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
+        found = _entries[function, key] = _Entry(code.entry_point, address, code)
+    return found
 
 
 def _is_ours(kind: Any) -> bool:
@@ -150,7 +218,9 @@ class Call:
         _write(arguments, words, key)
         self._arguments, self._key = [*arguments], key[1:]  # which must live as long as this
         self._block: NDArray[np.int64] = np.array(words, np.int64)
-        self.run = functools.partial(_entry(function, tuple(key), arguments), self._block.ctypes.data)
+        entry = _entry(function, tuple(key), arguments)
+        self.run = functools.partial(entry.run, self._block.ctypes.data)
+        self.addresses = entry.address, self._block.ctypes.data  # of code and block, for a call that has this one
 
     def __call__(self) -> None:
         self.run()

@@ -194,7 +194,8 @@ class Cache(NullCache):  # type: ignore[misc]
         if cache_directory() and not data.library.has_dynamic_globals:
             library, *content, constants = data._replace(type_annotation="")._reduce()  # noqa: SLF001  no public way
             name, kind, (code, _) = library  # and intermediate code, which no other function takes in
-            entry = llvm.parse_assembly(f'define void @"{data.fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}')
+            names = data.fndesc.llvm_cpython_wrapper_name, data.fndesc.llvm_func_name  # called by Python, by our code
+            entry = llvm.parse_assembly("\n".join(f'define void @"{one}"() {{ ret void }}' for one in names))
             used = tuple(some for some in constants if some.consts)  # the others only load their modules
             slim = (name, kind, (code, entry.as_bitcode())), *content, used
             write(self._path(cache_directory(), data.codegen.magic_tuple(), sig), dumps(slim))

@@ -16,18 +16,18 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin
 
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import inlined, njit
 from onlineboost.errors import KernelError
 
 
-def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
+def generic(stub: Callable[..., Any], inline: bool = False) -> Callable[..., Any]:
     """Make ``stub`` a generic function; ``register(stub, State, kernel)`` gives it a method."""
     kernels: dict[type, Any] = {}
     stub.kernels = kernels  # type: ignore[attr-defined]
 
     def kernel_of(state: Any) -> Any:
         kernel = kernels.get(getattr(state, "instance_class", None))  # type: ignore[arg-type]
-        return kernel and types.Dispatcher(kernel)
+        return kernel and types.Dispatcher(inlined(kernel) if inline else kernel)
 
     class Resolved(AbstractTemplate):  # type: ignore[misc]
         key = stub
@@ -47,6 +47,11 @@ def generic(stub: Callable[..., Any]) -> Callable[..., Any]:
 
     infer_global(stub, types.Function(Resolved))
     return stub
+
+
+def inline(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """``generic``, for functions that one place calls: their methods are inlined."""
+    return generic(stub, inline=True)
 
 
 _PACKAGE = "onlineboost."
@@ -125,12 +130,12 @@ def watch(watch: Any, *arguments: Any) -> None:
     """``watch(watch, committee, votes, answer, y, example)``: test votes and answer for drift, and reset learners."""
 
 
-@generic
+@inline
 def lead(booster: Any, *arguments: Any) -> None:
     """``lead(booster, h, e, first, carry)``: write what the vote is made of into e: mostly the votes h themselves."""
 
 
-@generic
+@inline
 def round(booster: Any, *arguments: Any) -> None:
     """``round(booster, h, y, p, t, first, carry)``: phase 2. Write the weight for each learner into p.
 
@@ -140,12 +145,12 @@ def round(booster: Any, *arguments: Any) -> None:
     """
 
 
-@generic
+@inline
 def vote(booster: Any, *arguments: Any) -> Any:
     """``vote(booster, e)``: the score of the whole committee; the answer is its sign."""
 
 
-@generic
+@inline
 def settle(booster: Any, *arguments: Any) -> None:
     """``settle(booster, e, y)``: what the vote depends on learns from the label; after the last learner."""
 

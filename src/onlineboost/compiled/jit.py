@@ -64,6 +64,13 @@ def hot(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, part=True, counting=False, inline=True)  # type: ignore[no-any-return]
 
 
+@functools.cache
+def inlined(compiled: Any) -> Any:
+    """A compiled function, for the one place that calls it: always inlined there."""
+    counting = compiled.targetoptions["_nrt"]
+    return _compiled(compiled.py_func, part=True, counting=counting, inline=True)
+
+
 def lean(function: Callable[P, R]) -> Callable[P, R]:
     """``njit`` for code called from ``hot`` code now and then: not inlined, no reference counting."""
     return _compiled(function, part=True, counting=False)  # type: ignore[no-any-return]

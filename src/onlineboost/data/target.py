@@ -18,6 +18,12 @@ def mistaken(score: float, y: float) -> bool:
     return (score >= 0) != (y > 0)
 
 
+@hot
+def sign_for(k: int, y: float) -> float:
+    """The label for the learners of class k, given the code of a row's class."""
+    return 1.0 if (max(int(y), 0) == k) == (k > 0) else -1.0
+
+
 class Target(ABC):
     """The kind of label to predict: its encoding, and the meaning of a score."""
 

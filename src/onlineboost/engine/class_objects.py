@@ -11,7 +11,7 @@ import numpy as np
 from onlineboost.compiled import draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, weigh, write
+from onlineboost.engine.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, settle, weigh, write
 from onlineboost.engine.objects import ObjectCommittee, ObjectRows
 from onlineboost.engine.record import Record
 from onlineboost.engine.sharpness import probabilities
@@ -35,7 +35,8 @@ def _weighed(booster: Any, record: Record, tally: Tally, y: int, weight: float, 
 def _corrected(
     booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, weight: float
 ) -> None:
-    correct(booster, head, record, tally, answer, y, weight)
+    correct(head, record, tally, answer, y, weight)
+    settle(booster, tally, y)
 
 
 @dataclass

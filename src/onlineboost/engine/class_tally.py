@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import hot
-from onlineboost.data.batch import Floats, Floats32
+from onlineboost.compiled.block import Call, invoke, is_there, unpack
+from onlineboost.compiled.jit import hot, njit
+from onlineboost.data.batch import Floats, Floats32, Ints
+from onlineboost.engine.link import ROUND, SETTLE, VOTE, is_alone
 from onlineboost.engine.record import Record
 from onlineboost.engine.sharpness import check_sharpness, new_sharpness, sharpen
 
@@ -49,6 +51,61 @@ class Tally(NamedTuple):
 def new_tally(n_learners: int, n_classes: int) -> Tally:
     sizes = n_learners, n_learners, 1 + n_classes, 1 + n_classes, n_classes, n_classes
     return Tally(*(np.zeros(size) for size in sizes))
+
+
+class ClassLink(NamedTuple):
+    """How the loop reaches the booster, as ``link.Link``."""
+
+    booster: Call | None  # None: a learner alone
+    step: Ints  # [3] which step is to be taken; the number of the round; the label
+
+
+def link_classes(booster: Any, tally: Tally, p: Floats, t: Floats32) -> ClassLink:
+    """The link to a booster, for the votes in ``tally`` and the weights and targets in these arrays."""
+    step = np.zeros(3, np.int64)
+    return ClassLink(None if is_alone(booster) else Call(take_class_step, booster, tally, p, t, step), step)
+
+
+@njit
+def take_class_step(block: Any) -> None:
+    """One of the functions of a booster whose learners vote for classes."""
+    booster, tally, p, t, step = unpack(block)
+    if step[0] == VOTE:
+        hear(booster, tally, step[1])
+    elif step[0] == ROUND:
+        weigh(booster, tally, step[2], step[1], p, t)
+    else:
+        settle(booster, tally, step[2])
+
+
+@hot
+def call_hear(to: ClassLink, tally: Tally, number: int) -> None:
+    """``hear``, through the link."""
+    if is_there(to.booster):
+        to.step[0], to.step[1] = VOTE, number
+        invoke(to.booster)
+    else:
+        for k in range(tally.scores.size):
+            tally.scores[k] = 0.0
+        tally.scores[int(tally.votes[0])] = 1.0
+
+
+@hot
+def call_weigh(to: ClassLink, y: int, number: int, p: Floats) -> None:
+    """``weigh``, through the link."""
+    if is_there(to.booster):
+        to.step[0], to.step[1], to.step[2] = ROUND, number, y
+        invoke(to.booster)
+    else:
+        p[0] = 1.0
+
+
+@hot
+def call_settle(to: ClassLink, y: int) -> None:
+    """``settle``, through the link."""
+    if is_there(to.booster):
+        to.step[0], to.step[2] = SETTLE, y
+        invoke(to.booster)
 
 
 @hot
@@ -108,8 +165,14 @@ def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> No
 
 
 @hot
-def correct(booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
-    """The answer is compared with the label; head and experts learn from it."""
+def settle(booster: Any, tally: Tally, y: int) -> None:
+    """The experts learn from the label."""
+    _settle(booster, tally.e, float(y))
+
+
+@hot
+def correct(head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
+    """The answer is compared with the label; the head learns from it."""
     totals, scores = record.totals, tally.scores
     own = scores[y]
     ahead = True
@@ -131,5 +194,4 @@ def correct(booster: Any, head: SharpnessHead, record: Record, tally: Tally, ans
     for k in range(scores.size):
         scores[k] = max(scores[k] - top, -_FARTHEST)
     sharpen(head.sharpness, scores, tally.chances, y, w)
-    _settle(booster, tally.e, float(y))
     record.clock[0] += 1

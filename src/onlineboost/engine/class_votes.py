@@ -16,7 +16,16 @@ from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine.class_tally import correct, hear, new_tally, note, weigh, write
+from onlineboost.engine.class_tally import (
+    call_hear,
+    call_settle,
+    call_weigh,
+    correct,
+    link_classes,
+    new_tally,
+    note,
+    write,
+)
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.explaining import Explained
 from onlineboost.engine.explaining_classes import explained
@@ -37,7 +46,7 @@ def class_votes(block: Any) -> None:
 
     ``votes`` has those given before, or gets those of now; of batches it has no rows.
     """
-    batch, answers, votes, committee, booster, head, settings, record, work, mode, space, tally, rows = unpack(block)
+    batch, answers, votes, committee, to, head, settings, record, work, mode, space, tally, rows = unpack(block)
     h, p, t, n, clock = space.h, space.p, space.t, tally.votes.size, record.clock
     rows[3] = 0
     for r in range(rows[0], rows[1]):
@@ -52,7 +61,7 @@ def class_votes(block: Any) -> None:
                 votes[r, i] = tally.votes[i]
         number = clock[0] + clock[1]
         if not mode.replaying:
-            hear(booster, tally, number)
+            call_hear(to, tally, number)
             if not (mode.given and answers[r, 0] == answers[r, 0]):
                 write(tally.scores, answers[r])
         if not mode.learning or batch.weight[r] <= 0:
@@ -60,7 +69,7 @@ def class_votes(block: Any) -> None:
         y = max(int(batch.y[r]), 0)
         for i in range(n):
             t[i] = y
-        weigh(booster, tally, y, number, p, t)
+        call_weigh(to, y, number, p)
         if not mode.replaying:
             _meet(committee, work, batch, r)
         for i in range(n):
@@ -75,7 +84,8 @@ def class_votes(block: Any) -> None:
         if mode.replaying:
             clock[1] += 1
         else:
-            correct(booster, head, record, tally, answers[r], y, batch.weight[r])
+            correct(head, record, tally, answers[r], y, batch.weight[r])
+            call_settle(to, y)
         if _full(committee):
             rows[2], rows[3] = r + 1, 1
             return
@@ -92,7 +102,8 @@ class ClassRounds:
         votes = stage.array("votes", (1 if one else 0, n), np.float32)
         memory, tally = new_space(n), new_tally(n, node.n_classes)
         space = Space(memory.h, memory.votes, memory.p[:n], memory.t)
-        states = node.committee, node.booster, node.head, node.settings, node.record
+        to = link_classes(node.booster, tally, space.p, space.t)
+        states = node.committee, to, node.head, node.settings, node.record
         work = node.learner.workspace(node.committee, longest)
         self.call = Call(class_votes, batch, out, votes, *states, work, stage.mode, space, tally, rows)
         stage.votes.append(votes)

@@ -16,14 +16,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints
+from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.data.target import sign_for
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.explaining import Explained, as_shares
 from onlineboost.engine.heads import INVERSE, VoteHead, new_head, vote_correct
+from onlineboost.engine.link import Alone
 from onlineboost.engine.node import Node
 from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import KeptClasses
@@ -32,45 +33,6 @@ from onlineboost.engine.stage import Stage
 from onlineboost.storage.validity import Limits
 
 CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
-
-
-class EachState(NamedTuple):
-    """The state of no booster: one learner for each class, which gets every example with its own weight."""
-
-    n: int
-
-
-@njit
-def vote(state: EachState, h: Floats) -> float:
-    return float(h[0])
-
-
-@hot
-def lead(state: EachState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    pass
-
-
-@hot
-def round(state: EachState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
-    for i in range(p.size):
-        p[i], t[i] = 1.0, sign_for(first + i, y)
-
-
-@hot
-def settle(state: EachState, e: Floats, y: float) -> None:
-    pass
-
-
-@hot
-def credit(state: EachState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
-    slopes[0] = 1.0
-
-
-dispatch.register(dispatch.credit, EachState, credit)
-dispatch.register(dispatch.lead, EachState, lead)
-dispatch.register(dispatch.round, EachState, round)
-dispatch.register(dispatch.vote, EachState, vote)
-dispatch.register(dispatch.settle, EachState, settle)
 
 
 class ClassesHead(NamedTuple):
@@ -147,7 +109,7 @@ class OneCommittee(Committee):
         settings, head, record = Settings(1, False, False, 0, scan=True), new_head("vote", 1), new_record(1)
         for k in range(self.n_classes):
             committee = self.learner.apart(self.committee, k, k + 1)
-            yield Committee(settings, self.learner, committee, EachState(1), head, record, self.transforms, self.slots)
+            yield Committee(settings, self.learner, committee, Alone(1), head, record, self.transforms, self.slots)
 
 
 def one_committee(node: Committee, n: int) -> OneCommittee:
@@ -170,7 +132,7 @@ def one_committee(node: Committee, n: int) -> OneCommittee:
         | {
             "settings": node.settings._replace(n_learners=n),
             "committee": committee,
-            "booster": EachState(n),
+            "booster": Alone(n, each=True),
             "head": head,
             "record": record._replace(clock=node.record.clock, totals=node.record.totals),
             "kept": KeptClasses(*node.kept),
@@ -315,12 +277,6 @@ def signs_of(block: Any) -> None:
     for k in range(signs.shape[0]):
         for r in range(span[0], span[1]):
             signs[k, r] = sign_for(k, y[r])
-
-
-@hot
-def sign_for(k: int, y: float) -> float:
-    """The label for the learners of class k, given the code of a row's class."""
-    return 1.0 if (max(int(y), 0) == k) == (k > 0) else -1.0
 
 
 @njit

@@ -21,7 +21,8 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
-from onlineboost.engine.loop import CARRIED, VECTOR
+from onlineboost.engine.link import CARRIED, Alone
+from onlineboost.engine.loop import VECTOR
 from onlineboost.transforms.chain import Transforms
 
 _predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain
@@ -270,6 +271,21 @@ def credit_sum(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bool) 
     """The score is the sum of votes."""
     for i in range(h.size):
         slopes[i] = 1.0
+
+
+@hot
+def _lead_alone(state: Alone, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+    """Not called: a learner alone has no opinion but its vote."""
+
+
+@hot
+def _vote_alone(state: Alone, e: Floats) -> float:
+    return float(e[0])
+
+
+dispatch.register(dispatch.lead, Alone, _lead_alone)
+dispatch.register(dispatch.vote, Alone, _vote_alone)
+dispatch.register(dispatch.credit, Alone, credit_sum)
 
 
 @njit

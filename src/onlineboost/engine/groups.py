@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.compiled.block import Call
 from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine import loop, schedule
-from onlineboost.engine.loop import Place, Space
+from onlineboost.engine.link import Table, new_table
+from onlineboost.engine.loop import Mode, Place, Space
 from onlineboost.engine.rounds import Rounds
 from onlineboost.engine.schedule import Stage as Work
 from onlineboost.engine.stage import Stage
@@ -32,17 +32,16 @@ class Group:
     """Some learners of a committee, on their way through the rows."""
 
     def __init__(
-        self, node: Any, batch: Batch, first: int, last: int, table: loop.Table, longest: int, whole: Any = None
+        self, node: Any, batch: Batch, first: int, last: int, table: Table, longest: int, whole: Any = None
     ) -> None:
         n, record = last - first, node.record
         self.committee = node.learner.part(node.committee, first, last) if whole is None else whole
         self.record = record._replace(edges=isolated(record.edges), weights=isolated(record.weights))
         self.place = isolated(Place(first, np.zeros(4, np.int64), record.clock.copy()))
         h, votes, p, t = (isolated(memory) for memory in loop.new_space(n))
-        space = Space(h, votes[:n], p[:n], t)
-        work = isolated(node.learner.workspace(self.committee, longest))
-        states = self.committee, node.booster, node.settings, self.record, work, loop.Mode(True, False, False)
-        self.call = Call(loop.advance, batch, *states, space, self.place, table)
+        self.space = Space(h, votes[:n], p[:n], t)
+        self.work = isolated(node.learner.workspace(self.committee, longest))
+        self.call = loop.advance_call(node, batch, self, Mode(True, False, False), table)
         self.learners = slice(first, last)
 
     def go(self, start: int, stop: int) -> None:
@@ -93,12 +92,11 @@ class Groups(Rounds):
             bounds = even_bounds(n, node.n_jobs, grain)
         piece = memory.get("piece", _PIECE)
         ahead = 1 << (2 * len(bounds) * piece - 1).bit_length()
-        table = loop.new_table(ahead, n, node.settings.leading)
+        table = new_table(ahead, n, node.settings.leading)
         groups = [Group(node, self.batch, a, b, table, self.longest) for a, b in pairwise(bounds)]
         done = np.zeros(4, np.int64)
         scores = self.scores.reshape(-1) if self.scores.shape[1] == 1 else self.scores
-        ends = node.booster, node.head, node.settings, node.record, self.mode, done, np.empty(n), table
-        finish = Call(node.finish, self.batch, scores, *ends)
+        finish = loop.finish_call(node, self.batch, scores, self.mode, done, table)
 
         def stage_of(group: Group) -> Callable[[int], None]:
             return lambda k: group.go(start + k * piece, min(start + (k + 1) * piece, stop))

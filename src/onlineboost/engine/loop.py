@@ -8,6 +8,8 @@ The weight of a learner depends on the learners before it only, by a few numbers
 So ``advance`` takes some learners through many rows, the next ones follow with the numbers carried, and the result is
 the same for any division into groups. Nothing flows back from the answers: ``finish`` comes after the last learner.
 
+``advance`` is compiled for each kind of learner, ``finish`` for each head; both call the booster (``link.py``).
+
 Rows that are replayed pass the three phases only: head, record and experts see every row once.
 """
 
@@ -18,14 +20,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled import dispatch, draws
-from onlineboost.compiled.block import unpack
+from onlineboost.compiled.block import Call, invoke, is_there, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.data.target import mistaken
+from onlineboost.data.target import mistaken, sign_for
+from onlineboost.engine.link import (
+    ANSWER,
+    CARRIED,
+    CORRECT,
+    LEAD,
+    ROUND,
+    SETTLE,
+    VOTE,
+    Link,
+    Table,
+    link,
+)
 from onlineboost.engine.record import Record, Settings
 
 _predict, _learn = dispatch.predict, dispatch.learn
-_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _answer, _correct = dispatch.answer, dispatch.correct
 _watch = dispatch.watch
 _meet, _full = dispatch.meet, dispatch.full
@@ -33,7 +46,6 @@ _count = draws.count
 
 REPLAYED = 1 << 48  # numbers of replayed examples, for random draws, begin here
 VECTOR = 8  # the memory of h, p and t has room for the learners padded to a multiple of this
-CARRIED = 4  # numbers carried from learner to learner; the first is the number of the round
 
 
 class Mode(NamedTuple):
@@ -41,14 +53,6 @@ class Mode(NamedTuple):
     replaying: bool
     given: bool  # answers that are there, and not NaN, were given before and stay
     votes_given: bool = False  # and so do the votes
-
-
-class Table(NamedTuple):
-    """What the learners said of the last rows; their number is a power of two, and row r has place r modulo it."""
-
-    votes: Floats32  # [rows, learners] real votes
-    opinions: Floats  # [rows, learners] what the vote is made of; [rows, 0] if these are the votes
-    carry: Floats  # [rows, CARRIED]
 
 
 class Space(NamedTuple):
@@ -68,14 +72,52 @@ class Place(NamedTuple):
     clock: Ints  # [2] examples learnt and replayed before that row; taken from the record at the first row
 
 
-def new_table(rows: int, n_learners: int, leading: bool) -> Table:
-    opinions = np.empty((rows, n_learners if leading else 0))
-    return Table(np.empty((rows, n_learners), np.float32), opinions, np.empty((rows, CARRIED)))
+class Between(NamedTuple):
+    """What happens to a row between its votes and its round, and after it."""
+
+    finish: Call | None  # None: nothing, ``finish`` comes after many rows
+    step: Ints  # of the link of ``finish``
+    rows: Ints  # [4] as those of ``Place``
 
 
 def new_space(n_learners: int) -> Space:
     room = -(-n_learners // VECTOR) * VECTOR
     return Space(np.zeros(room, np.float32), np.zeros(room), np.zeros(room), np.zeros(room, np.float32))
+
+
+def advance_call(node: Any, batch: Batch, group: Any, mode: Mode, table: Table) -> Call:
+    """``advance`` of a group of learners, an object with the attributes committee, work, record, space and place."""
+    return Call(advance, *_advanced(node, batch, group, mode, table), Between(None, np.empty(0, np.int64), _ROWS))
+
+
+def finish_call(node: Any, batch: Batch, scores: Floats, mode: Mode, rows: Ints, table: Table) -> Call:
+    """``finish`` for the rows from ``rows[0]`` to ``rows[2]``."""
+    return _finished(node, batch, scores, mode, rows, table)[0]
+
+
+def together_call(node: Any, batch: Batch, scores: Floats, group: Any, mode: Mode, table: Table) -> Call:
+    """``advance`` with the halves of ``finish`` within each row: for a booster whose ``round`` is no scan, as it may
+    change what its vote depends on.
+    """
+    rows = np.zeros(4, np.int64)
+    finished, ends = _finished(node, batch, scores, mode, rows, table)
+    return Call(advance, *_advanced(node, batch, group, mode, table), Between(finished, ends.step, rows))
+
+
+_ROWS = np.zeros(4, np.int64)  # of no rows
+
+
+def _advanced(node: Any, batch: Batch, group: Any, mode: Mode, table: Table) -> tuple[Any, ...]:
+    space, place = group.space, group.place
+    to = link(node.booster, table, space.votes, space.p, space.t, place.first)
+    return batch, group.committee, to, node.settings, group.record, group.work, mode, space, place, table
+
+
+def _finished(node: Any, batch: Batch, scores: Floats, mode: Mode, rows: Ints, table: Table) -> tuple[Call, Link]:
+    votes = np.empty(node.settings.n_learners)
+    to = link(node.booster, table, votes, np.empty(0), np.empty(0, np.float32))
+    states = node.head, node.settings, node.record
+    return Call(node.finish, batch, scores, to, *states, mode, rows, votes, table), to
 
 
 @njit
@@ -84,12 +126,14 @@ def advance(block: Any) -> None:
 
     Stops before the last if the committee needs more room.
     """
-    batch, committee, booster, settings, record, work, mode, space, place, table = unpack(block)
+    batch, committee, to, settings, record, work, mode, space, place, table, between = unpack(block)
     _begin(record, place)
     for r in range(place.rows[0], place.rows[1]):
-        _say(batch, committee, booster, settings, work, mode, space, place, table, r)
+        _say(batch, committee, to, settings, work, mode, space, place, table, r)
+        _half(between, ANSWER, r)
         if mode.learning and batch.weight[r] > 0:
-            _teach(batch, committee, booster, settings, record, work, mode, space, place, table, r)
+            _teach(batch, committee, to, settings, record, work, mode, space, place, table, r)
+            _half(between, CORRECT, r)
             if _full(committee):
                 place.rows[2], place.rows[3] = r + 1, 1
                 return
@@ -99,28 +143,22 @@ def advance(block: Any) -> None:
 @njit
 def finish(block: Any) -> None:
     """Answer rows by what the learners said; record, head and experts learn from their labels."""
-    batch, scores, booster, head, settings, record, mode, rows, votes, table = unpack(block)
+    batch, scores, to, head, settings, record, mode, rows, votes, table = unpack(block)
+    half = to.step[2]
     for r in range(rows[0], rows[2]):
-        score = _answer_row(scores, booster, head, settings, mode, votes, table, r)
-        if mode.learning and batch.weight[r] > 0:
-            _correct_row(batch, scores, booster, head, settings, record, votes, table, score, r)
+        if half != CORRECT:
+            _answer_row(scores, to, head, settings, mode, votes, table, r)
+        if half != ANSWER and mode.learning and batch.weight[r] > 0:
+            _correct_row(batch, scores, to, head, settings, record, table, r)
 
 
-@njit
-def together(block: Any) -> None:
-    """``advance`` and ``finish`` row by row: for boosters whose ``round`` changes what the next vote depends on."""
-    batch, scores, committee, booster, head, settings, record, work, mode, space, place, votes, table = unpack(block)
-    _begin(record, place)
-    for r in range(place.rows[0], place.rows[1]):
-        _say(batch, committee, booster, settings, work, mode, space, place, table, r)
-        score = _answer_row(scores, booster, head, settings, mode, votes, table, r)
-        if mode.learning and batch.weight[r] > 0:
-            _teach(batch, committee, booster, settings, record, work, mode, space, place, table, r)
-            _correct_row(batch, scores, booster, head, settings, record, votes, table, score, r)
-            if _full(committee):
-                place.rows[2], place.rows[3] = r + 1, 1
-                return
-    place.rows[2] = place.rows[1]
+@hot
+def _half(between: Between, half: int, r: int) -> None:
+    """Half of ``finish`` for a row, if it comes row by row."""
+    if is_there(between.finish):
+        between.step[2] = half
+        between.rows[0], between.rows[2] = r, r + 1
+        invoke(between.finish)
 
 
 @hot
@@ -133,7 +171,7 @@ def _begin(record: Record, place: Place) -> None:
 def _say(
     batch: Batch,
     committee: Any,
-    booster: Any,
+    to: Link,
     settings: Settings,
     work: Any,
     mode: Mode,
@@ -161,14 +199,15 @@ def _say(
         for k in range(1, CARRIED):
             carry[k] = 0.0
     if table.opinions.shape[1] > 0:
-        _lead(booster, space.votes, table.opinions[at, first : first + n], first, carry)
+        to.step[0], to.step[1] = LEAD, at
+        invoke(to.booster)
 
 
 @hot
 def _teach(
     batch: Batch,
     committee: Any,
-    booster: Any,
+    to: Link,
     settings: Settings,
     record: Record,
     work: Any,
@@ -184,7 +223,14 @@ def _teach(
     target = np.float32(y)
     for i in range(n):
         t[i] = target
-    _round(booster, votes, y, p, t, first, table.carry[r & (table.carry.shape[0] - 1)])
+    if is_there(to.booster):
+        to.step[0], to.step[1], to.numbers[0] = ROUND, r & (table.carry.shape[0] - 1), y
+        invoke(to.booster)
+    else:
+        for i in range(n):
+            p[i] = 1.0
+            if to.each:
+                t[i] = sign_for(first + i, y)
     if not mode.replaying:
         _meet(committee, work, batch, r)
     if batch.weight[r] != 1:
@@ -213,42 +259,36 @@ def _teach(
 
 @hot
 def _answer_row(
-    scores: Floats, booster: Any, head: Any, settings: Settings, mode: Mode, votes: Floats, table: Table, r: int
-) -> float:
-    """Write the answer to a row, unless it was given before; returns the booster's own score."""
+    scores: Floats, to: Link, head: Any, settings: Settings, mode: Mode, votes: Floats, table: Table, r: int
+) -> None:
+    """The booster's score of a row, and the answer, unless it was given before."""
     at = r & (table.carry.shape[0] - 1)
-    h = table.votes[at]
-    if table.opinions.shape[1] > 0:
-        score = _vote(booster, table.opinions[at])
-    else:
+    h, numbers = table.votes[at], to.numbers
+    if table.opinions.shape[1] == 0:
         _counted(h, settings.hard, votes)
-        score = _vote(booster, votes)
+    if is_there(to.booster):
+        to.step[0], to.step[1] = VOTE, at
+        invoke(to.booster)
+    else:
+        numbers[1] = votes[0]
     if not (mode.given and scores[r] == scores[r]):
-        scores[r] = _answer(head, score, h)
-    return float(score)
+        scores[r] = _answer(head, numbers[1], h)
 
 
 @hot
 def _correct_row(
-    batch: Batch,
-    scores: Floats,
-    booster: Any,
-    head: Any,
-    settings: Settings,
-    record: Record,
-    votes: Floats,
-    table: Table,
-    score: float,
-    r: int,
+    batch: Batch, scores: Floats, to: Link, head: Any, settings: Settings, record: Record, table: Table, r: int
 ) -> None:
     at = r & (table.carry.shape[0] - 1)
     h, y, weight = table.votes[at], batch.y[r], batch.weight[r]
     if settings.numbers:
         record.totals[0] += weight
     else:
-        compare(record.totals, score, scores[r], h[0], y, weight)
+        compare(record.totals, to.numbers[1], scores[r], h[0], y, weight)
     _correct(head, scores[r], h, y, weight)
-    _settle(booster, table.opinions[at] if table.opinions.shape[1] > 0 else votes, y)
+    if to.settles:
+        to.step[0], to.step[1], to.numbers[0] = SETTLE, at, y
+        invoke(to.booster)
     record.clock[0] += 1
 
 

@@ -30,11 +30,11 @@ class Prepared:
     """The programs that threads keep from row to row, as long as no state of the model is replaced."""
 
     def __init__(self) -> None:
-        self.of_thread = threading.local()
+        self.of_thread: Any = threading.local()
 
     def renew(self) -> None:
         """Forget all programs: they have addresses of states that are no longer used."""
-        self.of_thread = threading.local()
+        self.of_thread: Any = threading.local()
 
 
 class PastAnswers(NamedTuple):

@@ -17,7 +17,8 @@ from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.engine.heads import Head, probabilities
-from onlineboost.engine.loop import CARRIED, compare
+from onlineboost.engine.link import CARRIED
+from onlineboost.engine.loop import compare
 from onlineboost.engine.record import Record, Settings
 
 _answer, _correct = dispatch.answer, dispatch.correct

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints, cut
-from onlineboost.engine import loop, replay
+from onlineboost.engine import replay
 from onlineboost.engine.groups import Group, even_bounds
-from onlineboost.engine.loop import Mode
+from onlineboost.engine.link import new_table
+from onlineboost.engine.loop import Mode, finish_call
 from onlineboost.engine.rounds import Rounds
 from onlineboost.engine.stage import Stage
 from onlineboost.engine.team import Team
@@ -29,6 +29,7 @@ from onlineboost.engine.team import Team
 CUT_EVERY = 64  # batches
 PIECE = 4096  # rows of a batch
 _AHEAD = 2  # batches on the way for each actor
+_LEARNING = Mode(True, False, False)
 
 
 class GroupOfLearners:
@@ -43,7 +44,7 @@ class GroupOfLearners:
         node.grow(n_slots)
         size, done, settings = rows.y.size, 0, node.settings
         longest = int(np.diff(rows.indptr).max(initial=0))
-        table = loop.new_table(1 << max(size - 1, 0).bit_length(), settings.n_learners, settings.leading)
+        table = new_table(1 << max(size - 1, 0).bit_length(), settings.n_learners, settings.leading)
         if carry is not None:
             table.carry[:size] = carry
         while done < size:
@@ -91,14 +92,12 @@ class RoundsAway(Rounds):
         node, n, (first, last, *_) = self.node, self.node.settings.n_learners, self.rows.tolist()
         rows = cut(self.batch, first, last)
         for start, stop, results in node.away.learn(rows, [node.n_slots] * n, lambda: divided(node), chained=True):
-            table = loop.new_table(1 << (stop - start - 1).bit_length(), n, node.settings.leading)
+            table = new_table(1 << (stop - start - 1).bit_length(), n, node.settings.leading)
             table.votes[: stop - start] = np.concatenate([votes for votes, _, _ in results], axis=1)
             if node.settings.leading:
                 table.opinions[: stop - start] = np.concatenate([opinions for _, opinions, _ in results], axis=1)
             piece, done = cut(rows, start, stop), np.array([0, stop - start, stop - start, 0])
-            states = node.booster, node.head, node.settings, node.record, Mode(True, False, False)
-            scores = self.scores[first + start : first + stop]
-            Call(node.finish, piece, scores, *states, done, np.empty(n), table)()
+            finish_call(node, piece, self.scores[first + start : first + stop], _LEARNING, done, table)()
         self.rows[2:] = last, 0
 
 

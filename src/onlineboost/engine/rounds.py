@@ -10,7 +10,8 @@ from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine import loop
 from onlineboost.engine.adwin import Watch
-from onlineboost.engine.loop import CARRIED, Place, Space
+from onlineboost.engine.link import CARRIED, Table
+from onlineboost.engine.loop import Place, Space
 from onlineboost.engine.stage import Stage
 
 _NUMBERS = 1 << 16  # most votes on the way from the learners to the head: they stay in the cache of a core
@@ -32,21 +33,17 @@ class Rounds:
         self.step = rows_on_the_way(n, stage.table.capacity)
         votes = stage.array("votes", (self.step, n), np.float32)
         opinions = stage.array("opinions", (self.step, n if settings.leading else 0))
-        table = loop.Table(votes, opinions, stage.array("carry", (self.step, CARRIED)))
-        self.place = Place(0, rows, stage.array("clock", 2, np.int64))
+        table = Table(votes, opinions, stage.array("carry", (self.step, CARRIED)))
         h, counted, p, t = loop.new_space(n)
-        space = Space(h, counted[:n], p[:n], t)
-        work = node.learner.workspace(node.committee, longest)
+        self.space, self.place = Space(h, counted[:n], p[:n], t), Place(0, rows, stage.array("clock", 2, np.int64))
+        self.committee, self.record = node.committee, node.record
+        self.work = node.learner.workspace(node.committee, longest)
         scores = out.reshape(-1) if out.shape[1] == 1 else out
         if settings.scan or not mode.learning or mode.replaying:
-            states = node.committee, node.booster, settings, node.record, work
-            self.calls = [Call(loop.advance, batch, *states, mode, space, self.place, table)]
-            if not mode.replaying:
-                ends = node.booster, node.head, settings, node.record, mode, rows, np.empty(n), table
-                self.calls.append(Call(node.finish, batch, scores, *ends))
+            self.calls = [loop.advance_call(node, batch, self, mode, table)]
+            self.calls += [] if mode.replaying else [loop.finish_call(node, batch, scores, mode, rows, table)]
         else:
-            whole = node.committee, node.booster, node.head, settings, node.record, work
-            self.calls = [Call(loop.together, batch, scores, *whole, mode, space, self.place, np.empty(n), table)]
+            self.calls = [loop.together_call(node, batch, scores, self, mode, table)]
         if isinstance(node.watch, Watch) and mode.learning and not mode.replaying:
             states = node.watch, node.committee, node.record, rows, table
             self.calls.append(Call(loop.look_out, batch, scores, *states))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
-from onlineboost.compiled.jit import hot, njit
+from onlineboost.compiled.jit import hot
 from onlineboost.data.arrays import copied
-from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.data.batch import Batch, Floats
 from onlineboost.engine.classes import one_committee
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.explaining import credit_sum
 from onlineboost.engine.heads import new_head
+from onlineboost.engine.link import Alone
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.model import OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
@@ -28,39 +28,6 @@ from onlineboost.transforms.slots import new_slots
 
 def _missing(*arguments: Any) -> None:
     """The default of a compiled function that must be given."""
-
-
-class AloneState(NamedTuple):
-    """The state of no booster: one learner that gets every example with its own weight."""
-
-    n: int
-
-
-@njit
-def vote(state: AloneState, h: Floats) -> float:
-    return float(h[0])
-
-
-@hot
-def lead(state: AloneState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    pass
-
-
-@hot
-def round(state: AloneState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
-    p[0] = 1.0
-
-
-@hot
-def settle(state: AloneState, e: Floats, y: float) -> None:
-    pass
-
-
-dispatch.register(dispatch.lead, AloneState, lead)
-dispatch.register(dispatch.round, AloneState, round)
-dispatch.register(dispatch.vote, AloneState, vote)
-dispatch.register(dispatch.settle, AloneState, settle)
-dispatch.register(dispatch.credit, AloneState, credit_sum)
 
 
 @hot
@@ -304,7 +271,7 @@ class Learner(WeakLearner, OnlineClassifier):
 
     def new_node(self, n_features: int, seed: int | None = None) -> Committee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
-        states = self.committee(1, n_features), AloneState(1), new_head("vote", 1), new_record(1)
+        states = self.committee(1, n_features), Alone(1), new_head("vote", 1), new_record(1)
         return Committee(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
 
     def with_classes(self, node: Any, n: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
-from onlineboost.data.batch import Floats, Floats32
+from onlineboost.data.batch import Floats
 from onlineboost.engine.class_tally import sharpness_head
 from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.explaining_classes import credit_classes
@@ -19,7 +19,7 @@ from onlineboost.transforms.slots import new_slots
 
 
 class AloneOfClassesState(NamedTuple):
-    """The state of no booster: one learner that gets every example with its own weight."""
+    """The state of no booster: one learner that gets every example with its own weight. It has no ``round``."""
 
     n: int
 
@@ -31,17 +31,7 @@ def lead(state: AloneOfClassesState, h: Floats, e: Floats, first: int, carry: Fl
 
 
 @hot
-def round(state: AloneOfClassesState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
-    p[0] = 1.0
-
-
-@hot
 def vote(state: AloneOfClassesState, e: Floats, scores: Floats) -> None:
-    pass
-
-
-@hot
-def settle(state: AloneOfClassesState, e: Floats, y: float) -> None:
     pass
 
 
@@ -52,9 +42,7 @@ def credit(state: AloneOfClassesState, h: Floats, e: Floats, slopes: Floats, lea
 
 dispatch.register(dispatch.credit, AloneOfClassesState, credit)
 dispatch.register(dispatch.lead, AloneOfClassesState, lead)
-dispatch.register(dispatch.round, AloneOfClassesState, round)
 dispatch.register(dispatch.vote, AloneOfClassesState, vote)
-dispatch.register(dispatch.settle, AloneOfClassesState, settle)
 
 
 class ClassLearner(WeakLearner, OnlineClassifier):

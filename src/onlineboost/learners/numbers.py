@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from onlineboost.engine.committee import Committee
+from onlineboost.engine.link import Alone
 from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.regression import NumberHead, RegressionNode, regression_node
 from onlineboost.engine.replay import NO_NUMBERS
-from onlineboost.learners.base import AloneState, WeakLearner
+from onlineboost.learners.base import WeakLearner
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.transforms.slots import new_slots
 
@@ -21,7 +22,7 @@ class NumberLearner(WeakLearner, OnlineRegressor):
 
     def part_node(self, n_features: int, seed: int | None = None) -> Committee:
         """The node that sees tamed targets."""
-        return compiled_numbers(self, AloneState(1), n_features, Settings(1, False, False, 0, scan=True, numbers=True))
+        return compiled_numbers(self, Alone(1), n_features, Settings(1, False, False, 0, scan=True, numbers=True))
 
 
 def compiled_numbers(learner: Any, booster: Any, n_features: int, settings: Settings) -> Committee:
