@@ -104,13 +104,13 @@ def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
 
 def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
-    machines, states = [model.fitted.machine.trimmed()], []
+    nodes, states = [model.fitted.root.trimmed()], []
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
-    while machines:
-        for name, value in vars(machines.pop()).items():
+    while nodes:
+        for name, value in vars(nodes.pop()).items():
             if name == "parts":
-                machines += value
-            elif name not in ("settings", "learner", "spec", "notify", "passes", "n_jobs", "token"):
+                nodes += value
+            elif name not in ("settings", "learner", "spec", "notify", "n_jobs", "prepared", "n_told", "due"):
                 states.append(value)
     while states:
         state = states.pop()

@@ -139,7 +139,7 @@ ALL = slice(0, len(X))
 
 def states(model):
     """All arrays, as bytes."""
-    return {name: array.tobytes() for name, array in model.fitted.machine.trimmed().arrays().items()}
+    return {name: array.tobytes() for name, array in model.fitted.root.trimmed().arrays().items()}
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +298,7 @@ def test_many_names_within_a_bound():
     model = Linear(bits=10)
     for start in range(0, 200_000, 500):
         model.learn_one({f"name {k}": 1.0 for k in range(start, start + 500)}, start // 500 % 2)
-    assert model.fitted.machine.slots.used[0] == 1024
+    assert model.fitted.root.slots.used[0] == 1024
     assert len(model.fitted.columns.names) <= 1024
     assert len(pickle.dumps(model)) < 200_000
 

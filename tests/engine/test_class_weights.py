@@ -72,7 +72,7 @@ def dicts(X: np.ndarray) -> list[dict]:
 
 def differing(one, other) -> list[str]:
     """The states that two models do not have in common."""
-    mine, others = (model.fitted.machine.trimmed().arrays() for model in (one, other))
+    mine, others = (model.fitted.root.trimmed().arrays() for model in (one, other))
     assert mine.keys() == others.keys()
     return [
         name for name in mine if not np.array_equal(mine[name], others[name], equal_nan=mine[name].dtype.kind == "f")

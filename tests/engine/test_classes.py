@@ -1,4 +1,4 @@
-"""More than two classes: one machine for each against the rest, from the row where the class is first met."""
+"""More than two classes: one node for each against the rest, from the row where the class is first met."""
 
 from __future__ import annotations
 
@@ -165,16 +165,16 @@ def test_one_committee_by_hand(learner, rows):
     """Learners alone are one committee; each is the learner of its class against the rest, bit for bit."""
     X, y = rows
     model = learner.clone().partial_fit(X, y, classes=["a", "b", "c", "d"])
-    assert model.fitted.machine.settings.n_learners == 4 and not hasattr(model.fitted.machine, "parts")
-    odds, mistakes = model.decision_function(X), model.fitted.machine.record.totals[1]
+    assert model.fitted.root.settings.n_learners == 4 and not hasattr(model.fitted.root, "parts")
+    odds, mistakes = model.decision_function(X), model.fitted.root.record.totals[1]
     assert 0 < mistakes < 450
     for column, label in enumerate("abcd"):
         k = model.fitted.target.labels.index(label)
         sign = 1 if k else -1
         single = learner.clone().partial_fit(X, np.where(y == label, 1, -1) * sign, classes=[-1, 1])
-        slope, offset = single.fitted.machine.head.platt
+        slope, offset = single.fitted.root.head.platt
         assert np.array_equal(odds[:, column], sign * (slope * single.decision_function(X) + offset))
-        assert model.fitted.machine.record.edges[k] == single.fitted.machine.record.edges[0]
+        assert model.fitted.root.record.edges[k] == single.fitted.root.record.edges[0]
 
 
 def test_stack_of_classes_by_hand(rows):
@@ -196,7 +196,7 @@ def test_stack_of_classes_by_hand(rows):
 def test_the_default_has_a_deeper_part():
     """In the place of one that two classes have; a fourth class leaves it as it is."""
     model = OnlineBoost(random_state=0)
-    two = model.new_machine(0)
+    two = model.new_node(0)
     three = model.with_classes(two, 3)
     four = model.with_classes(three, 4)
     depths = [[getattr(part.leaves[0].learner, "max_depth", 0) for part in one.parts] for one in (two, three, four)]

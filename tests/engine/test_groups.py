@@ -12,8 +12,8 @@ import pytest
 from pairs import L, everything, make
 
 from onlineboost import Linear, OnlineBBM, OnlineBoost, Tree
-from onlineboost.engine import compiled_machine, passes, schedule
-from onlineboost.engine.passes import balanced, even_bounds
+from onlineboost.engine import groups, schedule
+from onlineboost.engine.groups import balanced, even_bounds
 from onlineboost.engine.schedule import Stage
 from onlineboost.learners.base import Learner
 
@@ -34,18 +34,18 @@ def rows():
 
 @pytest.fixture
 def divide(monkeypatch):
-    """Makes machines divide their learners into groups of a size, on a number of threads, whatever it costs."""
+    """Makes committees divide their learners into groups of a size, on a number of threads, whatever it costs."""
     divided = []
     run = schedule.run
 
     def choose(size: int, threads: int) -> list[int]:
         bounds = [*range(0, N, size), N]
         spread = lambda n, groups, grain: [*range(0, n, size), n] if n > size else [0, n]
-        monkeypatch.setattr(compiled_machine, "even_bounds", spread)
-        monkeypatch.setattr(compiled_machine, "balanced", lambda found, seconds, grain: found)
-        monkeypatch.setattr(compiled_machine, "_MANY_ROWS", 1)
-        monkeypatch.setattr(compiled_machine, "_PIECE", 16)
-        monkeypatch.setattr(compiled_machine, "piece_of", lambda seconds: 16)
+        monkeypatch.setattr(groups, "even_bounds", spread)
+        monkeypatch.setattr(groups, "balanced", lambda found, seconds, grain: found)
+        monkeypatch.setattr(groups, "_MANY_ROWS", 1)
+        monkeypatch.setattr(groups, "_PIECE", 16)
+        monkeypatch.setattr(groups, "piece_of", lambda seconds: 16)
         for learner in (Learner, Linear):
             monkeypatch.setattr(learner, "grain", 1)
 
@@ -53,7 +53,7 @@ def divide(monkeypatch):
             divided.append(len(stages))
             run(stages, pieces, threads, ahead)
 
-        monkeypatch.setattr(passes.schedule, "run", counted)
+        monkeypatch.setattr(groups.schedule, "run", counted)
         return bounds
 
     choose.divided = divided
@@ -179,6 +179,6 @@ def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
         model.partial_fit(X[3000:], y[3000:])
     n = model.n_seen_
     assert 3000 < n < 120_000
-    assert all(part.n_learnt == n for part in model.fitted.machine.parts)
+    assert all(part.n_learnt == n for part in model.fitted.root.parts)
     fewer = OnlineBoost("low", random_state=0).partial_fit(X[:n], y[:n])
     assert everything(fewer) == everything(model)

@@ -164,8 +164,8 @@ def test_the_model_inside_is_that_of_one_state():
         while thread.is_alive() and not fitted.lock.waiting:
             pass
         for k in range(5, 30):
-            example = fitted.machine.of_dict(row(k)[0], fitted.columns, fitted.target, 1.0, 1.0, True)
-            fitted.machine.run(example, True)
+            example = fitted.root.of_dict(row(k)[0], fitted.columns, fitted.target, 1.0, 1.0, True)
+            fitted.root.run(example, True)
     thread.join()
     assert found[0].decision_one(PROBE) == model.estimator_.decision_one(PROBE)
 
@@ -294,5 +294,5 @@ def test_learning_goes_on_while_a_model_is_written(stream, tmp_path, monkeypatch
 def test_a_pickle_holds_copies(stream):
     """Pickle reads the arrays after the lock was given back: they must not be those that are learnt."""
     fitted = OnlineBBM(n_estimators=3).fit(*stream).fitted
-    copied = fitted.__getstate__()["machine"].arrays()
-    assert not any(np.shares_memory(copied[name], array) for name, array in fitted.machine.arrays().items())
+    copied = fitted.__getstate__()["root"].arrays()
+    assert not any(np.shares_memory(copied[name], array) for name, array in fitted.root.arrays().items())

@@ -33,7 +33,7 @@ from onlineboost import (
 from onlineboost.data.batch import one_row
 from onlineboost.data.hashing import feature_id
 from onlineboost.engine.asked import HEAD, SIGNATURE
-from onlineboost.engine.machine import Said
+from onlineboost.engine.node import PastAnswers
 from onlineboost.ensembles.resting import LENGTH
 from onlineboost.evaluate import progressive_score
 from onlineboost.evaluate.delayed import Delayed
@@ -103,7 +103,7 @@ def test_the_weights_come_from_the_votes_given_then_if_asked_for(dicts):
     then.tell(ticket, 1)
     now.learn_one(x, 1)
     given = then.weight_sums_ - model.weight_sums_, now.weight_sums_ - model.weight_sums_
-    table = model.fitted.machine.booster
+    table = model.fitted.root.booster
     right = [table.table[table.start[i] + 1 - i] if table.low[i] <= 1 - i else 0.0 for i in range(3)]
     assert given[0] == pytest.approx(right)
     assert not np.allclose(*given)
@@ -236,7 +236,7 @@ def test_tickets_expire_by_number_and_by_age(dicts):
 
 
 def test_the_oldest_ticket_is_found_at_once_after_many_have_expired():
-    pending, row, said = Pending(), one_row([1], [1.0]), Said(np.empty((1, 0), np.float32), np.zeros((1, 1)))
+    pending, row, said = Pending(), one_row([1], [1.0]), PastAnswers(np.empty((1, 0), np.float32), np.zeros((1, 1)))
     _, data = pending.give(row, said, [], None)
     for number in range(200_000):
         pending.waiting[number] = data
@@ -450,7 +450,7 @@ def test_a_signed_ticket_with_wrong_numbers_is_refused(booster, kind, tmp_path):
 def test_votes_and_answers_are_finite_in_every_kind_of_model(make_model):
     model = five(make_model())
     good, secret = model.pending[0], model.pending.secret
-    votes, scores = model.fitted.machine.n_said
+    votes, scores = model.fitted.root.n_answers
     for name, n in (("votes", votes), ("scores", scores)):
         for k in range(n):
             for number in (np.nan, np.inf):
@@ -467,14 +467,14 @@ def test_parts_that_have_said_nothing_are_nan(tmp_path):
     young.fitted.pending = Pending(votes="then")
     young.ask({"a": 2.0})
     resting = five(make("stacked", "tree"))
-    machine = resting.fitted.machine
-    machine.rest.clock[:] = 1, 60, 60 + LENGTH
-    assert machine.n_resting == 2
+    node = resting.fitted.root
+    node.rest.clock[:] = 1, 60, 60 + LENGTH
+    assert node.n_resting == 2
     resting.ask({"a": 2.0})
     for model in (young, resting):
-        machine, number = model.fitted.machine, max(model.pending)
-        asked = model.pending.read(model.pending[number], machine, None)
-        assert np.isfinite(asked.said.scores[0, : machine.width]).all() and np.isnan(asked.said.scores).any()
+        node, number = model.fitted.root, max(model.pending)
+        asked = model.pending.read(model.pending[number], node, None)
+        assert np.isfinite(asked.answers.scores[0, : node.width]).all() and np.isnan(asked.answers.scores).any()
         model.save(tmp_path / "m")
         twin = onlineboost.load(tmp_path / "m")
         for one in (model, twin):
@@ -500,7 +500,7 @@ def test_too_many_features_to_cross_are_refused_in_a_ticket():
 def test_an_answer_beyond_all_numbers_gives_no_ticket(dicts):
     model = OnlineBBM(Linear(), 3, head="stack")
     model.learn_one(*dicts[0])
-    model.fitted.machine.head.weights[:] = np.nan
+    model.fitted.root.head.weights[:] = np.nan
     with pytest.raises(DataError, match="beyond all numbers"):
         model.ask(dicts[0][0])
     assert len(model.pending) == 0

@@ -130,7 +130,7 @@ def test_rows_that_parts_do_not_see_cost_nothing(monkeypatch):
     def run(*_):
         raise AssertionError("a part that rests was run")
 
-    monkeypatch.setattr(restarting.RestartingMachine, "run_slotted", run)
+    monkeypatch.setattr(restarting.RestartCommittee, "add", run)
     model.partial_fit(X[400:], y[400:]).predict(X)
 
 
@@ -140,12 +140,12 @@ def test_alarms_have_the_example_of_the_stream_after_a_rest(monkeypatch):
     model, clocks = resting_model(), []
     for start in range(0, 900, 50):
         model.partial_fit(X[start : start + 50], y[start : start + 50])
-        clocks.append(int(model.fitted.machine.parts[3].clock.examples[0]))
+        clocks.append(int(model.fitted.root.parts[3].clock.examples[0]))
     assert clocks == [50, 100, 150, *[192] * 6, 500, 550, 600, 650, *[684] * 5]
 
 
 def slots_of(model) -> list[int]:
-    return [id(part.slots.used) for part in model.fitted.machine.parts]
+    return [id(part.leaves[0].slots.used) for part in model.fitted.root.parts]
 
 
 def test_parts_share_their_slots(tmp_path):
@@ -161,7 +161,7 @@ def test_parts_share_their_slots(tmp_path):
         model.learn_one({f"g{k}": 1.0}, k % 2)
     a, b, c, d, e = slots_of(model)
     assert a == b and c == d
-    assert len({part.n_slots for part in model.fitted.machine.parts}) == 1
+    assert len({part.n_slots for part in model.fitted.root.parts}) == 1
 
 
 def test_a_failure_to_make_room_leaves_all_parts_as_they_were(monkeypatch, tmp_path):
@@ -189,7 +189,7 @@ def test_a_failure_to_make_room_leaves_all_parts_as_they_were(monkeypatch, tmp_p
 def test_what_parts_earn_is_the_margin():
     X, y = changing(every=10_000)
     model = StackedEnsemble([Linear(), OnlineBBM(Tree(3), 5, head="stack"), NaiveBayes()], random_state=0).fit(X, y)
-    scales, stack = model.fitted.machine.scales, model.fitted.machine.stack
+    scales, stack = model.fitted.root.scales, model.fitted.root.stack
     report = model.report()
     earns, weights = report.columns["earns"][0], report.columns["weight"][0]
     assert earns.argmax() in (0, 1)
@@ -211,14 +211,14 @@ def test_the_report_shows_the_stack_that_answers():
     """The light one answers while its loss is the smaller, though no part rests."""
     X, y = changing(every=10_000)
     model = StackedEnsemble([Linear(standardize=True), Perceptron()], n_always=1).fit(X[:, ::-1], y)
-    machine = model.fitted.machine
-    machine.stack.loss[0], machine.light.loss[0] = 2.0, 1.0
+    node = model.fitted.root
+    node.stack.loss[0], node.light.loss[0] = 2.0, 1.0
     weights = model.report().columns["weight"][0]
-    assert weights[0] == machine.light.weights[0] and weights[1] == 0
+    assert weights[0] == node.light.weights[0] and weights[1] == 0
     before = model.decision_function(X[:50])
-    machine.stack.weights[:] = 7
+    node.stack.weights[:] = 7
     assert np.array_equal(model.decision_function(X[:50]), before)
-    machine.stack.loss[0] = 0.5
+    node.stack.loss[0] = 0.5
     assert model.report().columns["weight"][0].tolist() == [7, 7]
 
 
@@ -226,23 +226,23 @@ def test_features_matter_by_what_their_parts_earn():
     """A part that earns less than nothing has no say."""
     X, y = changing(every=10_000)
     model = StackedEnsemble([Linear(), Linear(standardize=True)]).fit(X, y)
-    machine = model.fitted.machine
-    machine.scales.earned[:2] = 1.0, -5.0
+    node = model.fitted.root
+    node.scales.earned[:2] = 1.0, -5.0
     names = model.fitted.columns.names
-    alone = machine.parts[0].strengths(names)
+    alone = node.parts[0].strengths(names)
     total = sum(abs(strength) for _, _, strength in alone)
     expected = sorted(((name, abs(strength) / total) for name, _, strength in alone), key=lambda one: -one[1])
-    assert [(name, pytest.approx(strength)) for name, _, strength in machine.strengths(names)] == expected
+    assert [(name, pytest.approx(strength)) for name, _, strength in node.strengths(names)] == expected
 
 
 def test_a_feature_that_parts_number_differently_is_one(monkeypatch):
     """Parts that rested have met features in another order."""
     X, y = changing(100)
-    machine = StackedEnsemble([Linear(), Perceptron()]).fit(X, y).fitted.machine
-    machine.scales.earned[:2] = 1.0
-    monkeypatch.setattr(machine.parts[0], "strengths", lambda names: [("a", 0, 3.0), ("b", 1, -1.0)])
-    monkeypatch.setattr(machine.parts[1], "strengths", lambda names: [("b", 0, 1.0)])
-    assert machine.strengths({}) == [("b", 1, 0.625), ("a", 0, 0.375)]
+    node = StackedEnsemble([Linear(), Perceptron()]).fit(X, y).fitted.root
+    node.scales.earned[:2] = 1.0
+    monkeypatch.setattr(node.parts[0], "strengths", lambda names: [("a", 0, 3.0), ("b", 1, -1.0)])
+    monkeypatch.setattr(node.parts[1], "strengths", lambda names: [("b", 0, 1.0)])
+    assert node.strengths({}) == [("b", 1, 0.625), ("a", 0, 0.375)]
 
 
 def test_every_alarm_is_told_to_the_nearest_listener():
@@ -256,10 +256,10 @@ def test_every_alarm_is_told_to_the_nearest_listener():
         Restarting(Linear(), delta=0.5),
     ]
     model = StackedEnsemble(parts, on_drift=outer.append).fit(X, y)
-    machines = model.fitted.machine.parts
-    assert inner == machines[1].alarms() and inner
-    assert sorted(outer) == sorted([*machines[2].alarms(), *machines[3].alarms()])
-    assert machines[2].alarms() and model.n_alarms_ == len(inner) + len(outer)
+    nodes = model.fitted.root.parts
+    assert inner == nodes[1].alarms() and inner
+    assert sorted(outer) == sorted([*nodes[2].alarms(), *nodes[3].alarms()])
+    assert nodes[2].alarms() and model.n_alarms_ == len(inner) + len(outer)
 
 
 def test_an_interrupt_between_two_counters_does_no_harm(monkeypatch):
@@ -283,7 +283,7 @@ def test_zeros_and_missing_values_do_not_make_rows_long():
     arrays.fit(X, y)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         dicts.learn_one({str(j): value if value == value else None for j, value in enumerate(x)}, label)
-    assert arrays.fitted.machine.rest.rows.tolist() == dicts.fitted.machine.rest.rows.tolist()
+    assert arrays.fitted.root.rest.rows.tolist() == dicts.fitted.root.rest.rows.tolist()
     assert not arrays.n_resting_ and not dicts.n_resting_
 
 
@@ -309,9 +309,9 @@ def test_the_report_can_be_drawn(tmp_path):
 def test_scores_of_heads_are_log_odds():
     X, y = changing(300)
     for model in (OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3, head="stack"), SafeBoost(n_estimators=6)):
-        machine = model.fit(X, y).fitted.machine
-        assert machine.gives_odds == (not isinstance(machine.head, VoteHead))
-    assert StackedEnsemble([Linear()]).fit(X, y).fitted.machine.gives_odds
+        node = model.fit(X, y).fitted.root
+        assert node.gives_odds == (not isinstance(node.head, VoteHead))
+    assert StackedEnsemble([Linear()]).fit(X, y).fitted.root.gives_odds
 
 
 def test_probabilities_are_calibrated():
@@ -334,8 +334,8 @@ def test_huge_weights_leave_finite_numbers():
 @pytest.mark.parametrize("effort", ["low", "normal", "high"])
 def test_every_effort_of_the_default_is_a_list_of_models(effort):
     model = OnlineBoost(effort, random_state=0)
-    parts, machine = model.parts(), model.new_machine(0)
-    assert len(machine.parts) == len(parts) > model.n_light() == 4
+    parts, node = model.parts(), model.new_node(0)
+    assert len(node.parts) == len(parts) > model.n_light() == 4
     assert sum(isinstance(part, Restarting) for part in parts) == 1
     assert model.clone().effort == effort
 

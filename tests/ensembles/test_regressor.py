@@ -59,7 +59,7 @@ def rows():
 
 
 def everything(model) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in model.fitted.machine.trimmed().arrays().items()}
+    return {name: array.tobytes() for name, array in model.fitted.root.trimmed().arrays().items()}
 
 
 @every_model

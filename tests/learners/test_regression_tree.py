@@ -100,7 +100,7 @@ def test_little_memory_still_learns():
     X = rng.random((3000, 60))
     y = np.sin(6 * X[:, 0]) + X[:, 1]
     model = OnlineGradientBoost(RegressionTree(6, max_mb=1), 40).fit(X, y)
-    assert model.fitted.machine.parts[0].committee.scarce
+    assert model.fitted.root.parts[0].committee.scarce
     assert model.score(X, y) > 0.8
 
 
@@ -135,13 +135,13 @@ def test_a_file_with_an_impossible_state_is_refused(field, change, tmp_path, mon
     rng = np.random.default_rng(0)
     X = rng.random((500, 3))
     model = RegressionTree(3).fit(X, X[:, 0] > 0.5)
-    whole = type(model.fitted.machine).arrays
+    whole = type(model.fitted.root).arrays
 
-    def changed(machine):
-        arrays = whole(machine)
+    def changed(node):
+        arrays = whole(node)
         return arrays | {field: change(arrays[field].copy())}
 
-    monkeypatch.setattr(type(model.fitted.machine), "arrays", changed)
+    monkeypatch.setattr(type(model.fitted.root), "arrays", changed)
     model.save(tmp_path / "m")
     monkeypatch.undo()
     with pytest.raises(ModelFileError):

@@ -248,9 +248,9 @@ def test_halving_keeps_the_states_of_those_only_that_may_go_on(letters, monkeypa
 @pytest.mark.parametrize(("halving", "states"), [(None, 3), (3, 13)])
 def test_memory_is_that_of_those_at_work_and_those_that_may_go_on(letters, monkeypatch, halving, states):
     made, most = [], []
-    make = runs.Run._new_machine
+    make = runs.Run._new_node
     monkeypatch.setattr(
-        runs.Run, "_new_machine", lambda *rest: (machine := make(*rest), made.append(weakref.ref(machine)))[0]
+        runs.Run, "_new_node", lambda *rest: (node := make(*rest), made.append(weakref.ref(node)))[0]
     )
     X, y, _ = letters
     race = tune(
@@ -259,7 +259,7 @@ def test_memory_is_that_of_those_at_work_and_those_that_may_go_on(letters, monke
         y,
         halving=halving,
         workers=1,
-        progress=lambda *_: most.append(sum(machine() is not None for machine in made)),
+        progress=lambda *_: most.append(sum(node() is not None for node in made)),
     )
     assert max(most) <= states
     assert not any(row.model.__sklearn_is_fitted__() for row in race.rows)
@@ -273,14 +273,14 @@ def test_rows_hold_models_that_have_learnt_nothing(letters):
 
 def test_what_fails_is_told_and_the_others_go_on(letters, monkeypatch):
     X, y, _ = letters
-    run = runs.Run._new_machine
+    run = runs.Run._new_node
 
     def short_of_memory(self, n_features):
         if self.models[-1].get_params().get("n_estimators", 1) > 5:
             raise MemoryError
         return run(self, n_features)
 
-    monkeypatch.setattr(runs.Run, "_new_machine", short_of_memory)
+    monkeypatch.setattr(runs.Run, "_new_node", short_of_memory)
     models = [
         *grid(OSBoost(Tree(2)), n_estimators=[3, 9, 5]),
         OSBoost(None, 3, 0.9),

@@ -34,7 +34,7 @@ class Prepared:
 
     def renew(self) -> None:
         """Forget all programs: they have addresses of states that are no longer used."""
-        self.of_thread: Any = threading.local()
+        self.of_thread = threading.local()
 
 
 class PastAnswers(NamedTuple):

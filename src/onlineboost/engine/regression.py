@@ -31,7 +31,7 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine import replay
-from onlineboost.engine.explaining import Explained, trust_nothing
+from onlineboost.engine.explaining import Explained, as_shares, trust_nothing
 from onlineboost.engine.heads import logistic
 from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.engine.record import Record, Settings, new_record
@@ -337,7 +337,7 @@ class RegressionNode(Node):
         return self.parts[0].strengths(names)  # type: ignore[no-any-return]
 
     def importances(self) -> dict[int, float]:
-        return self.parts[0].importances()  # type: ignore[no-any-return]
+        return as_shares(self.parts[0].importances())
 
     # ---- other machines: each part is divided by itself, since some parts need the scores of others
 
