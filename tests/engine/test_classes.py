@@ -165,7 +165,7 @@ def test_one_committee_by_hand(learner, rows):
     """Learners alone are one committee; each is the learner of its class against the rest, bit for bit."""
     X, y = rows
     model = learner.clone().partial_fit(X, y, classes=["a", "b", "c", "d"])
-    assert model.fitted.root.settings.n_learners == 4 and not hasattr(model.fitted.root, "parts")
+    assert model.fitted.root.settings.n_learners == 4 and not model.fitted.root.parts
     odds, mistakes = model.decision_function(X), model.fitted.root.record.totals[1]
     assert 0 < mistakes < 450
     for column, label in enumerate("abcd"):

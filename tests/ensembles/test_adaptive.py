@@ -33,6 +33,7 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.compiled import dispatch
+from onlineboost.compiled.block import Call
 from onlineboost.compiled.cache import cache_directory
 from onlineboost.datasets import load_letter
 from onlineboost.engine import adwin as drift
@@ -57,10 +58,12 @@ def changing(n: int = 3000, every: int = 700, seed: int = 0) -> tuple[np.ndarray
 def watched(mistakes: np.ndarray, delta: float) -> list[int]:
     """The examples of the compiled ADWIN's alarms."""
     windows = drift.new_windows(1)
-    scores, ones, start, found = np.where(mistakes, -1.0, 1.0), np.ones(len(mistakes)), 0, []
-    while (n := drift.until_alarm(windows, scores[start:], ones[start:], ones[start:], delta, start)) >= 0:
-        start += n
-        found.append(start)
+    scores, ones, found = np.where(mistakes, -1.0, 1.0), np.ones(len(mistakes)), []
+    examples, span, stop = np.zeros(1, np.int64), np.array([0, len(mistakes)]), np.zeros(1, np.int64)
+    watch = Call(drift.watch_rows, span, windows, examples, scores, ones, ones, delta, True, stop)
+    while watch.run():
+        span[0] = stop[0]
+        found.append(int(examples[0]))
     assert [example for example, _ in drift.alarms(windows)] == found[-drift.LOG :]
     return found
 

@@ -266,7 +266,7 @@ def test_an_interrupt_between_two_counters_does_no_harm(monkeypatch):
     X, y = noise()
     model = resting_model().fit(X[:50], y[:50])
     with monkeypatch.context() as patched:
-        patched.setattr(resting.Rest, "note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(resting.Rest, "decide", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[50:300], y[50:300])
     learnt = model.n_seen_
@@ -430,6 +430,17 @@ def test_extreme_weights_leave_the_stack_of_classes_bounded(seed):
     scores, answers = rng.choice([-6.0, 6.0], (n, rows, classes)), np.empty((rows, classes))
     stack, light, scales, record = new_stack(n, n), new_stack(1), new_scales(n), new_record(n)
     states = stack, light, scales, record
-    Call(stack_classes, scores, y, weight, answers, *states, True, False, new_classes_work(n, classes))()
+    Call(
+        stack_classes,
+        np.array([0, rows]),
+        scores,
+        y,
+        weight,
+        answers,
+        *states,
+        True,
+        False,
+        new_classes_work(n, classes),
+    )()
     assert np.isfinite(answers).all()
     assert np.abs(stack.weights).max() <= 1e3 and np.abs(light.weights).max() <= 1e3

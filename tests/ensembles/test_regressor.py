@@ -247,7 +247,8 @@ def test_later_rows_in_time_order_are_answered_sensibly():
 
 def test_the_stack_equals_the_slow_one():
     from onlineboost.compiled.block import Call
-    from onlineboost.ensembles.numbers import new_number_stack, new_spread, stack_numbers
+    from onlineboost.engine.regression import new_taming
+    from onlineboost.ensembles.regression import new_number_stack, new_spread, stack_numbers
 
     rng = np.random.default_rng(2)
     t = np.cumsum(rng.normal(size=300)) / 5
@@ -255,7 +256,8 @@ def test_the_stack_equals_the_slow_one():
     weight = rng.choice([0.0, 0.5, 2.0], size=300)
     middle, typical, errors = np.empty(300), np.empty(300), np.zeros(300)
     stack, slow = new_number_stack(3), reference.NumberStack(3)
-    Call(stack_numbers, scores, t, weight, middle, typical, errors, stack, new_spread(), True, False, np.empty(4))()
+    rows = np.array([0, 300]), scores, t, weight, np.empty((300, 1)), np.zeros(300), middle, typical, errors
+    Call(stack_numbers, *rows, (new_taming(), stack, new_spread()), True, False, np.empty(4))()
     for r in range(300):
         x = scores[:, r] + np.array([0, 0, scores[1, r]])  # the third part learns what the second one leaves
         assert middle[r] == pytest.approx(slow.answer(x), abs=1e-9)

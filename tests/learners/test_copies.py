@@ -35,9 +35,7 @@ class ScriptedWords(Scripted):
 def test_river_gets_the_users_own_labels_and_weights():
     model = OnlineBBM(ScriptedWords(), 3)
     model.partial_fit([[1, 1, 1, 0], [-1, 1, -1, 1]], ["no", "yes"])
-    taught = [
-        entry for member in model.fitted.root.committee.members for log in member.log.values() for entry in log
-    ]
+    taught = [entry for member in model.fitted.root.committee.members for log in member.log.values() for entry in log]
     assert {label for label, _ in taught} == {"no", "yes"}
     assert all(isinstance(weight, float) for _, weight in taught)
 

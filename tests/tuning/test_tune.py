@@ -249,9 +249,7 @@ def test_halving_keeps_the_states_of_those_only_that_may_go_on(letters, monkeypa
 def test_memory_is_that_of_those_at_work_and_those_that_may_go_on(letters, monkeypatch, halving, states):
     made, most = [], []
     make = runs.Run._new_node
-    monkeypatch.setattr(
-        runs.Run, "_new_node", lambda *rest: (node := make(*rest), made.append(weakref.ref(node)))[0]
-    )
+    monkeypatch.setattr(runs.Run, "_new_node", lambda *rest: (node := make(*rest), made.append(weakref.ref(node)))[0])
     X, y, _ = letters
     race = tune(
         grid(Linear(), learning_rate=np.geomspace(0.01, 4, 30).tolist()),

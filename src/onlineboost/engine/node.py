@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -31,10 +32,13 @@ class Prepared:
 
     def __init__(self) -> None:
         self.of_thread: Any = threading.local()
+        self.programs: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def renew(self) -> None:
         """Forget all programs: they have addresses of states that are no longer used."""
         self.of_thread = threading.local()
+        for program in [*self.programs]:
+            program.clear()  # at once: states are large
 
 
 class PastAnswers(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.jit import njit
-from onlineboost.data.arrays import Source
+from onlineboost.data.arrays import Source, writable
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
@@ -97,6 +97,10 @@ class ObjectNode:
     def learners(self) -> Record:
         """The statistics of the weak learners."""
         return self.record
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
+        vars(self).update({name: writable(value) for name, value in state.items()})
 
     def use_threads(self, n: int) -> None:
         """Objects learn in one thread."""

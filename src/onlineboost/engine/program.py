@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import operator
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Program:
     """The calls of a model for rows in one mode, of one thread."""
 
     def __init__(self, root: Node, table: Table, key: Any = None, rows: Batch | None = None) -> None:
-        self.root, self.table, self.key = root, table, key
+        self.root, self.table, self.key, self.running = root, table, key, False
         self.prepared = root.prepared if root.prepared is not None else _adopted(root)
         capacity, entries = table.capacity, table.entries
         memory = np.zeros(capacity + 1, np.int64), np.zeros(entries, np.int32), np.zeros(entries, np.float32)
@@ -82,6 +83,7 @@ class Program:
             self.memory = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
             self.loaded, self.done = self.rows, 1
         self.local: Any = self.prepared.of_thread
+        self.prepared.programs.add(self)
         if self.key is not None:
             self.local.__dict__[self.key] = self
 
@@ -93,6 +95,24 @@ class Program:
             divider.end()
             return divider.stages  # type: ignore[no-any-return]
         return [Stage(self, lambda stage: root.add(stage, y, out))]
+
+    def clear(self) -> None:
+        """Let go of states that were replaced, unless the program is running."""
+        if not self.running:
+            for stage in self.stages:
+                stage.clear()
+            self.stages, self.finders, self.notes = [], {}, []
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """While the program runs, it makes its calls again if states are replaced."""
+        self.running = True
+        try:
+            yield
+        finally:
+            self.running = False
+            if self.local is not self.prepared.of_thread:
+                self.clear()
 
     def slotted(self, leaf: Any) -> Batch:
         """The rows with slots for ids, as a committee gets them."""
@@ -159,11 +179,15 @@ class Program:
         rows.indptr[1] = n
         self.table.y[0], self.table.weight[0] = y, weight
         if any(map(_invoke, self.finds)):
-            self.give_slots(rows)
+            with self.at_work():
+                self.give_slots(rows)
         stage = self.stages[0]
-        if not stage.plain:
-            stage.begin(0, 1)
-        stage.go()
+        if stage.plain:
+            stage.go()
+        else:
+            with self.at_work():
+                stage.begin(0, 1)
+                stage.go()
         return self.out[0]  # type: ignore[no-any-return]
 
     def answers(self) -> PastAnswers:
@@ -239,8 +263,9 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
         capacity = most if size - start >= most else 1 << (max(stop - start, 2) - 1).bit_length()
         entries = int(batch.indptr[stop] - batch.indptr[start])
         program = _program(root, LEARNING if learning else ASKING, capacity, entries, longest)
-        program.load(batch, start, stop)
-        program.run(0, stop - start)
+        with program.at_work():
+            program.load(batch, start, stop)
+            program.run(0, stop - start)
         scores[start : start + program.done] = program.out[: program.done]
         if learning:
             root.look()
@@ -347,5 +372,6 @@ def run_slotted(root: Node, rows: Batch, mode: Mode) -> Floats:
     table.longest = int(np.diff(rows.indptr).max(initial=0))
     table.y, table.weight = rows.y, rows.weight
     program = Program(root, table, None, rows)
-    program.run(0, rows.y.size)
+    with program.at_work():
+        program.run(0, rows.y.size)
     return program.out

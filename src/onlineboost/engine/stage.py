@@ -80,6 +80,10 @@ class Stage:
         if self.table.capacity == 1:
             self.begin(0, 1)
 
+    def clear(self) -> None:
+        """Let go of all states."""
+        self.calls, self.askers, self.begins, self.alive, self.outs, self.votes = [], {}, [], [], [], []
+
     # ---- for nodes, while they add their calls
 
     @contextmanager
