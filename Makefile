@@ -11,7 +11,7 @@ endif
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
-TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/cli tests/ensembles -k "not vw"
+TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
 .PHONY: help demo setup test check river lowest pythons wheel format reproduce bench compare pages clean
 

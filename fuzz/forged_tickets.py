@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.hashing import feature_id
-from onlineboost.engine.asked import HEAD, SIGNATURE
+from onlineboost.fitted.asked import HEAD, SIGNATURE
 
 ODD = (
     np.nan,

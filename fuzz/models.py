@@ -50,8 +50,8 @@ from onlineboost import (
 )
 from onlineboost.cli.inspect import describe
 from onlineboost.compiled.jit import njit
-from onlineboost.engine.asked import HEAD
 from onlineboost.errors import ConflictError, NotFittedError
+from onlineboost.fitted.asked import HEAD
 from onlineboost.readers import open_stream
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"

@@ -55,7 +55,7 @@ def test_compiled_code_is_cached_and_a_damaged_cache_is_compiled_again(tmp_path)
     assert "onlineboost: compiling for this machine, once" in first
     assert "onlineboost: compiled in " in first
     assert second == ""
-    (code,) = tmp_path.rglob("onlineboost.engine.loop.advance-*")
+    (code,) = tmp_path.rglob("onlineboost.loop.loop.advance-*")
     code.write_bytes(b"")
     again = subprocess.run(**command, check=True).stderr
     assert "is damaged: compiling again" in again

@@ -21,7 +21,6 @@ from onlineboost.boosters.osboost_ocp import OSBoostOCP
 from onlineboost.boosters.potential import PotentialBoost
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
-from onlineboost.engine.tickets import Pending, Ticket
 from onlineboost.ensembles.adaptive import Adaptive
 from onlineboost.ensembles.adaptive_regressor import AdaptiveRegressor
 from onlineboost.ensembles.ensemble import StackedEnsemble
@@ -39,6 +38,7 @@ from onlineboost.errors import (
     RangeWarning,
     TicketError,
 )
+from onlineboost.fitted.tickets import Pending, Ticket
 from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.class_tree import ClassTree

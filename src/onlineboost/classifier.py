@@ -14,11 +14,11 @@ from onlineboost.data.arrays import as_labels, check_weight
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.engine.classes import with_classes
-from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.object_classes import objects_with_classes
 from onlineboost.engine.objects import ObjectNode
-from onlineboost.engine.thresholds import Cut
 from onlineboost.errors import DataError, ParameterError, listed
+from onlineboost.fitted.fitted import Fitted
+from onlineboost.fitted.thresholds import Cut
 from onlineboost.interop import river
 from onlineboost.model import OnlineModel
 

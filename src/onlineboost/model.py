@@ -20,14 +20,14 @@ from onlineboost.data.classes import MAX_CLASSES, joined_scores
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
-from onlineboost.engine import late
-from onlineboost.engine.contents import contents, restore
-from onlineboost.engine.explanation import Explanation
-from onlineboost.engine.fitted import Fitted, Rows
-from onlineboost.engine.lock import SharedLock
-from onlineboost.engine.thresholds import Cut, of_notes
-from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
+from onlineboost.fitted import late
+from onlineboost.fitted.contents import contents, restore
+from onlineboost.fitted.explanation import Explanation
+from onlineboost.fitted.fitted import Fitted, Rows
+from onlineboost.fitted.lock import SharedLock
+from onlineboost.fitted.thresholds import Cut, of_notes
+from onlineboost.fitted.tickets import Pending
 from onlineboost.interop.river import RiverMethods
 from onlineboost.interop.sklearn import SklearnMethods
 from onlineboost.parameters import Parameters, build, check_one_of, check_whole

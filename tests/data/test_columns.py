@@ -16,8 +16,8 @@ from onlineboost.data import columns as module
 from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.schema import Schema
-from onlineboost.engine.dicts import row_of
 from onlineboost.errors import ReadWarning
+from onlineboost.fitted.dicts import row_of
 from onlineboost.readers import open_stream
 
 

@@ -36,7 +36,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call
 from onlineboost.compiled.cache import cache_directory
 from onlineboost.datasets import load_letter
-from onlineboost.engine import adwin as drift
+from onlineboost.loop import adwin as drift
 
 LEARNERS = [
     Linear("logistic", power_t=0.4, bins=8, crosses=True, bits=10),

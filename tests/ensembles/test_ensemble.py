@@ -31,11 +31,11 @@ from onlineboost import (
 )
 from onlineboost.compiled.block import Call
 from onlineboost.datasets import load_letter
-from onlineboost.engine.heads import VoteHead
-from onlineboost.engine.record import new_record
 from onlineboost.ensembles import restarting, resting
 from onlineboost.ensembles.newton import new_classes_work, new_scales, new_stack, stack_classes
 from onlineboost.evaluate import progressive_score
+from onlineboost.loop.heads import VoteHead
+from onlineboost.loop.record import new_record
 
 
 def noise(n: int = 1500, features: int = 70) -> tuple[np.ndarray, np.ndarray]:

@@ -8,11 +8,11 @@ import pytest
 from onlineboost import Linear, OnlineBBM, Tree
 from onlineboost.data.classes import Classes
 from onlineboost.diagnostics.verdict import gain
-from onlineboost.engine.record import new_record
 from onlineboost.evaluate.paired import Paired
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Rule
 from onlineboost.evaluate.training import Training
+from onlineboost.loop.record import new_record
 from onlineboost.readers import open_stream
 
 
@@ -38,7 +38,7 @@ def test_the_comparison_does_not_depend_on_batches(pages, rows):
 
 
 def test_the_comparison_counts_rows_on_which_one_is_wrong(pages):
-    """Row by row, as ``engine/loop.py`` counts."""
+    """Row by row, as ``loop/loop.py`` counts."""
     [page] = pages(400)
     y, weight = page.batch.y, page.batch.weight
     models = OnlineBBM(Linear(), 5, random_state=0), Linear()

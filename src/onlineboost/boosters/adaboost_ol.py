@@ -26,8 +26,8 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
-from onlineboost.engine.explaining import shared
-from onlineboost.engine.heads import HeadName, logistic
+from onlineboost.loop.explaining import shared
+from onlineboost.loop.heads import HeadName, logistic
 from onlineboost.parameters import check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits

@@ -23,7 +23,7 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.data.target import mistaken
-from onlineboost.engine.heads import HeadName, logistic
+from onlineboost.loop.heads import HeadName, logistic
 from onlineboost.storage.validity import SUM, Limits
 
 

@@ -27,9 +27,9 @@ from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.engine.class_tally import place_of
-from onlineboost.engine.explaining_classes import shared_among
-from onlineboost.engine.heads import logistic
+from onlineboost.loop.class_tally import place_of
+from onlineboost.loop.explaining_classes import shared_among
+from onlineboost.loop.heads import logistic
 from onlineboost.parameters import check_one_of
 from onlineboost.storage.validity import COUNT, Limits
 

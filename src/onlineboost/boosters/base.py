@@ -18,16 +18,16 @@ from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.explaining import credit_in_turn
-from onlineboost.engine.heads import HEADS, HeadName, new_head
-from onlineboost.engine.link import LEAD, ROUND, SETTLE, VOTE, link, new_table, settle_nothing
 from onlineboost.engine.objects import ObjectCommittee
-from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import KernelError, ParameterError
 from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.copies import Copies
 from onlineboost.learners.linear import Linear
+from onlineboost.loop.explaining import credit_in_turn
+from onlineboost.loop.heads import HEADS, HeadName, new_head
+from onlineboost.loop.link import LEAD, ROUND, SETTLE, VOTE, link, new_table, settle_nothing
+from onlineboost.loop.record import Settings, new_record
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.regressor import OnlineRegressor

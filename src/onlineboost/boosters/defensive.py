@@ -20,8 +20,8 @@ import numpy as np
 from onlineboost.boosters.base import COMMON, HEAD, Booster, Delivery
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats
-from onlineboost.engine.explaining import shared
-from onlineboost.engine.heads import HeadName
+from onlineboost.loop.explaining import shared
+from onlineboost.loop.heads import HeadName
 from onlineboost.storage.validity import HUGE, Limits
 
 _THETA, _LAMBDA = 0, 1

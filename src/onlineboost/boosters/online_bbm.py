@@ -25,9 +25,9 @@ from onlineboost.compiled.jit import njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
-from onlineboost.engine.explaining import credit_sum
-from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
+from onlineboost.loop.explaining import credit_sum
+from onlineboost.loop.heads import HeadName
 from onlineboost.parameters import check_one_of
 from onlineboost.registry import Option
 

@@ -26,7 +26,7 @@ from onlineboost.boosters.shared.class_votes import ClassVotes
 from onlineboost.boosters.shared.plurality import MAX_THROWS, Die, largest_weights, new_die, weigh
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.explaining_classes import credit_classes
+from onlineboost.loop.explaining_classes import credit_classes
 from onlineboost.parameters import check_between
 
 

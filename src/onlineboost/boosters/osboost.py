@@ -19,8 +19,8 @@ from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTE
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.explaining import credit_sum
-from onlineboost.engine.heads import HeadName
+from onlineboost.loop.explaining import credit_sum
+from onlineboost.loop.heads import HeadName
 from onlineboost.parameters import check_between
 
 

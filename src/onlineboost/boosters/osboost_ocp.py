@@ -23,8 +23,8 @@ from onlineboost.boosters.osboost import smooth_constants, smooth_weights
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
+from onlineboost.loop.heads import HeadName
 from onlineboost.storage.validity import COUNT, Limits
 
 _LARGE = 1e6  # far beyond what votes from -50 to 50 lead to

@@ -24,9 +24,9 @@ from onlineboost.boosters.online_bbm import OnlineBBMState, round, vote
 from onlineboost.boosters.shared.coin import NEGLIGIBLE, Coin, bias
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Ints
-from onlineboost.engine.explaining import credit_sum
-from onlineboost.engine.heads import HeadName
 from onlineboost.errors import ParameterError
+from onlineboost.loop.explaining import credit_sum
+from onlineboost.loop.heads import HeadName
 from onlineboost.registry import Option
 
 Named = Literal["zero-one", "fair-ties", "logistic", "hinge", "exponential"]

@@ -8,7 +8,7 @@ weighted by AdaNormalHedge:
 | the base learner | the vote of learner 1, which sees every example |
 | each group | its majority |
 | the sum, the majority | of all learners; of the groups |
-| the stack | a logistic regression on all real votes (``engine/heads.py``) |
+| the stack | a logistic regression on all real votes (``loop/heads.py``) |
 | AdaBoost.OL | the vote of the base learner and the groups, with weights (alphas) learnt by gradient descent |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
@@ -35,8 +35,9 @@ from onlineboost.compiled.jit import hot, njit, u64
 from onlineboost.compiled.simd import count_ones, load, signs, zeros
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.engine.explaining import credit_sum
-from onlineboost.engine.heads import (
+from onlineboost.errors import ParameterError
+from onlineboost.loop.explaining import credit_sum
+from onlineboost.loop.heads import (
     StackHead,
     chance,
     check_calibration,
@@ -49,7 +50,6 @@ from onlineboost.engine.heads import (
     stack_slopes,
     with_sign,
 )
-from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
 from onlineboost.data.columns import is_lag
-from onlineboost.engine.fitted import Fitted
 from onlineboost.errors import DataError
+from onlineboost.fitted.fitted import Fitted
 from onlineboost.model import OnlineModel
 
 _COLUMNS = 64  # numeric columns of a table; more are words of a text

@@ -76,7 +76,7 @@ def lean(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, part=True, counting=False)  # type: ignore[no-any-return]
 
 
-_SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "ensembles", "readers", "transforms"))
+_SLOW = tuple(f"{_PACKAGE}{room}" for room in ("engine", "ensembles", "fitted", "loop", "readers", "transforms"))
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.engine.record import Record
+from onlineboost.loop.record import Record
 
 _MIN_EDGE = 0.02  # learners below add almost nothing
 _WIDTH = 1.96  # standard errors of a 95 % interval

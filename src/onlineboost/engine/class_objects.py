@@ -11,10 +11,10 @@ import numpy as np
 from onlineboost.compiled import draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, settle, weigh, write
 from onlineboost.engine.objects import ObjectCommittee, ObjectRows
-from onlineboost.engine.record import Record
-from onlineboost.engine.sharpness import probabilities
+from onlineboost.loop.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, settle, weigh, write
+from onlineboost.loop.record import Record
+from onlineboost.loop.sharpness import probabilities
 
 
 @njit

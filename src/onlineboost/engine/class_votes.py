@@ -16,7 +16,11 @@ from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine.class_tally import (
+from onlineboost.engine.committee import Committee
+from onlineboost.engine.node import Node, PastAnswers
+from onlineboost.engine.stage import Stage
+from onlineboost.errors import ParameterError
+from onlineboost.loop.class_tally import (
     call_hear,
     call_settle,
     call_weigh,
@@ -26,14 +30,10 @@ from onlineboost.engine.class_tally import (
     note,
     write,
 )
-from onlineboost.engine.committee import Committee
-from onlineboost.engine.explaining import Explained
-from onlineboost.engine.explaining_classes import explained
-from onlineboost.engine.loop import REPLAYED, Space, new_space
-from onlineboost.engine.node import Node, PastAnswers
-from onlineboost.engine.sharpness import probabilities
-from onlineboost.engine.stage import Stage
-from onlineboost.errors import ParameterError
+from onlineboost.loop.explaining import Explained
+from onlineboost.loop.explaining_classes import explained
+from onlineboost.loop.loop import REPLAYED, Space, new_space
+from onlineboost.loop.sharpness import probabilities
 from onlineboost.storage.validity import require
 
 _predict, _learn, _meet, _full = dispatch.predict, dispatch.learn, dispatch.meet, dispatch.full

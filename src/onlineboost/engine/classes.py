@@ -22,14 +22,14 @@ from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.data.target import sign_for
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.explaining import Explained, as_shares
-from onlineboost.engine.heads import INVERSE, VoteHead, new_head, vote_correct
-from onlineboost.engine.link import Alone
 from onlineboost.engine.node import Node
-from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import KeptClasses
-from onlineboost.engine.sharpness import check_sharpness, largest, new_sharpness, probabilities, sharpen
 from onlineboost.engine.stage import Stage
+from onlineboost.loop.explaining import Explained, as_shares
+from onlineboost.loop.heads import INVERSE, VoteHead, new_head, vote_correct
+from onlineboost.loop.link import Alone
+from onlineboost.loop.record import Record, Settings, new_record
+from onlineboost.loop.sharpness import check_sharpness, largest, new_sharpness, probabilities, sharpen
 from onlineboost.storage.validity import Limits
 
 CLIP = 8.0  # log odds beyond it teach nothing about the sharpness

@@ -10,19 +10,20 @@ import numpy as np
 
 from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
-from onlineboost.engine import adwin, loop, replay
-from onlineboost.engine.adwin import NoWatch, Watch
-from onlineboost.engine.explaining import Explained, as_shares, can_explain, explained
+from onlineboost.engine import replay
 from onlineboost.engine.groups import Groups
-from onlineboost.engine.heads import Head, VoteHead, probabilities
-from onlineboost.engine.loop import Mode
 from onlineboost.engine.node import Node, PastAnswers
-from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import RoundsAway
 from onlineboost.engine.replay import Kept
 from onlineboost.engine.rounds import Rounds
 from onlineboost.engine.stage import Key, Stage
 from onlineboost.errors import ParameterError
+from onlineboost.loop import adwin, loop
+from onlineboost.loop.adwin import NoWatch, Watch
+from onlineboost.loop.explaining import Explained, as_shares, can_explain, explained
+from onlineboost.loop.heads import Head, VoteHead, probabilities
+from onlineboost.loop.loop import Mode
+from onlineboost.loop.record import Record, Settings
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED

@@ -15,12 +15,13 @@ import numpy as np
 
 from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine import loop, schedule
-from onlineboost.engine.link import Table, new_table
-from onlineboost.engine.loop import Mode, Place, Space
+from onlineboost.engine import schedule
 from onlineboost.engine.rounds import Rounds
 from onlineboost.engine.schedule import Stage as Work
 from onlineboost.engine.stage import Stage
+from onlineboost.loop import loop
+from onlineboost.loop.link import Table, new_table
+from onlineboost.loop.loop import Mode, Place, Space
 
 _MANY_ROWS = 512  # that are worth several threads
 _PIECE = 128  # rows that pass from one group to the next, before it is known how long they take

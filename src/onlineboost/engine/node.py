@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import copied, writable
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
-from onlineboost.engine.record import Record, Settings
 from onlineboost.errors import ParameterError
+from onlineboost.loop.record import Record, Settings
 from onlineboost.storage.validity import saved_arrays
 
 if TYPE_CHECKING:
-    from onlineboost.engine.explaining import Explained
     from onlineboost.engine.stage import Stage
+    from onlineboost.loop.explaining import Explained
 
 NEVER = 1 << 62  # rows
 _LARGEST_SCORE = 1e45  # a million times the largest float32

@@ -19,10 +19,10 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.engine.classes import ClassesHead, class_rows, grown, states_of_two, summed
-from onlineboost.engine.heads import VoteHead
 from onlineboost.engine.objects import ObjectCommittee, ObjectNode, ObjectRows
-from onlineboost.engine.record import Record, Settings
-from onlineboost.engine.sharpness import probabilities
+from onlineboost.loop.heads import VoteHead
+from onlineboost.loop.record import Record, Settings
+from onlineboost.loop.sharpness import probabilities
 
 
 @dataclass

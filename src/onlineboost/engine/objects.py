@@ -16,10 +16,10 @@ from onlineboost.data.arrays import Source, writable
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.engine.heads import Head, probabilities
-from onlineboost.engine.link import CARRIED
-from onlineboost.engine.loop import compare
-from onlineboost.engine.record import Record, Settings
+from onlineboost.loop.heads import Head, probabilities
+from onlineboost.loop.link import CARRIED
+from onlineboost.loop.loop import compare
+from onlineboost.loop.record import Record, Settings
 
 _answer, _correct = dispatch.answer, dispatch.correct
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle

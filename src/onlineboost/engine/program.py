@@ -18,9 +18,9 @@ import numpy as np
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
 from onlineboost.engine import schedule
-from onlineboost.engine.loop import Mode
 from onlineboost.engine.node import NEVER, Node, PastAnswers, Prepared
 from onlineboost.engine.stage import Divider, Stage, Table
+from onlineboost.loop.loop import Mode
 from onlineboost.transforms.slots import Slots, find_rows
 
 CAPACITY = 1024  # rows that pass a node before the next one

@@ -31,13 +31,13 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine import replay
-from onlineboost.engine.explaining import Explained, as_shares, trust_nothing
-from onlineboost.engine.heads import logistic
 from onlineboost.engine.node import Node, PastAnswers
-from onlineboost.engine.record import Record, Settings, new_record
 from onlineboost.engine.replay import Kept, KeptNumbers
 from onlineboost.engine.stage import Stage
 from onlineboost.errors import ParameterError
+from onlineboost.loop.explaining import Explained, as_shares, trust_nothing
+from onlineboost.loop.heads import logistic
+from onlineboost.loop.record import Record, Settings, new_record
 from onlineboost.storage.validity import COUNT, Limits, require
 
 FIRST = 16  # rows held back

@@ -20,11 +20,11 @@ import numpy as np
 from onlineboost.data.batch import Batch, Floats, Ints, cut
 from onlineboost.engine import replay
 from onlineboost.engine.groups import Group, even_bounds
-from onlineboost.engine.link import new_table
-from onlineboost.engine.loop import Mode, finish_call
 from onlineboost.engine.rounds import Rounds
 from onlineboost.engine.stage import Stage
 from onlineboost.engine.team import Team
+from onlineboost.loop.link import new_table
+from onlineboost.loop.loop import Mode, finish_call
 
 CUT_EVERY = 64  # batches
 PIECE = 4096  # rows of a batch

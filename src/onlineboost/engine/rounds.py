@@ -8,11 +8,11 @@ import numpy as np
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine import loop
-from onlineboost.engine.adwin import Watch
-from onlineboost.engine.link import CARRIED, Table
-from onlineboost.engine.loop import Place, Space
 from onlineboost.engine.stage import Stage
+from onlineboost.loop import loop
+from onlineboost.loop.adwin import Watch
+from onlineboost.loop.link import CARRIED, Table
+from onlineboost.loop.loop import Place, Space
 
 _NUMBERS = 1 << 16  # most votes on the way from the learners to the head: they stay in the cache of a core
 _ROWS = 512  # most rows on the way

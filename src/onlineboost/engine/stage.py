@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.engine.loop import Mode
+from onlineboost.loop.loop import Mode
 
 if TYPE_CHECKING:
     from onlineboost.engine.program import Program

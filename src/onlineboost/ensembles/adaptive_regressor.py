@@ -1,6 +1,6 @@
 """AdaptiveRegressor: any regressor, for streams that change: it starts over when its error rises.
 
-Errors e = |y - answer| are made numbers from 0 to 1 for ADWIN (``engine/adwin.py``): u = e / (e + m), where m is the
+Errors e = |y - answer| are made numbers from 0 to 1 for ADWIN (``loop/adwin.py``): u = e / (e + m), where m is the
 running mean error since the model began, in which no error counts as more than 4 m. So neither the unit of the target
 nor a single row matters. u is cut to multiples of 1/1024: their sums are exact, whatever the order.
 """
@@ -20,10 +20,10 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.numbers import Numbers
-from onlineboost.engine.adwin import BLOCK, Windows, closed_block, new_windows, start_over
 from onlineboost.engine.stage import Key, Stage
 from onlineboost.ensembles.restarting import Alarm, Listening, Restart, verdict
 from onlineboost.errors import ParameterError
+from onlineboost.loop.adwin import BLOCK, Windows, closed_block, new_windows, start_over
 from onlineboost.parameters import check_between
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.validity import COUNT, SUM, Limits

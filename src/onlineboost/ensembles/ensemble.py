@@ -15,13 +15,13 @@ from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.node import Node
-from onlineboost.engine.record import Settings, new_record
 from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
 from onlineboost.ensembles.stacked import StackedNode
 from onlineboost.errors import ParameterError
 from onlineboost.learners.linear import Linear
+from onlineboost.loop.record import Settings, new_record
 from onlineboost.parameters import brief, check_whole
 
 MAX_PARTS = 50

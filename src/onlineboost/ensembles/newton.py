@@ -33,10 +33,10 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.data.target import mistaken
-from onlineboost.engine.heads import INVERSE, VoteHead, logistic, vote_correct
-from onlineboost.engine.loop import compare
-from onlineboost.engine.record import Record
-from onlineboost.engine.sharpness import chances_of, largest
+from onlineboost.loop.heads import INVERSE, VoteHead, logistic, vote_correct
+from onlineboost.loop.loop import compare
+from onlineboost.loop.record import Record
+from onlineboost.loop.sharpness import chances_of, largest
 from onlineboost.storage.validity import SUM, Limits, require
 
 FORGETTING = 0.9995

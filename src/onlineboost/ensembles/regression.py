@@ -32,10 +32,10 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.engine.explaining import Explained, as_shares
-from onlineboost.engine.record import Record
 from onlineboost.engine.regression import RegressionNode, Taming
 from onlineboost.engine.stage import Stage
+from onlineboost.loop.explaining import Explained, as_shares
+from onlineboost.loop.record import Record
 from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)

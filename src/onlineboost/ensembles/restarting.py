@@ -14,18 +14,18 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.diagnostics.report import Report
-from onlineboost.engine import adwin
-from onlineboost.engine.adwin import Watch, Windows, new_watch, new_windows
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.explaining import Explained
-from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.node import Node, PastAnswers
-from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.schedule import later
 from onlineboost.engine.stage import Key, Stage
 from onlineboost.errors import ParameterError
+from onlineboost.fitted.fitted import Fitted
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
+from onlineboost.loop import adwin
+from onlineboost.loop.adwin import Watch, Windows, new_watch, new_windows
+from onlineboost.loop.explaining import Explained
+from onlineboost.loop.record import Record, Settings
 from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.storage.validity import COUNT, Limits

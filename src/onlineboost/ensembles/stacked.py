@@ -10,13 +10,9 @@ import numpy as np
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, cut
-from onlineboost.engine.explaining import Explained, Terms, as_shares
-from onlineboost.engine.heads import chances
 from onlineboost.engine.node import Node
 from onlineboost.engine.program import give_slots
-from onlineboost.engine.record import Record, Settings
 from onlineboost.engine.remote import PartOfEnsemble
-from onlineboost.engine.sharpness import softmax
 from onlineboost.engine.stage import Stage
 from onlineboost.ensembles.newton import (
     CLIP,
@@ -28,6 +24,10 @@ from onlineboost.ensembles.newton import (
     stack_rows,
 )
 from onlineboost.ensembles.resting import Rest, note_rows
+from onlineboost.loop.explaining import Explained, Terms, as_shares
+from onlineboost.loop.heads import chances
+from onlineboost.loop.record import Record, Settings
+from onlineboost.loop.sharpness import softmax
 from onlineboost.storage.validity import require
 
 

@@ -12,11 +12,11 @@ from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.data.classes import joined_scores
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
-from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.late import answer_row, learn_row
 from onlineboost.engine.node import Node, PastAnswers
-from onlineboost.engine.tickets import Votes
 from onlineboost.errors import DataError, ParameterError
+from onlineboost.fitted.fitted import Fitted
+from onlineboost.fitted.late import answer_row, learn_row
+from onlineboost.fitted.tickets import Votes
 from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_one_of
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.engine.thresholds import BINS, EDGES, Cut, Rule, checked_weights, chosen, counts_from_json
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion
 from onlineboost.evaluate.sums import added_at
+from onlineboost.fitted.thresholds import BINS, EDGES, Cut, Rule, checked_weights, chosen, counts_from_json
 
 __all__ = ["Cut", "Rule", "Threshold"]
 

@@ -16,9 +16,9 @@ from onlineboost.data.arrays import copied
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.engine.classes import one_committee
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.heads import new_head
-from onlineboost.engine.link import Alone
-from onlineboost.engine.record import Settings, new_record
+from onlineboost.loop.heads import new_head
+from onlineboost.loop.link import Alone
+from onlineboost.loop.record import Settings, new_record
 from onlineboost.model import OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins

@@ -9,12 +9,12 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
-from onlineboost.engine.class_tally import sharpness_head
 from onlineboost.engine.class_votes import ClassVotesCommittee
-from onlineboost.engine.explaining_classes import credit_classes
-from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
+from onlineboost.loop.class_tally import sharpness_head
+from onlineboost.loop.explaining_classes import credit_classes
+from onlineboost.loop.record import Settings, new_record
 from onlineboost.transforms.slots import new_slots
 
 

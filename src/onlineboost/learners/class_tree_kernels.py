@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.engine.explaining_classes import ClassFound, add_change, begin, share_vote
 from onlineboost.learners.forest_kernels import (
     CHILD,
     DEPTH,
@@ -36,6 +35,7 @@ from onlineboost.learners.forest_kernels import (
     row_for,
 )
 from onlineboost.learners.splits import carry_histogram
+from onlineboost.loop.explaining_classes import ClassFound, add_change, begin, share_vote
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 from onlineboost.transforms.bins import MET, Bins, BinsWork, new_work, read_row
 

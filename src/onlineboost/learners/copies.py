@@ -17,10 +17,10 @@ from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.data.hashing import feature_id
-from onlineboost.engine.dicts import row_of
 from onlineboost.engine.node import Node
 from onlineboost.engine.program import run_batch
 from onlineboost.errors import DataError, ParameterError, listed
+from onlineboost.fitted.dicts import row_of
 from onlineboost.parameters import Parameters
 
 _WIDTH = 1 << 18  # columns of the matrices that hold streams

@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
 from onlineboost.data.batch import Floats
-from onlineboost.engine.explaining import Found, Pulls
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import MET, BinsWork
 

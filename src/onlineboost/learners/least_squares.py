@@ -25,9 +25,9 @@ from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.compiled.solve import solve
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.errors import ParameterError
 from onlineboost.learners.numbers import NumberLearner
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import COUNT, Limits, check_products
 from onlineboost.transforms.chain import Transforms

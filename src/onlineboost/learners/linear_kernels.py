@@ -33,9 +33,9 @@ from onlineboost.compiled.simd import (
     zeros,
 )
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
-from onlineboost.engine.explaining import Found, Pulls
-from onlineboost.engine.loop import VECTOR
 from onlineboost.learners.losses import squared_gradient, step
+from onlineboost.loop.explaining import Found, Pulls
+from onlineboost.loop.loop import VECTOR
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 
 f32 = np.float32

@@ -11,9 +11,9 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned, Room
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
 from onlineboost.transforms.bins import (

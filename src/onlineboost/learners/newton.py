@@ -22,9 +22,9 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.engine.explaining import Found, Pulls
-from onlineboost.engine.heads import logistic
 from onlineboost.learners.base import Learner
+from onlineboost.loop.explaining import Found, Pulls
+from onlineboost.loop.heads import logistic
 from onlineboost.parameters import check_whole
 from onlineboost.registry import Option
 from onlineboost.storage.validity import Limits

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.link import Alone
-from onlineboost.engine.record import Settings, new_record
 from onlineboost.engine.regression import NumberHead, RegressionNode, regression_node
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.learners.base import WeakLearner
+from onlineboost.loop.link import Alone
+from onlineboost.loop.record import Settings, new_record
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.transforms.slots import new_slots
 

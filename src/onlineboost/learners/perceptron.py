@@ -10,9 +10,9 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32
-from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import Limits
 from onlineboost.transforms.chain import Transforms

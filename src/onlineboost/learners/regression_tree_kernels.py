@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.compiled.simd import load, pair, store
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
     DEPTH,
     MAX_EXAMPLES,
@@ -55,6 +54,7 @@ from onlineboost.learners.forest_kernels import (
     row_for,
 )
 from onlineboost.learners.splits import give_sums
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
 

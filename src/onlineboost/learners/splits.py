@@ -12,7 +12,7 @@ from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats
-from onlineboost.engine.explaining import Found
+from onlineboost.loop.explaining import Found
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over
 
 _LN2 = math.log(2)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.base import Learner
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums, some_slots
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import (

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.compiled.simd import load, pair, prefetch, splat, store, total, widen, zeros
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.engine.explaining import Found, Pulls
 from onlineboost.learners.forest_kernels import (
     DEPTH,
     MAX_EXAMPLES,
@@ -45,6 +44,7 @@ from onlineboost.learners.forest_kernels import (
     row_for,
 )
 from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums
+from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 from onlineboost.transforms.bins import (
     Bins,

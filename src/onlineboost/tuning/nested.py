@@ -19,9 +19,9 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.heads import VoteHead
 from onlineboost.engine.program import run_batch
 from onlineboost.learners.base import Learner
+from onlineboost.loop.heads import VoteHead
 
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _first = dispatch.first

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 from onlineboost.boosters.base import MAX_LEARNERS, seed_of
 from onlineboost.engine.class_objects import ClassObjectCommittee
-from onlineboost.engine.class_tally import sharpness_head
 from onlineboost.engine.class_votes import ClassVotesCommittee
-from onlineboost.engine.record import Settings, new_record
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner, class_votes_committee
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
+from onlineboost.loop.class_tally import sharpness_head
+from onlineboost.loop.record import Settings, new_record
 from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_count, check_one_of
 

@@ -16,9 +16,9 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, invoke, is_there, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.engine.link import ROUND, SETTLE, VOTE, is_alone
-from onlineboost.engine.record import Record
-from onlineboost.engine.sharpness import check_sharpness, new_sharpness, sharpen
+from onlineboost.loop.link import ROUND, SETTLE, VOTE, is_alone
+from onlineboost.loop.record import Record
+from onlineboost.loop.sharpness import check_sharpness, new_sharpness, sharpen
 
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 

@@ -18,18 +18,18 @@ from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.engine import schedule
-from onlineboost.engine.class_weights import ClassWeights
-from onlineboost.engine.dicts import named_row
-from onlineboost.engine.explaining import Explained, joined
-from onlineboost.engine.explanation import Explanation, by_column, explanation
-from onlineboost.engine.lags import Lags
-from onlineboost.engine.lock import SharedLock
 from onlineboost.engine.node import Node
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.program import run_batch, run_row, slotted
-from onlineboost.engine.thresholds import Cut
-from onlineboost.engine.tickets import Pending
 from onlineboost.errors import DataError, ParameterError, RangeWarning, listed
+from onlineboost.fitted.class_weights import ClassWeights
+from onlineboost.fitted.dicts import named_row
+from onlineboost.fitted.explanation import Explanation, by_column, explanation
+from onlineboost.fitted.lags import Lags
+from onlineboost.fitted.lock import SharedLock
+from onlineboost.fitted.thresholds import Cut
+from onlineboost.fitted.tickets import Pending
+from onlineboost.loop.explaining import Explained, joined
 from onlineboost.parameters import check_whole
 
 Rows = Source | Iterable[Page | Batch]

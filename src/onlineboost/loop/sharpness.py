@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
-from onlineboost.engine.heads import chances
+from onlineboost.loop.heads import chances
 from onlineboost.storage.validity import require
 
 _FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S

@@ -13,7 +13,7 @@ from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 
 if TYPE_CHECKING:
-    from onlineboost.engine.fitted import Fitted
+    from onlineboost.fitted.fitted import Fitted
 
 BINS = 4097  # narrow near 0, wide far from it: the scores of some models are votes, those of others log odds
 _SMALL = 2.0**-10

@@ -29,9 +29,10 @@ from onlineboost import (
 from onlineboost.boosters import defensive
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import verdict
-from onlineboost.engine import heads, objects
-from onlineboost.engine.record import Record
+from onlineboost.engine import objects
 from onlineboost.evaluate.metrics import Calibration
+from onlineboost.loop import heads
+from onlineboost.loop.record import Record
 
 BOOSTERS = [OnlineBBM, AdaBoostOL, AdaBoostOLPlus, OSBoost, OSBoostOCP, PotentialBoost, SafeBoost, DefensiveBoost]
 

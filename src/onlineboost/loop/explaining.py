@@ -21,8 +21,8 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
-from onlineboost.engine.link import CARRIED, Alone
-from onlineboost.engine.loop import VECTOR
+from onlineboost.loop.link import CARRIED, Alone
+from onlineboost.loop.loop import VECTOR
 from onlineboost.transforms.chain import Transforms
 
 _predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from onlineboost.data.allocation import planned
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.engine.fitted import Fitted
 from onlineboost.engine.node import Node
-from onlineboost.engine.thresholds import Cut
-from onlineboost.engine.tickets import Pending
 from onlineboost.errors import ModelFileError, ParameterError
+from onlineboost.fitted.fitted import Fitted
+from onlineboost.fitted.thresholds import Cut
+from onlineboost.fitted.tickets import Pending
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError, check_state

@@ -21,7 +21,7 @@ from onlineboost.compiled.jit import hot
 from onlineboost.compiled.simd import load, splat, sqrt, store, total, widen, within, zeros
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.engine.explaining import trust_nothing
+from onlineboost.loop.explaining import trust_nothing
 from onlineboost.storage.validity import SUM, Limits, require
 
 HeadName = Literal["vote", "stack"]

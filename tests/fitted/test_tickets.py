@@ -32,11 +32,11 @@ from onlineboost import (
 )
 from onlineboost.data.batch import one_row
 from onlineboost.data.hashing import feature_id
-from onlineboost.engine.asked import HEAD, SIGNATURE
 from onlineboost.engine.node import PastAnswers
 from onlineboost.ensembles.resting import LENGTH
 from onlineboost.evaluate import progressive_score
 from onlineboost.evaluate.delayed import Delayed
+from onlineboost.fitted.asked import HEAD, SIGNATURE
 from onlineboost.readers import open_stream
 
 N = 260

@@ -16,8 +16,8 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Ints, cut
-from onlineboost.engine.class_tally import hear, new_tally, write
-from onlineboost.engine.explaining import Explained, Terms, joined, shared
+from onlineboost.loop.class_tally import hear, new_tally, write
+from onlineboost.loop.explaining import Explained, Terms, joined, shared
 
 _predict, _credit, _explain = dispatch.predict, dispatch.credit, dispatch.explain_classes
 _NUMBERS = 1 << 22  # that rows explained at a time may have

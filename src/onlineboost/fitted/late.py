@@ -9,13 +9,13 @@ import numpy as np
 
 from onlineboost.data.batch import Batch, Floats, cut, longest_row, without_missing
 from onlineboost.engine import schedule
-from onlineboost.engine.asked import Asked, parsed
-from onlineboost.engine.dicts import named_row
-from onlineboost.engine.fitted import Fitted, Rows, squeezed
 from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.engine.program import ask_row, tell_row
-from onlineboost.engine.tickets import Ticket, is_finite
 from onlineboost.errors import DataError, ParameterError, TicketError
+from onlineboost.fitted.asked import Asked, parsed
+from onlineboost.fitted.dicts import named_row
+from onlineboost.fitted.fitted import Fitted, Rows, squeezed
+from onlineboost.fitted.tickets import Ticket, is_finite
 from onlineboost.parameters import brief
 
 

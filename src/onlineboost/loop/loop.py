@@ -24,7 +24,7 @@ from onlineboost.compiled.block import Call, invoke, is_there, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.data.target import mistaken, sign_for
-from onlineboost.engine.link import (
+from onlineboost.loop.link import (
     ANSWER,
     CARRIED,
     CORRECT,
@@ -36,7 +36,7 @@ from onlineboost.engine.link import (
     Table,
     link,
 )
-from onlineboost.engine.record import Record, Settings
+from onlineboost.loop.record import Record, Settings
 
 _predict, _learn = dispatch.predict, dispatch.learn
 _answer, _correct = dispatch.answer, dispatch.correct

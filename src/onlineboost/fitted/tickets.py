@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.batch import Batch
-from onlineboost.engine.asked import HEAD, LAST, SIGNATURE, Asked, Names, parsed, written
 from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.errors import ParameterError, TicketError
+from onlineboost.fitted.asked import HEAD, LAST, SIGNATURE, Asked, Names, parsed, written
 from onlineboost.forks import new_lock
 from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
 

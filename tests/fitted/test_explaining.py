@@ -29,8 +29,8 @@ from onlineboost import (
 )
 from onlineboost.boosters import adaboost_olm
 from onlineboost.boosters.base import Booster
-from onlineboost.engine.explaining import credit_in_turn
 from onlineboost.errors import DataError, ParameterError
+from onlineboost.loop.explaining import credit_in_turn
 from onlineboost.readers import open_stream
 
 RNG = np.random.default_rng(0)

@@ -22,8 +22,8 @@ from onlineboost import (
     Tree,
     load,
 )
-from onlineboost.engine.fitted import Fitted
-from onlineboost.engine.lock import SharedLock
+from onlineboost.fitted.fitted import Fitted
+from onlineboost.fitted.lock import SharedLock
 from onlineboost.readers import open_stream
 
 MODELS = {

@@ -11,8 +11,8 @@ import numpy as np
 
 from onlineboost.data.batch import Floats, Ints, Ints32
 from onlineboost.data.feature_names import column_of, date_of
-from onlineboost.engine.explaining import Explained, Terms
 from onlineboost.errors import DataError
+from onlineboost.loop.explaining import Explained, Terms
 from onlineboost.storage.pictures import check_picture, draw_bars
 
 _SHOWN_ROWS, _SHOWN = 5, 10  # rows, and features of a row, that ``print`` shows
