@@ -57,6 +57,7 @@ class Node(ABC):
     A leaf is a committee of weak learners. Other nodes have children, and make their answer from those of the children.
     """
 
+    compiled = True  # unlike Python objects
     settings: Settings
     record: Record
     parts: tuple[Any, ...]  # children

@@ -79,6 +79,7 @@ def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number:
 class ObjectNode:
     """What models of Python objects have in common. They have no program: rows pass them in Python."""
 
+    compiled = False
     settings: Settings
     record: Record
     parts: tuple[Any, ...]

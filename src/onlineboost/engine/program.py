@@ -80,7 +80,8 @@ class Program:
         if self.table.capacity == 1:
             self.stages[0].span[:] = 0, 1
             self.finds = [call.run for call in (*self.notes, *(one.call for one in self.finders.values()))]
-            self.memory = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
+            self.found = [finder.found.indptr for finder in self.finders.values()]
+            self.memory: Any = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
             self.loaded, self.done = self.rows, 1
         self.local: Any = self.prepared.of_thread
         self.prepared.programs.add(self)
@@ -173,14 +174,13 @@ class Program:
 
     def run_row(self, ids: Any, values: Sequence[float], y: float, weight: float) -> Floats:
         """Take one row through the model; returns its scores, in memory that the next row is written to."""
-        n, rows = len(values), self.rows
-        rows.indices[:n] = ids
+        n, (indptr, indices, _, ys, weights) = len(values), self.rows
+        indices[:n] = ids
         _pack(n)(self.memory, 0, *values)
-        rows.indptr[1] = n
-        self.table.y[0], self.table.weight[0] = y, weight
+        indptr[1], ys[0], weights[0] = n, y, weight
         if any(map(_invoke, self.finds)):
             with self.at_work():
-                self.give_slots(rows)
+                self.give_slots(self.rows)
         stage = self.stages[0]
         if stage.plain:
             stage.go()
@@ -283,7 +283,7 @@ def run_row(
     program = _program(root, LEARNING if learning else ASKING, 1, len(values), len(values))
     if not learning:
         found = program.run_row(ids, values, y, weight)
-        return found, not len(values) or any(finder.found.indptr[1] for finder in program.finders.values())
+        return found, not len(values) or any([ends[1] for ends in program.found])  # noqa: C419  a list is faster
     if program.stages[0].plain:
         found = program.run_row(ids, values, y, weight)
     else:

@@ -18,7 +18,6 @@ from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.engine import schedule
-from onlineboost.engine.node import Node
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.program import run_batch, run_row, slotted
 from onlineboost.errors import DataError, ParameterError, RangeWarning, listed
@@ -62,7 +61,7 @@ class Fitted:
         self.max_row_features = self.spec.max_row_features()
         self.allow_classes(self.spec.max_classes)
         self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
-        if self.lags is not None and not isinstance(self.root, Node):
+        if self.lags is not None and not self.root.compiled:
             raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
         given = self.spec.class_weight
         self.class_weights = None if given is None else ClassWeights(given)
@@ -91,7 +90,7 @@ class Fitted:
     def go_away(self, away: Any) -> None:
         """Let learners learn elsewhere from now on, if ``away`` is not None."""
         if away is not None and self.root.away is None:
-            if not isinstance(self.root, Node):
+            if not self.root.compiled:
                 raise ParameterError("engine", "ray", "'threads': learners that are Python objects cannot be divided")
             self.root.check_divisible()
             away.close()  # actors of another model
@@ -99,7 +98,7 @@ class Fitted:
 
     def come_back(self) -> None:
         """Take back what was learnt elsewhere."""
-        if isinstance(self.root, Node) and self.root.away is not None:
+        if self.root.compiled and self.root.away is not None:
             try:
                 with self.lock.turn(), self.lock.writing:
                     self.root.bring_back()
@@ -160,14 +159,14 @@ class Fitted:
 
     def _of_table(self, source: Source, y: Floats, weight: Floats) -> Iterator[Any]:
         """The rows of a table as examples, in parts that are learnt one after the other."""
-        if not isinstance(self.root, Node):
+        if not self.root.compiled:
             yield from self.root.of_table(source, y, weight, self.target)
             return
         for batch in source.batches(y, weight):
             yield typed(batch)
 
     def _of_batch(self, batch: Batch) -> Iterator[Any]:
-        if isinstance(self.root, Node):
+        if self.root.compiled:
             yield typed(batch)
         else:
             yield from self.root.of_batch(batch, self.target)
@@ -233,7 +232,7 @@ class Fitted:
 
     def _run(self, examples: Any, learning: bool) -> Floats:
         """The scores of examples, [rows], or [rows, answers]."""
-        if not isinstance(self.root, Node):
+        if not self.root.compiled:
             found: Floats = self.root.run(examples, learning)
             return found
         return squeezed(run_batch(self.root, examples, learning))
@@ -256,12 +255,12 @@ class Fitted:
     def take_classes(self, n: int) -> None:
         """Know more classes from this row on."""
         before = self.root
-        if isinstance(before, Node):
+        if before.compiled:
             before.bring_back()
         if before.away is not None:
             before.away.close()
         root = self.spec.with_classes(before, n)
-        if isinstance(root, Node):
+        if root.compiled:
             root.prepared = None
             root.use_threads(before.n_jobs)
         else:
@@ -276,7 +275,7 @@ class Fitted:
         self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
-        if not isinstance(self.root, Node):
+        if not self.root.compiled:
             with self.lock.writing:
                 self.target = target
                 row = self.weighted(self.root.of_dict(x, self.columns, target, code, weight, True))
@@ -414,7 +413,7 @@ class Fitted:
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
         """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
         found: Any
-        if not isinstance(self.root, Node):
+        if not self.root.compiled:
             with self.lock.reading:
                 row = self.root.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
                 found = self._scored(row, probabilities)[0]
@@ -442,7 +441,7 @@ class Fitted:
         return self._explain(self.parts(rows), headings or [], headings is not None)
 
     def _check_explaining(self) -> None:
-        if not isinstance(self.root, Node):
+        if not self.root.compiled:
             advice = "scikit-learn's permutation_importance takes any model"
             raise ParameterError(
                 "estimator", self.spec.estimator, f"a compiled learner such as Linear or Tree; {advice}"
