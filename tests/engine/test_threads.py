@@ -26,6 +26,8 @@ from onlineboost import (
     Tree,
     load,
 )
+from onlineboost.engine.program import run_batch
+from onlineboost.fitted.dicts import named_row
 from onlineboost.storage import model_file
 
 MODELS = {
@@ -164,8 +166,8 @@ def test_the_model_inside_is_that_of_one_state():
         while thread.is_alive() and not fitted.lock.waiting:
             pass
         for k in range(5, 30):
-            example = fitted.root.of_dict(row(k)[0], fitted.columns, fitted.target, 1.0, 1.0, True)
-            fitted.root.run(example, True)
+            example, _ = named_row(row(k)[0], fitted.columns, True)
+            run_batch(fitted.root, example, True)
     thread.join()
     assert found[0].decision_one(PROBE) == model.estimator_.decision_one(PROBE)
 

@@ -469,6 +469,7 @@ def test_parts_that_have_said_nothing_are_nan(tmp_path):
     resting = five(make("stacked", "tree"))
     node = resting.fitted.root
     node.rest.clock[:] = 1, 60, 60 + LENGTH
+    node.replace()  # programs of the parts that were awake
     assert node.n_resting == 2
     resting.ask({"a": 2.0})
     for model in (young, resting):

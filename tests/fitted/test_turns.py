@@ -171,7 +171,7 @@ def test_learning_within_a_turn_is_an_error(monkeypatch):
     def learn_again(fitted: Fitted) -> None:
         model.learn_one({"0": 1.0}, 1)
 
-    monkeypatch.setattr(Fitted, "_warn", learn_again)
+    monkeypatch.setattr(Fitted, "warn", learn_again)
     with pytest.raises(ConflictError, match="may predict, but not learn"):
         model.partial_fit(np.eye(4), [0, 1, 0, 1])
 

@@ -157,7 +157,6 @@ class ClassVotesCommittee(Committee):
         """A committee for more classes, with the booster's state for them."""
         twin = copy.copy(self)
         twin.committee, twin.booster, twin.n_known = self.learner.more_classes(self.committee, n), booster, n
-        twin.prepared = None
         return twin
 
     @property

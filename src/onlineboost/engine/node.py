@@ -24,21 +24,29 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 62  # rows
 _LARGEST_SCORE = 1e45  # a million times the largest float32
-_NOT_KEPT = "prepared", "n_jobs", "away"  # by copies and files
+_NOT_KEPT = "prepared", "own_programs", "n_jobs", "away"  # by copies and files
 
 
 class Prepared:
-    """The programs that threads keep from row to row, as long as no state of the model is replaced."""
+    """The programs that threads keep from row to row, as long as no state of the model is replaced.
 
-    def __init__(self) -> None:
+    Programs know nodes, and whoever has the root owns them; nodes know them by a weak reference. So a state that was
+    replaced, and a model that is given up, are freed at once: they are large.
+    """
+
+    def __init__(self, root: Node) -> None:
         self.of_thread: Any = threading.local()
-        self.programs: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.states = object()  # another one whenever a state was replaced
+        for node in root.walk():
+            node.prepared = weakref.ref(self)
 
     def renew(self) -> None:
         """Forget all programs: they have addresses of states that are no longer used."""
-        self.of_thread = threading.local()
-        for program in [*self.programs]:
-            program.clear()  # at once: states are large
+        self.of_thread, self.states = threading.local(), object()
+
+
+def _nothing() -> None:
+    """In the place of a weak reference."""
 
 
 class PastAnswers(NamedTuple):
@@ -63,7 +71,7 @@ class Node(ABC):
     parts: tuple[Any, ...]  # children
     n_jobs: int = 1  # number of threads
     away: Any = None  # an ``engine.remote.Away``, if learners may be on other machines
-    prepared: Prepared | None = None  # programs that have addresses of the states
+    prepared: Callable[[], Prepared | None] = staticmethod(_nothing)  # programs that have addresses of the states
 
     # ---- rows
 
@@ -74,8 +82,9 @@ class Node(ABC):
     def replace(self, **states: Any) -> None:
         """Replace states by others, such as larger ones: the one way to do so."""
         vars(self).update(states)
-        if self.prepared is not None:
-            self.prepared.renew()
+        prepared = self.prepared()
+        if prepared is not None:
+            prepared.renew()
 
     def use_threads(self, n: int) -> None:
         """Learn on this number of threads; parts are divided among them, or the learners of the only one."""
@@ -232,7 +241,7 @@ class Node(ABC):
         vars(twin).update(
             {name: copied(value) for name, value in vars(self).items() if name not in ("parts", *_NOT_KEPT)}
         )
-        twin.prepared = None
+        twin.prepared = _nothing
         if self.parts:
             twin.parts = tuple(part.snapshot() for part in self.parts)
             twin.share_slots()
@@ -404,7 +413,7 @@ class Node(ABC):
     def elsewhere(self) -> Self:
         """A copy that learns on another machine, from rows with slots for ids."""
         twin = copy.copy(self)
-        twin.prepared, twin.away = None, None
+        twin.prepared, twin.away = _nothing, None
         if self.parts:
             twin.parts = tuple(part.elsewhere() for part in self.parts)
         return twin

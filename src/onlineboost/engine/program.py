@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import operator
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,13 @@ _invoke = operator.methodcaller("__call__")
 _pack = functools.lru_cache(256)(lambda n: struct.Struct(f"{n}f").pack_into)
 
 
+def _write(rows: Batch, into: Batch) -> None:
+    """Copy rows into memory that stays where it is."""
+    first, last = int(rows.indptr[0]), int(rows.indptr[-1])
+    into.indptr[: rows.indptr.size] = rows.indptr - first
+    into.indices[: last - first], into.values[: last - first] = rows.indices[first:last], rows.values[first:last]
+
+
 class Finder:
     """Slots for the ids of rows, for committees that share them."""
 
@@ -47,19 +54,13 @@ class Finder:
         arguments = program.rows, program.span, self.slots, self.found, mode.learning, self.missing, room
         self.call = Call(find_rows, *arguments)
 
-    def write(self, rows: Batch) -> None:
-        """Take over rows with slots."""
-        n, size = rows.y.size, int(rows.indptr[-1])
-        self.found.indptr[: n + 1] = rows.indptr
-        self.found.indices[:size], self.found.values[:size] = rows.indices[:size], rows.values[:size]
-
 
 class Program:
     """The calls of a model for rows in one mode, of one thread."""
 
     def __init__(self, root: Node, table: Table, key: Any = None, rows: Batch | None = None) -> None:
-        self.root, self.table, self.key, self.running = root, table, key, False
-        self.prepared = root.prepared if root.prepared is not None else _adopted(root)
+        self.root, self.table, self.key = root, table, key
+        self._prepared = weakref.ref(prepared_for(root))
         capacity, entries = table.capacity, table.entries
         memory = np.zeros(capacity + 1, np.int64), np.zeros(entries, np.int32), np.zeros(entries, np.float32)
         self.rows = Batch(*memory, table.y, table.weight)  # as they come
@@ -73,7 +74,7 @@ class Program:
     def build(self) -> None:
         """Make all calls, with the states that there are."""
         self.finders: dict[tuple[int, int], Finder] = {}
-        self.notes = []
+        self.notes, self.as_they_come = [], False
         left = self.root.countdown() if self.table.mode.learning else NEVER
         self.due = NEVER if left == NEVER else self.root.n_learnt + left  # when nodes are to be asked
         self.stages = self._stages()
@@ -83,10 +84,9 @@ class Program:
             self.found = [finder.found.indptr for finder in self.finders.values()]
             self.memory: Any = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
             self.loaded, self.done = self.rows, 1
-        self.local: Any = self.prepared.of_thread
-        self.prepared.programs.add(self)
+        self.states = self.prepared.states
         if self.key is not None:
-            self.local.__dict__[self.key] = self
+            self.prepared.of_thread.__dict__[self.key] = self
 
     def _stages(self) -> list[Stage]:
         root, y, out = self.root, self.table.y, self.out
@@ -97,29 +97,18 @@ class Program:
             return divider.stages  # type: ignore[no-any-return]
         return [Stage(self, lambda stage: root.add(stage, y, out))]
 
-    def clear(self) -> None:
-        """Let go of states that were replaced, unless the program is running."""
-        if not self.running:
-            for stage in self.stages:
-                stage.clear()
-            self.stages, self.finders, self.notes = [], {}, []
-
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """While the program runs, it makes its calls again if states are replaced."""
-        self.running = True
-        try:
-            yield
-        finally:
-            self.running = False
-            if self.local is not self.prepared.of_thread:
-                self.clear()
+    @property
+    def prepared(self) -> Prepared:
+        found = self._prepared()
+        assert found is not None
+        return found
 
     def slotted(self, leaf: Any) -> Batch:
         """The rows with slots for ids, as a committee gets them."""
         if self.slotted_rows is not None:
             return self.slotted_rows
         if leaf.slots is None:
+            self.as_they_come = True
             return self.rows
         learning = self.table.mode.learning
         room = NEVER if learning else leaf.learner.row_room(leaf.committee)
@@ -146,8 +135,8 @@ class Program:
         for call in self.notes:
             call.on(rows)
             call()
-        if self.slotted_rows is not None:
-            return
+        if self.as_they_come:
+            _write(rows, self.rows)
         for finder in self.finders.values():
             finder.call.on(rows)
         if any(finder.call.run() for finder in self.finders.values()):  # ``give_slots`` writes all of them
@@ -156,10 +145,10 @@ class Program:
     def give_slots(self, rows: Batch) -> None:
         """Give slots to new features of rows; calls are made again if states have become larger."""
         found = give_slots(self.root, rows, self.table.capacity == 1)
-        if self.local is not self.prepared.of_thread:
+        if self.states is not self.prepared.states:
             self.build()
         for finder in self.finders.values():
-            finder.write(found[id(finder.slots.used)])
+            _write(found[id(finder.slots.used)], finder.found)
 
     def run(self, start: int, stop: int) -> None:
         """Take rows of the table through the model."""
@@ -179,15 +168,11 @@ class Program:
         _pack(n)(self.memory, 0, *values)
         indptr[1], ys[0], weights[0] = n, y, weight
         if any(map(_invoke, self.finds)):
-            with self.at_work():
-                self.give_slots(self.rows)
+            self.give_slots(self.rows)
         stage = self.stages[0]
-        if stage.plain:
-            stage.go()
-        else:
-            with self.at_work():
-                stage.begin(0, 1)
-                stage.go()
+        if not stage.plain:
+            stage.begin(0, 1)
+        stage.go()
         return self.out[0]  # type: ignore[no-any-return]
 
     def answers(self) -> PastAnswers:
@@ -213,17 +198,18 @@ def _piecewise(stage: Stage, start: int, stop: int) -> Any:
     return lambda k: stage.run(start + k * _PIECE, min(start + (k + 1) * _PIECE, stop))
 
 
-def _adopted(root: Node) -> Prepared:
-    """Let all nodes of a tree forget programs when one of them replaces a state."""
-    prepared = Prepared()
-    for node in root.walk():
-        node.prepared = prepared
-    return prepared
+def prepared_for(root: Node) -> Prepared:
+    """The programs of a tree; unless somebody owns them, the root does."""
+    found = root.prepared()
+    if found is None:
+        found = Prepared(root)
+        vars(root)["own_programs"] = found
+    return found
 
 
 def _program(root: Node, mode: Mode, capacity: int, entries: int, longest: int) -> Program:
     """The program that this thread keeps for rows in a mode, with room for so many rows and entries."""
-    prepared = root.prepared if root.prepared is not None else _adopted(root)
+    prepared = root.prepared() or prepared_for(root)
     programs = prepared.of_thread.__dict__
     key = id(root), mode, capacity == 1
     found: Program | None = programs.get(key)
@@ -263,9 +249,8 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
         capacity = most if size - start >= most else 1 << (max(stop - start, 2) - 1).bit_length()
         entries = int(batch.indptr[stop] - batch.indptr[start])
         program = _program(root, LEARNING if learning else ASKING, capacity, entries, longest)
-        with program.at_work():
-            program.load(batch, start, stop)
-            program.run(0, stop - start)
+        program.load(batch, start, stop)
+        program.run(0, stop - start)
         scores[start : start + program.done] = program.out[: program.done]
         if learning:
             root.look()
@@ -372,6 +357,5 @@ def run_slotted(root: Node, rows: Batch, mode: Mode) -> Floats:
     table.longest = int(np.diff(rows.indptr).max(initial=0))
     table.y, table.weight = rows.y, rows.weight
     program = Program(root, table, None, rows)
-    with program.at_work():
-        program.run(0, rows.y.size)
+    program.run(0, rows.y.size)
     return program.out

@@ -21,6 +21,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,7 +204,7 @@ class RegressionNode(Node):
         if self.young:
             for part in self.parts:
                 stage.silent(part)
-            stage.step(lambda: self._answer_first(stage, y, out))
+            stage.step(partial(self._answer_first, stage.program_of, stage.span, stage.mode.learning, y, out))
         else:
             capacity = stage.table.capacity
             tamed, centres = stage.array("tamed", capacity), stage.array("centres", capacity)
@@ -230,11 +231,11 @@ class RegressionNode(Node):
     def countdown(self) -> int:
         return FIRST - self.n_learnt if self.young else super().countdown()
 
-    def _answer_first(self, stage: Stage, y: Floats, out: Floats) -> None:
+    def _answer_first(self, program: Any, span: Ints, learning: bool, y: Floats, out: Floats) -> None:
         """Answer rows by the targets so far; those that are to be learnt are held back."""
-        start, stop = stage.span.tolist()
-        if stage.mode.learning:
-            out[start:stop] = self._hold(cut(stage.program.loaded, start, stop)._replace(y=y[start:stop]))
+        start, stop = span.tolist()
+        if learning:
+            out[start:stop] = self._hold(cut(program().loaded, start, stop)._replace(y=y[start:stop]))
         else:
             out[start:stop] = self.first_answers(self.held.y)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ class Stage:
     def __init__(
         self, program: Program, add: Callable[[Stage], Any], after: tuple[int, ...] = (), span: Ints | None = None
     ) -> None:
-        self.program, self.table, self.add, self.after = program, program.table, add, after
+        self.program_of, self.table, self.add, self.after = weakref.ref(program), program.table, add, after
         self.path: Key = ()
         self.span: Ints = np.zeros(2, np.int64) if span is None else span  # the rows that pass
         self.build()
@@ -63,6 +64,12 @@ class Stage:
     @property
     def mode(self) -> Mode:
         return self.table.mode
+
+    @property
+    def program(self) -> Program:
+        found = self.program_of()
+        assert found is not None
+        return found
 
     def build(self) -> None:
         """Make all calls, with the states that there are."""
@@ -75,14 +82,10 @@ class Stage:
         self.votes: list[Floats32] = []  # of all committees
         self.alive: list[Any] = []  # whose memory the calls use
         self.add(self)
-        self.local = self.program.prepared.of_thread
+        self.states = self.program.prepared.states
         self.plain = all(map(_is_compiled, self.calls))
         if self.table.capacity == 1:
             self.begin(0, 1)
-
-    def clear(self) -> None:
-        """Let go of all states."""
-        self.calls, self.askers, self.begins, self.alive, self.outs, self.votes = [], {}, [], [], [], []
 
     # ---- for nodes, while they add their calls
 
@@ -174,7 +177,7 @@ class Stage:
             if not any(map(_invoke, rest)):
                 return
             key = self.askers[len(calls) - operator.length_hint(rest) - 1](self)
-            if self.local is not self.program.prepared.of_thread:  # states were replaced
+            if self.states is not self.program.prepared.states:
                 self.build()
             at = self.marks[key]
             if self.again is not None:

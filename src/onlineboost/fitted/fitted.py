@@ -18,6 +18,7 @@ from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.engine import schedule
+from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.program import run_batch, run_row, slotted
 from onlineboost.errors import DataError, ParameterError, RangeWarning, listed
@@ -56,6 +57,7 @@ class Fitted:
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
+    programs: Prepared | None = field(init=False, repr=False, compare=False)  # of the nodes
 
     def __post_init__(self) -> None:
         self.max_row_features = self.spec.max_row_features()
@@ -65,6 +67,7 @@ class Fitted:
             raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
         given = self.spec.class_weight
         self.class_weights = None if given is None else ClassWeights(given)
+        self.programs = Prepared(self.root) if self.root.compiled else None
         if self.columns.limit is None:  # names beyond the slots are of no use
             self.columns.limit = min(MAX_NAMES, self.spec.max_features())
 
@@ -74,7 +77,11 @@ class Fitted:
             root, columns = self.root.snapshot(), copy.deepcopy(self.columns)
             copies = {"root": root, "columns": columns, "pending": self.pending.frozen()}
             copies |= {"lags": copy.copy(self.lags), "class_weights": copy.copy(self.class_weights)}
-            return vars(self) | copies | {"target": copy.copy(self.target)}
+            return vars(self) | copies | {"target": copy.copy(self.target), "programs": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.programs = Prepared(self.root) if self.root.compiled else None
 
     def copied(self) -> Fitted:
         """A copy, made between two updates, with the same parameters."""
@@ -261,7 +268,7 @@ class Fitted:
             before.away.close()
         root = self.spec.with_classes(before, n)
         if root.compiled:
-            root.prepared = None
+            self.programs = Prepared(root)
             root.use_threads(before.n_jobs)
         else:
             root.name_features(self.columns.names)
