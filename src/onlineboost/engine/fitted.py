@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.allocation import planned
 from onlineboost.data.arrays import Dense, Source
-from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row, without_missing
+from onlineboost.data.batch import Batch, Floats, check_batch, cut, longest_row, one_row, without_missing
 from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
@@ -268,7 +268,8 @@ class Fitted:
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         compiled = isinstance(self.machine, BatchMachine) and weight > 0
-        quick = self.columns.quick(x, True) if compiled else None
+        found = self.columns.row(x, True) if compiled else None
+        quick = found[:2] if found is not None and not found.names else None
         with self.lock.writing:
             machine: Any = self.machine
             known = self._of_numbers or sign < self.machine.n_classes
@@ -298,7 +299,7 @@ class Fitted:
         """Answer a dict of features, and keep what was said until the label comes."""
         with self.lock.reading:
             machine = self._asking()
-            row, names = named_row(x, self.columns, False)
+            row, names = named_row(x, self.columns, True)
             self._warn_of_strangers(x, row)
             row, said = self._said(machine, row)
             number, data = self.pending.give(row, said, names, time)
@@ -439,7 +440,7 @@ class Fitted:
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
 
     def _warn_of_strangers(self, x: Mapping[Any, Any], row: Any) -> None:
-        """Say that no feature of a dict was learnt. Dicts of numbers come here until there is a plan for their keys."""
+        """Say that no feature of a dict was learnt."""
         if not isinstance(row, Batch) or not self.machine.n_learnt or not row.indices.size:
             return
         machine: Any = self.machine
@@ -535,12 +536,14 @@ class Fitted:
 
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
         """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
-        quick = self.columns.quick(x, False) if isinstance(self.machine, BatchMachine) else None
+        row = self.columns.row(x, False) if isinstance(self.machine, BatchMachine) else None
         with self.lock.reading:
             machine: Any = self.machine
-            quick = self._quick_with_lags(quick)
+            quick = self._quick_with_lags(row[:2] if row is not None else None)
             score = machine.run_row(*quick, 1.0, 1.0, False) if quick is not None else None
-            if score is not None:
+            if score is not None and row is not None:
+                if self.columns.names.keys().isdisjoint(row.ids):
+                    self._warn_of_strangers(x, one_row(row.ids, row.values))
                 found = machine.probabilities(np.array([score]))[0] if probabilities else score
             else:
                 examples = machine.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
