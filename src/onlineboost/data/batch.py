@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -145,7 +146,7 @@ def ordered(batch: Batch) -> Batch:
     return batch._replace(indptr=batch.indptr - first, indices=indices, values=values)
 
 
-def one_row(indices: list[int], values: list[float], y: float = 1.0, weight: float = 1.0) -> Batch:
+def one_row(indices: Sequence[int] | Ints32, values: Sequence[float], y: float = 1.0, weight: float = 1.0) -> Batch:
     """A batch of a single row."""
     return Batch(
         np.array([0, len(indices)], np.int64),

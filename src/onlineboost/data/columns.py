@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable, Mapping
-from itertools import compress
-from typing import Any, NamedTuple, Self
+from math import hypot
+from typing import Any, Self
 
-import numpy as np
-
-from onlineboost.data.arrays import Source, brief
-from onlineboost.data.batch import LARGEST, Ints32
-from onlineboost.data.hashing import MAX_ID, feature_id, indicator_id
+from onlineboost.data.arrays import Source
+from onlineboost.data.batch import LARGEST
+from onlineboost.data.dicts import PLAIN, TINY, DictReader, Row, are_plain
+from onlineboost.data.hashing import MAX_ID
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError, listed
 from onlineboost.parameters import check_whole
@@ -20,34 +18,8 @@ from onlineboost.parameters import check_whole
 MAX_NAMES = 1 << 18  # names of features that are kept
 MAX_LAG = 100
 LAG_NAME = "label[-{}]"  # of features that are the last labels
-_CACHE = 1 << 15  # ids of names in dicts that are kept
-_PLANS = 256  # plans of dicts that are kept
-_ONCE = 1 << 12  # dicts without a plan whose keys are remembered
-_PLAN_TEXT = 1 << 15  # bytes of all names of a plan
-_SHORT = 256  # characters of a string that no reader refuses
-_TINY = 2.0**-150  # the largest number that is zero as float32
 _SAFE = LARGEST / 2  # rounding does not matter below
-_KEYS, _NUMBERS = frozenset((str, int)), frozenset((float, int))
-_TIMES = np.datetime64, np.timedelta64  # which float() takes for numbers, in any unit
-
-
-class Features(NamedTuple):
-    """The features of a dict."""
-
-    ids: list[int]
-    values: list[float]
-    names: list[tuple[int, str]]  # of features whose ids were not kept
-
-
-class _Plan(NamedTuple):
-    """The features of dicts with the same keys, if all values are numbers."""
-
-    schema: Schema | None  # for which it was made
-    ids: Ints32 | None  # None: there is no plan for these keys
-    kept: tuple[bool, ...] | None = None  # whether a key is a feature; None: all are
-    left_out: tuple[Any, ...] = ()  # keys that are no features, whose values a reader would look at all the same
-    read: bool = False  # as JSON lines are: zeros are left out
-    untold: tuple[tuple[int, int], ...] = ()  # position and id of features whose names were not known
+_new: Any = tuple.__new__  # takes half the time of a named tuple's own
 
 
 class Columns:
@@ -57,8 +29,8 @@ class Columns:
     ``{"colour=red": 1}``. A missing value is NaN, and an indicator.
 
     >>> columns = Columns()
-    >>> columns.features({"7": 2.0, 8: 0.5, "colour": "red"}, learning=True)
-    Features(ids=[7, 8, 511943297], values=[2.0, 0.5, 1.0], names=[(7, '7'), (511943297, 'colour=red')])
+    >>> columns.row({"7": 2.0, 8: 0.5, "colour": "red"}, learning=True)
+    Row(ids=[7, 8, 511943297], values=(2.0, 0.5, 1.0), names=[(511943297, 'colour=red')])
     """
 
     def __init__(self, schema: Schema | None = None, owner: str = "model") -> None:
@@ -69,13 +41,10 @@ class Columns:
         self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
         self._worded = False  # whether a name is not a number
         self.limit: int | None = None  # number of names that are kept; None: MAX_NAMES
-        self._learnt: dict[Any, int] = {}  # ids of names in dicts, to find them faster
-        self._asked: dict[Any, int] = {}
-        self._plans: dict[tuple[Any, ...], _Plan] = {}  # by the keys of dicts
-        self._once: set[int] = set()  # hashes of keys that have no plan yet
+        self._reader = DictReader(schema)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_learnt": {}, "_asked": {}, "_plans": {}, "_once": set()}
+        return vars(self) | {"_reader": DictReader(self.schema)}
 
     @property
     def _room(self) -> int:
@@ -148,160 +117,42 @@ class Columns:
 
     # ---- dicts
 
-    def features(self, x: Mapping[Any, Any], learning: bool) -> Features | None:
-        """The features of a dict, in its order; None if a value is a date, a list or anything but a number or a word.
+    def row(self, x: Mapping[Any, Any], learning: bool) -> Row:
+        """The features of a dict, in its order; with ``learning``, and the names that are to be added then.
 
         Columns that the schema does not read as features are left out.
         """
-        if not isinstance(x, Mapping):
-            raise DataError(
-                f"x is a {type(x).__name__}: expected a dict of features; tables are for predict and partial_fit"
-            )
-        left_out = self.schema.no_features if self.schema is not None else ()
-        if self.schema is not None and self.schema.needs_reader:
-            return None
-        found = Features([], [], [])
-        for name, value in x.items():
-            name = name if type(name) is str or type(name) is int else str(name)
-            if left_out and str(name) in left_out:
-                continue
-            kind = type(value)
-            if kind is float or kind is int:
-                number = value
-            elif isinstance(value, str) and value:
-                if value[4:5] == "-" and value[7:8] == "-":
-                    return None  # a date, perhaps
-                found.ids.append(self._id((str(name), str(value)), learning, found.names))
-                found.values.append(1.0)
-                continue
-            elif kind in _TIMES:
-                return None
-            else:
-                try:
-                    number = float(math.nan if value is None or isinstance(value, str) else value)
-                except (TypeError, ValueError, OverflowError):
-                    return None
-            if number != number:
-                found.ids.append(self._id(name, learning, found.names))
-                found.ids.append(self._id((str(name), ""), learning, found.names))
-                found.values.extend((math.nan, 1.0))
-            elif -LARGEST <= number <= LARGEST:
-                found.ids.append(self._id(name, learning, found.names))
-                found.values.append(number)
-            else:
-                expected = f"expected a number of magnitude at most {LARGEST:g}, or a string, as for ids"
-                raise DataError(f"x has {brief(value)} for the feature {name!r}: {expected}", column=name)
-        return found
-
-    def _id(self, name: Any, learning: bool, names: list[tuple[int, str]]) -> int:
-        """The id of a name, a number, or a pair of name and category; if it is not known, its name is added."""
-        if type(name) is int and 0 <= name <= MAX_ID:
-            return name
-        known = self._learnt.get(name)
-        if known is None and not learning:
-            known = self._asked.get(name)
-        if known is not None:
-            return known
-        try:
-            full = "=".join(name) if isinstance(name, tuple) else str(name)
-        except ValueError:
-            raise DataError("x has a number of thousands of digits for a name: expected strings as names") from None
-        id = indicator_id(full) if isinstance(name, tuple) else feature_id(full)
-        cache = self._learnt if learning else self._asked
-        if len(cache) >= _CACHE:
-            cache.clear()
-        cache[name] = id
-        names.append((id, full))
-        return id
-
-    # ---- dicts of numbers
-
-    def quick(self, x: Any, learning: bool) -> tuple[Ints32, tuple[float, ...]] | None:
-        """Ids and values of a dict whose keys were met before and whose values are numbers; None: not such a dict.
-
-        They are those of ``features``, or of a reader where that has none. The ids are shared: not to be written to.
-
-        >>> columns = Columns()
-        >>> columns.quick({"7": 2.0, 8: 0.5}, learning=False)
-        >>> columns.quick({"7": 2.5, 8: 1}, learning=False)
-        (array([7, 8], dtype=int32), (2.5, 1))
-        """
-        if type(x) is not dict or not _KEYS.issuperset(map(type, x)):  # True and 1.0 are equal to 1
-            return None
+        reader = self._reader
+        if reader.schema is not self.schema:
+            reader = self._reader = DictReader(self.schema)
+        if type(x) is not dict:
+            return reader.read(x, self.names, self._room <= 0, learning)
         keys = tuple(x)
-        plan = self._plans.get(keys)
-        if plan is None or plan.schema is not self.schema:
-            plan = self._next_plan(keys)
-        _, ids, kept, left_out, read, untold = plan
-        if ids is None:
-            return None
-        values = tuple(x.values())
-        if kept is not None:
-            values = tuple(compress(values, kept))
-            for key in left_out:
-                if not _is_readable(x.get(key)):
-                    return None
-        if not _NUMBERS.issuperset(map(type, values)) or len(values) != ids.size:
-            return None
-        try:
-            if not math.hypot(*values) <= _SAFE:  # at least the largest magnitude, and NaN if one is
-                return None
-        except OverflowError:
-            return None
-        if learning and untold and self._is_news(keys, plan, values):
-            return None
-        if not read:
-            return ids, values
-        if [value for value in values if -_TINY <= value <= _TINY] if float in map(type, values) else not all(values):
-            nonzero = [abs(value) > _TINY for value in values]
-            return np.array([*compress(ids.tolist(), nonzero)], np.int32), tuple(compress(values, nonzero))
-        return ids, values
-
-    def _next_plan(self, keys: tuple[Any, ...]) -> _Plan:
-        """The plan of keys without one; it is made when they come for the second time."""
-        mark = hash(keys)
-        if mark not in self._once:
-            if len(self._once) >= _ONCE:
-                self._once.clear()
-            self._once.add(mark)
-            return _Plan(self.schema, None)
-        if len(self._plans) >= _PLANS:
-            self._plans.clear()
-            self._once.clear()
-        try:
-            names = [str(key) for key in keys]
-            size = len("".join(names).encode())
-        except ValueError:  # thousands of digits, or half of a surrogate pair
-            size = _PLAN_TEXT + 1
-        if size > _PLAN_TEXT:
-            return _Plan(self.schema, None)
-        plan = self._plans[keys] = self._plan(keys, names, self.schema)
-        return plan
-
-    def _plan(self, keys: tuple[Any, ...], names: list[str], schema: Schema | None) -> _Plan:
-        read, kept, left_out = False, (True,) * len(names), ()
-        if schema is not None:
-            read = schema.needs_reader
-            kept = tuple(not schema.ignores(name) if read else name not in schema.no_features for name in names)
-            left_out = tuple(key for key, feature in zip(keys, kept, strict=True) if read and not feature)
-        names = list(compress(names, kept))
-        if read and schema is not None and not set(names).isdisjoint(schema.categorical):
-            return _Plan(schema, None)
-        ids = [feature_id(name) for name in names]
-        found = np.array(ids, np.int32)
-        found.flags.writeable = False
-        named = enumerate(zip(ids, names, strict=True))
-        untold = tuple((k, id) for k, (id, name) in named if id not in self.names and name != str(id))
-        return _Plan(schema, found, None if all(kept) else kept, left_out, read, untold)
-
-    def _is_news(self, keys: tuple[Any, ...], plan: _Plan, values: tuple[float, ...]) -> bool:
-        """Whether a name is to be added when these values are learnt."""
-        if self._room <= 0:
-            return False
-        untold = tuple((k, id) for k, id in plan.untold if id not in self.names)
-        if untold != plan.untold:
-            self._plans[keys] = plan._replace(untold=untold)
-        return any(not plan.read or abs(values[k]) > _TINY for k, _ in untold)
+        plan = reader.plans.get(keys)
+        if plan is not None:
+            ids, words, strings, as_json = plan
+            values = tuple(x.values())
+            try:
+                if PLAIN.issuperset(map(type, keys + values)) if strings else are_plain(keys, values):
+                    if words:
+                        ids, found = ids.copy(), [*values]
+                        for k, known in words:
+                            id = ids[k] = known[values[k]]
+                            found[k] = 1.0
+                            if learning and id not in self.names:
+                                raise KeyError(id)
+                        values = tuple(found)
+                    largest = hypot(*values)  # or more; NaN if one is
+                    if largest <= _SAFE and (not as_json or min(map(abs, values), default=1.0) > TINY):
+                        return _new(Row, (ids, values, ()))  # type: ignore[no-any-return]
+            except (KeyError, OverflowError):  # a word that is new; a large number
+                pass
+            except TypeError:  # a word where none was before
+                plan = None
+        row = reader.read(x, self.names, self._room <= 0, learning)
+        if plan is None:
+            reader.make_plan(x)
+        return row
 
     # ---- model files
 
@@ -357,11 +208,3 @@ def _is_word(name: str) -> bool:
 def is_lag(name: str) -> bool:
     """Whether a feature is one of the last labels."""
     return name.startswith(LAG_NAME.split("{")[0])
-
-
-def _is_readable(value: Any) -> bool:
-    """Whether a reader surely passes over a value that is no feature."""
-    kind = type(value)
-    if kind is str:
-        return value.isascii() and len(value) <= _SHORT
-    return value is None or (kind in _NUMBERS and -LARGEST <= value <= LARGEST)

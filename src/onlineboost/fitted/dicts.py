@@ -20,19 +20,6 @@ def row_of(
 def named_row(
     x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
 ) -> tuple[Batch, list[tuple[int, str]]]:
-    """A dict as a batch of one row, and the names of features that may be new."""
-    ids: Any
-    values: Any
-    quick = columns.quick(x, learning)
-    if quick is not None:
-        ids, values = quick
-        return one_row(ids, values, y, weight), []
-    found = columns.features(x, learning)
-    if found is not None:
-        ids, values, names = found
-    else:
-        from onlineboost.readers.memory import row_batch
-
-        batch, names = row_batch(x, columns.schema)
-        ids, values = batch.indices.tolist(), batch.values.tolist()
-    return one_row(ids, values, y, weight), names
+    """A dict as a batch of one row, and the names of features that are new, if it is learnt."""
+    row = columns.row(x, learning)
+    return one_row(row.ids, row.values, y, weight), [*row.names]

@@ -289,7 +289,7 @@ class Fitted:
                 self._learn_rows(row)
                 self.learn_labels(row.y, row.weight)
             return
-        ids, values, names = row_of_dict(x, self.columns, True)
+        ids, values, names = self.columns.row(x, True)
         with self.lock.writing:
             own = self.class_weights.row(code, weight, target) if self.class_weights is not None else weight
             self.target = target  # before the model knows the class: whoever decodes its scores reads this after
@@ -306,7 +306,7 @@ class Fitted:
         if not self.root.n_learnt % _LOOK_EVERY:
             self.warn()
 
-    def _lagged(self, ids: Any, values: Sequence[float]) -> tuple[Any, Sequence[float]]:
+    def _lagged(self, ids: Any, values: tuple[float, ...]) -> tuple[Any, tuple[float, ...]]:
         """Ids and values of a row with the last labels, if they are features."""
         if self.lags is None:
             return ids, values
@@ -425,7 +425,7 @@ class Fitted:
                 row = self.root.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
                 found = self._scored(row, probabilities)[0]
         else:
-            ids, values, _ = row_of_dict(x, self.columns, False)
+            ids, values, _ = self.columns.row(x, False)
             with self.lock.reading:
                 root = self.root
                 scores, known = run_row(root, *self._lagged(ids, values), 1.0, 1.0, False)
@@ -500,12 +500,6 @@ class Fitted:
         names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
         for name in self.root.columns_not_met(names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
-
-
-def row_of_dict(x: Any, columns: Columns, learning: bool) -> tuple[Any, Sequence[float], Any]:
-    """Ids, values and new names of a dict of features."""
-    row, names = named_row(x, columns, learning)
-    return row.indices, row.values.tolist(), names
 
 
 def squeezed(scores: Floats) -> Floats:

@@ -23,7 +23,7 @@ def ask(fitted: Fitted, x: Any, time: float | None) -> Ticket:
     """Answer a dict of features, and keep the answers of all nodes until the label comes."""
     with fitted.lock.reading:
         root = _root(fitted)
-        row, names = named_row(x, fitted.columns, False)
+        row, names = named_row(x, fitted.columns, True)
         fitted.warn_of_strangers(x, row.indices)
         return _ticket(fitted, root, row, names, time)
 

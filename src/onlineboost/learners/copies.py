@@ -286,8 +286,8 @@ class _ScikitLearn:
         if not isinstance(x, Mapping):
             raise DataError(f"x is a {type(x).__name__}: expected a dict of features")
         known = {name: value for name, value in x.items() if value is not None and value == value}  # 0 for missing ones
-        found = columns.features(known, False)
-        if found is None or not set(found.ids) <= places.keys():
+        found = columns.row(known, False)
+        if not set(found.ids) <= places.keys():
             raise DataError(f"x has features that are none of the {columns.width} columns learnt: expected these only")
         row[0, [places[id] for id in found.ids]] = found.values
         return row

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from onlineboost.data.batch import Batch
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.errors import ConflictError
@@ -38,6 +39,7 @@ class Format:
     has_columns: bool = True  # there are columns for label, weight, drop and categorical to name
     magic: tuple[bytes, ...] = ()  # first bytes of files of this format, and of no other
     looks_like: Callable[[bytes], bool] | None = None  # whether a file that begins like this may be of this format
+    read_dict: Callable[[Mapping[Any, Any], Schema | None], tuple[Batch, list[tuple[int, str]]]] | None = None
     priority: int = 0  # for looks_like: the format with the highest is asked first; this package uses 10 to 60
 
     def check_schema(self, schema: Schema) -> None:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
-import json
-import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
 
 from onlineboost.data.arrays import as_labels, check_features, is_frame
-from onlineboost.data.batch import LARGEST, Batch, Floats, cut
-from onlineboost.data.classes import Classes
+from onlineboost.data.batch import LARGEST, Floats, cut
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
-from onlineboost.data.schema import DEFAULT_LABEL, Schema
+from onlineboost.data.schema import DEFAULT_LABEL
 from onlineboost.errors import DataError
-from onlineboost.forks import call_in_children, new_lock
+from onlineboost.readers.dicts import DictSource
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.frames import arrow_table
 from onlineboost.readers.labels import sign_of
@@ -29,7 +22,7 @@ from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, byt
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.roles import label_column
 from onlineboost.readers.table import BatchReader
-from onlineboost.readers.text import TextReader, no_columns
+from onlineboost.readers.text import TextReader
 
 
 def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
@@ -103,88 +96,6 @@ def dict_pages(
         raise DataError("dicts hold their own label and weight, or come as pairs (dict, label)")
     reader = TextReader(jsonl.SYNTAX, options, chunk=1 << 16, max_line_mb=max_line_mb)
     return reader.pages(DictSource(rows, label_column(options.schema)))
-
-
-@functools.lru_cache(8)
-def _row_reader(schema: Schema | None) -> TextReader:
-    options = ReadOptions(schema or Schema(), Classes(), False, True, False, 1, with_names=True)
-    syntax = jsonl.SYNTAX if schema is not None else replace(jsonl.SYNTAX, table=no_columns)
-    return TextReader(syntax, options, chunk=1 << 12)
-
-
-def row_batch(x: Mapping[Any, Any], schema: Schema | None) -> tuple[Batch, list[tuple[int, str]]]:
-    """One dict as a batch of one row without a label, and the names of its features.
-
-    Without a schema, every name is a feature.
-    """
-    with _LOCK:
-        reader = _row_reader(schema)
-        (page,) = reader.pages(DictSource([x], ""))
-        reader.builder.tell_again()
-    return page.batch, page.names
-
-
-_LOCK = new_lock()  # for the reader's buffers
-call_in_children(_row_reader.cache_clear)  # another thread may have been at work with them
-
-
-class DictSource:
-    """Dicts as the bytes of JSON lines."""
-
-    name = "dicts"
-    position = 0
-
-    def __init__(self, rows: Iterable[Any], label: str) -> None:
-        self.lines = (self._line(number, row, label) for number, row in enumerate(rows))
-        self.rest = b""
-
-    def readinto(self, memory: memoryview) -> int:
-        parts, size = [self.rest], len(self.rest)
-        while size < len(memory):
-            more = list(itertools.islice(self.lines, 256))
-            if not more:
-                break
-            parts += more
-            size += sum(map(len, more))
-        text = b"".join(parts)
-        n = min(len(text), len(memory))
-        memory[:n], self.rest = text[:n], text[n:]
-        return n
-
-    def _line(self, number: int, row: Any, label: str) -> bytes:
-        if isinstance(row, tuple) and len(row) == 2:
-            row = {**_mapping(number, row[0]), label: row[1]}
-        try:
-            return json.dumps(_mapping(number, row), default=_plain).encode() + b"\n"
-        except (TypeError, ValueError) as problem:
-            raise DataError(f"row {number}: {problem}: expected numbers, strings, dates, lists or dicts") from None
-
-
-def _mapping(number: int, row: Any) -> dict[Any, Any]:
-    if not isinstance(row, Mapping):
-        raise DataError(f"row {number} is a {type(row).__name__}: expected a dict, or a pair (dict, label)", row=number)
-    return dict(row)
-
-
-def _plain(value: Any) -> Any:
-    """Values that JSON does not know: NumPy's, dates, durations, decimals, missing values of pandas, mappings."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").tolist()  # nanoseconds would be a number
-    if isinstance(value, np.timedelta64):
-        return None if np.isnat(value) else value / np.timedelta64(1, "s")
-    if value is None or type(value).__name__ in ("NaTType", "NAType"):
-        return None
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, numbers.Number) and not isinstance(value, complex):
-        return float(value)  # type: ignore[arg-type]
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"a {type(value).__name__}")
 
 
 def _weights(given: Any, n: int) -> Floats:

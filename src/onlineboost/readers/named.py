@@ -13,9 +13,9 @@ from onlineboost.data.classes import Classes
 from onlineboost.data.page import Page
 from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.errors import DataError
+from onlineboost.readers.dicts import DictSource
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.frames import arrow_table, eager_frame, feature_frame, is_numeric
-from onlineboost.readers.memory import DictSource
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.table import BatchReader
 from onlineboost.readers.text import TextReader

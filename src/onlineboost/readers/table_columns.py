@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onlineboost.data.dates import NO_TIME
 from onlineboost.errors import ReadError
-from onlineboost.readers.cells import NO_TIME
 from onlineboost.readers.rows import CATEGORY, LABEL
 
 _DAY = 86400

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch
+from onlineboost.readers.dicts import row_batch
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.json_strings import copy_string
@@ -224,6 +225,7 @@ FORMATS.add(
         writer=line_writer(lines),
         options=(MAX_LINE, ENCODING),
         looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
+        read_dict=partial(row_batch, SYNTAX),
         priority=50,
     )
 )

@@ -1,0 +1,332 @@
+"""Dicts of features as rows: ids, values, and names that are new.
+
+A dict of numbers and words has the features that its values say, zeros included. A dict with anything else in it, such
+as a date or a list, is read as a JSON line is, without zeros; so is any dict if the schema drops columns or has
+categorical ones. Rare kinds of values, and errors of dicts that are read so, are left to the reader of JSON lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlineboost.data.arrays import brief
+from onlineboost.data.batch import LARGEST, Ints32
+from onlineboost.data.dates import date_features, looks_like_date
+from onlineboost.data.feature_names import DATE_PARTS
+from onlineboost.data.hashing import feature_id, indicator_id
+from onlineboost.data.json_value import CONTAINERS, check_readable, json_value
+from onlineboost.data.schema import Schema
+from onlineboost.errors import DataError
+from onlineboost.registry import FORMATS
+
+TINY = 2.0**-150  # the largest number that is zero as float32
+_KEYS, _NUMBERS = frozenset((str, int)), frozenset((float, int, bool, np.float64))
+PLAIN = _KEYS | _NUMBERS  # types of numbers and words
+_TIMES = np.datetime64, np.timedelta64  # which float() takes for numbers, in any unit
+_KEPT = 1 << 15  # names and words whose ids are kept
+_SHORT = 256  # characters of a name that is kept
+_PLANNED = 1 << 16  # features of all plans that are kept
+_ONCE = 1 << 12  # dicts without a plan whose keys are remembered
+_LONG, _DEPTH = 1 << 12, 8  # longer lists and deeper ones are left to the reader
+_FEATURE, _CATEGORY, _IGNORED = range(3)  # roles of columns
+
+
+class Row(NamedTuple):
+    """The features of a dict, in its order."""
+
+    ids: list[int] | Ints32  # rows may share an array, which is not to be written to
+    values: tuple[float, ...]
+    names: Sequence[tuple[int, str]]  # to be added to the columns when the row is learnt
+
+
+class _Column:
+    """A name in dicts, and the ids of its indicators."""
+
+    __slots__ = ("id", "key", "name", "role", "told", "words")
+
+    def __init__(self, key: Any, name: str, role: int) -> None:
+        self.key, self.name, self.role, self.id = key, name, role, feature_id(name)
+        self.told = name == str(self.id)  # whether the name need not be told
+        self.words: dict[Any, int] = {}  # by word; by None, of a missing value; by part and number, of a date
+
+
+class Plan(NamedTuple):
+    """The features of dicts with the same keys, if values are numbers and words, and no names of numbers are new."""
+
+    ids: Any  # of numbers: an array, or a list if there are words
+    words: list[tuple[int, dict[Any, int]]]  # positions of words, and ids of those that were met
+    strings: bool  # whether all keys are strings: any other is equal to keys with other names, as 1 is to True
+    as_json: bool
+
+
+class DictReader:
+    """Reads dicts by a schema, and keeps ids of names and words to find them faster."""
+
+    def __init__(self, schema: Schema | None) -> None:
+        self.schema = schema
+        self.always_json = schema is not None and schema.needs_reader
+        self.json_last = False  # whether the last dict was read as JSON because of its values
+        self._forget()
+
+    def _forget(self) -> None:
+        self.columns: tuple[dict[Any, _Column], dict[Any, _Column]] = {}, {}  # of dicts as they are, as JSON; by key
+        self.plans: dict[tuple[Any, ...], Plan] = {}  # by the keys of dicts
+        self.once: set[int] = set()  # hashes of keys that have no plan yet
+        self.n_kept = self.n_planned = 0
+
+    def keep(self, kept: dict[Any, Any], key: Any, value: Any, name: str) -> None:
+        """Keep the id of a name, or its column, unless the name is long."""
+        if len(name) <= _SHORT:
+            if self.n_kept >= _KEPT:
+                self._forget()
+            kept[key] = value
+            self.n_kept += 1
+
+    def read(self, x: Mapping[Any, Any], known: Mapping[int, str], full: bool, learning: bool) -> Row:
+        """The features of a dict; with ``learning``, and names that are not ``known``, unless the model is full."""
+        if not isinstance(x, Mapping):
+            raise DataError(
+                f"x is a {type(x).__name__}: expected a dict of features; tables are for predict and partial_fit"
+            )
+        items: Iterable[tuple[Any, Any]] = x.items()
+        ways = [True] if self.always_json else [True, False, True] if self.json_last else [False, True]
+        if not _KEYS.issuperset(map(type, x)):
+            items = [(key if type(key) in _KEYS else str(key), value) for key, value in items]
+            ways = [] if self.always_json else [False]
+        other = self.always_json  # whether the dict is not of numbers and words, as far as known
+        for as_json in ways:
+            try:
+                row = _Draft(self, as_json, other, known, full, learning).row(items)
+            except _OtherKindError:
+                other = not as_json
+            except ValueError:
+                if not as_json:
+                    raise
+            else:
+                self.json_last = as_json and not self.always_json
+                return row
+        batch, names = FORMATS.find("jsonl").read_dict(x, self.schema)  # type: ignore[misc]
+        new = [(id, name) for id, name in names if learning and not full and id not in known and name != str(id)]
+        return Row(batch.indices, tuple(batch.values.tolist()), new)
+
+    def make_plan(self, x: dict[Any, Any]) -> None:
+        """Make a plan for dicts with these keys when they come for the second time, or with words at further places."""
+        keys, values = tuple(x), tuple(x.values())
+        if self.json_last or not are_plain(keys, values):
+            return
+        if hash(keys) not in self.once:
+            if len(self.once) >= _ONCE:
+                self.once.clear()
+            self.once.add(hash(keys))
+            return
+        columns = [*map(self.columns[self.always_json].get, keys)]
+        worded = {k for k, value in enumerate(values) if type(value) is str}
+        if keys in self.plans:
+            worded.update(k for k, _ in self.plans[keys].words)
+        features = [c for k, c in enumerate(columns) if c and c.role == _FEATURE and (c.told or k in worded)]
+        if len(features) < len(keys):
+            return
+        if self.n_planned >= _PLANNED:
+            self.plans.clear()
+            self.n_planned = 0
+        self.n_planned += len(keys)
+        ids: Any = [column.id for column in features]
+        if not worded:
+            ids = np.array(ids, np.int32)
+            ids.flags.writeable = False
+        words = [(k, features[k].words) for k in sorted(worded)]
+        self.plans[keys] = Plan(ids, words, int not in map(type, keys), self.always_json)
+
+
+def are_plain(keys: tuple[Any, ...], values: tuple[Any, ...]) -> bool:
+    """Whether all values are numbers and words, and no key is equal to one with another name."""
+    return _KEYS.issuperset(map(type, keys)) and PLAIN.issuperset(map(type, values))
+
+
+class _OtherKindError(Exception):
+    """A dict has to be read in the other way."""
+
+
+class _Draft:
+    """A row in the making, of a dict as it is or as JSON; then a ValueError says that it is left to the reader."""
+
+    def __init__(
+        self, reader: DictReader, as_json: bool, other: bool, known: Mapping[int, str], full: bool, learning: bool
+    ) -> None:
+        self.reader, self.as_json, self.other, self.known, self.full = reader, as_json, other, known, full
+        self.telling = learning and not full
+        self.columns = reader.columns[as_json]
+        self.ids: list[int] = []
+        self.values: list[float] = []
+        self.names: list[tuple[int, str]] = []
+
+    def row(self, items: Iterable[tuple[Any, Any]]) -> Row:
+        columns, ids, values, known, telling = self.columns, self.ids, self.values, self.known, self.telling
+        least = TINY if self.as_json else -1.0
+        put = self._put_json if self.as_json else self._put
+        for key, value in items:
+            column = columns.get(key) or self._column(key)
+            kind = type(value)
+            if kind in _NUMBERS:
+                if column.told and column.role == _FEATURE and least < abs(value) <= LARGEST:
+                    ids.append(column.id)
+                    values.append(value)
+                    continue
+            elif kind is str:
+                id = column.words.get(value)
+                if id is not None and not (telling and id not in known):
+                    ids.append(id)
+                    values.append(1.0)
+                    continue
+            put(column, value)
+        if self.as_json and not self.other:
+            raise _OtherKindError
+        return Row(ids, tuple(values), self.names)
+
+    def _column(self, key: Any) -> _Column:
+        """The column of a key, or of a name within a list or a dict."""
+        column = self.columns.get(key)
+        if column is None:
+            try:
+                name = str(key)
+            except ValueError:
+                raise DataError("x has a number of thousands of digits for a name: expected strings as names") from None
+            column = _Column(key, name, self._role(name))
+            self.reader.keep(self.columns, key, column, name)
+        return column
+
+    def _role(self, name: str) -> int:
+        schema = self.reader.schema
+        if self.as_json:
+            name.encode()
+            if schema is None or not (schema.ignores(name) or name in schema.categorical):
+                return _FEATURE
+            return _IGNORED if schema.ignores(name) else _CATEGORY
+        return _IGNORED if schema is not None and name in schema.no_features else _FEATURE
+
+    def _number(self, column: _Column, value: float) -> None:
+        column.told = column.told or self.full or column.id in self.known
+        if self.telling and not column.told:
+            self.names.append((column.id, column.name))
+        self.ids.append(column.id)
+        self.values.append(value)
+
+    def _indicator(self, column: _Column, key: Any, rest: str) -> None:
+        """Append the feature whose name is that of the column and the rest."""
+        id = column.words.get(key)
+        if id is None:
+            name = column.name + rest
+            if self.as_json:
+                name.encode()
+            id = indicator_id(name)
+            self.reader.keep(column.words, key, id, name)
+        if self.telling and id not in self.known:
+            self.names.append((id, column.name + rest))
+        self.ids.append(id)
+        self.values.append(1.0)
+
+    def _missing(self, column: _Column) -> None:
+        self._number(column, math.nan)
+        self._indicator(column, None, "=")
+
+    def _put(self, column: _Column, value: Any) -> None:
+        """Append the features of a value as it is."""
+        if column.role == _IGNORED:
+            return
+        if isinstance(value, str) and value:
+            if looks_like_date(value):
+                raise _OtherKindError
+            self._indicator(column, str(value), f"={value!s}")
+            return
+        if type(value) in _TIMES:
+            raise _OtherKindError
+        try:
+            missing = value is None or isinstance(value, str)
+            number = math.nan if missing else value if type(value) is int else float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise _OtherKindError from None
+        if number != number:
+            self._missing(column)
+        elif abs(number) <= LARGEST:
+            self._number(column, number)
+        else:
+            expected = f"expected a number of magnitude at most {LARGEST:g}, or a string, as for ids"
+            raise DataError(f"x has {brief(value)} for the feature {column.key!r}: {expected}", column=column.key)
+
+    # ---- as JSON lines are read
+
+    def _put_json(self, column: _Column, value: Any, depth: int = 0) -> None:
+        value = json_value(value)
+        kind = type(value)
+        if column.role == _IGNORED:
+            check_readable(value)
+        elif kind in CONTAINERS:
+            if depth == _DEPTH:
+                raise ValueError("many lists within each other")
+            self.other = True
+            (self._put_members if kind is dict else self._put_list)(column, value, depth + 1)
+        elif column.role == _CATEGORY:
+            word = _category(value)
+            self._indicator(column, word, f"={word}")
+        elif kind is not str or not value:
+            self._put_number(column, value)
+        elif looks_like_date(value):
+            self.other = True
+            self._put_date(column, value)
+        else:
+            self._indicator(column, value, f"={value}")
+
+    def _put_date(self, column: _Column, text: str) -> None:
+        date = date_features(text)
+        if date is None:
+            self._indicator(column, text, f"={text}")
+            return
+        years, parts = date
+        self._put_number(column, years)
+        for part, number in zip(DATE_PARTS, parts, strict=False):
+            self._indicator(column, (part, number), f".{part}={number}")
+
+    def _put_number(self, column: _Column, value: Any) -> None:
+        if value is None or value == "" or value != value:
+            self._missing(column)
+        elif not abs(value) <= LARGEST:
+            raise ValueError("a large number")
+        elif abs(value) > TINY:
+            self._number(column, value)
+
+    def _put_members(self, column: _Column, members: dict[Any, Any], depth: int) -> None:
+        for key, value in members.items():
+            if type(key) not in _KEYS:
+                raise ValueError("a name that is no string")
+            self._put_json(self._column(f"{column.name}.{key}"), value, depth)
+
+    def _put_list(self, column: _Column, items: Sequence[Any], depth: int) -> None:
+        """Strings are words of the column itself; any other item has its position in its name."""
+        if len(items) > _LONG:
+            raise ValueError("a long list")
+        for position, item in enumerate(items):
+            value = json_value(item)
+            kind = type(value)
+            if kind is str or (column.role == _CATEGORY and kind not in CONTAINERS):
+                self._put_json(column, value)
+            elif kind in CONTAINERS:
+                self._put_json(self._column(f"{column.name}.{position}"), value, depth)
+            else:
+                self._put_number(self._column(f"{column.name}.{position}"), value)
+
+
+def _category(value: Any) -> str:
+    """A value of a categorical column as JSON writes it; "" if it is missing."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not abs(value) <= LARGEST:
+        raise ValueError("a large number")
+    return repr(value)
