@@ -10,6 +10,7 @@ softmax(b z), where b is learnt (``sharpness.py``): each committee has seen the 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
@@ -230,7 +231,12 @@ def with_classes(node: Any, fresh: list[Any]) -> ClassesNode:
     for new in fresh:
         node.leaves[0].succeeded_by(new.leaves[0])
     settings, record, head = grown(node, node.n_classes + len(fresh))
-    return ClassesNode(settings, record, (*node.parts, *fresh), head)
+    found = ClassesNode(settings, record, (*node.parts, *fresh), head)
+    for leaf in found.leaves:
+        if hasattr(leaf.learner, "thrifty"):
+            leaf.learner = copy.copy(leaf.learner)
+            leaf.learner.thrifty = True
+    return found
 
 
 def grown(node: Any, n: int) -> tuple[Settings, Record, ClassesHead]:

@@ -363,7 +363,7 @@ class Passage:
         last = min(first + self.rounds.step, int(self.ends[-1]))
         if self.mode.learning:
             room, indptr = self.node.learner.row_room(self.node.committee), self.last.indptr
-            if self.node.n_slots > room:
+            if self.node.slots is None or self.node.n_slots > room:
                 used = self.last.indices[indptr[first] : indptr[last]]
                 if used.size and used.max() >= room:
                     at = indptr[first] + int(np.argmax(used >= room))

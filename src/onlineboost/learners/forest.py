@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from onlineboost.data.allocation import filled, reserved
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
@@ -108,6 +109,13 @@ class Forest(Binned, WeakLearner):
             for name in self.of_nodes
         }
         return committee._replace(**wide)
+
+    thrifty = False
+    """Whether histograms are in small pages: of the committee of one of many classes."""
+
+    def histograms(self, shape: tuple[int, ...]) -> Any:
+        """Memory for all histograms that trees may have; it is taken as they are used."""
+        return reserved(shape, np.float32) if self.thrifty else filled(0, shape, np.float32)
 
     def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
         room, nodes = self.room(committee), self.most_nodes()

@@ -116,7 +116,7 @@ class Tree(
             short=np.zeros(1, np.int64),
             stride=1,
             bins=new_bins(slots, n_bins, self.max_slots),
-            histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
+            histograms=self.histograms((rows * slots, n_bins, 2)),
             most_rows=most_rows,
             most_nodes=self.most_nodes(),
             scarce=most_rows < wanted,

@@ -86,8 +86,8 @@ class Run:
     def _new_node(self, n_features: int) -> Committee:
         node = self.models[-1].new_node(0)
         assert isinstance(node, Committee)
-        node.grow(n_features)
         node.slots, node.transforms = None, ()  # the rows are transformed already
+        node.grow(n_features)
         if len(self.models) > 1:
             nest(node, [model.n_estimators for model in self.models[:-1]])  # type: ignore[attr-defined]
         return node
