@@ -54,10 +54,15 @@ class Stage:
     """The calls of a part of a model, which a thread takes rows through; ``after`` are the stages before it."""
 
     def __init__(
-        self, program: Program, add: Callable[[Stage], Any], after: tuple[int, ...] = (), span: Ints | None = None
+        self,
+        program: Program,
+        add: Callable[[Stage], Any],
+        after: tuple[int, ...] = (),
+        span: Ints | None = None,
+        path: Key = (),
     ) -> None:
         self.program_of, self.table, self.add, self.after = weakref.ref(program), program.table, add, after
-        self.path: Key = ()
+        self.path = path
         self.span: Ints = np.zeros(2, np.int64) if span is None else span  # the rows that pass
         self.build()
 
@@ -142,9 +147,14 @@ class Stage:
         return self.program.slotted(leaf)._replace(y=y)
 
     def part(self, k: int, part: Any, y: Floats, out: Floats) -> None:
-        """Add the calls of part k of a node."""
-        with self.within(k):
-            part.add(self, y, out)
+        """Add the calls of part k of a node; of a committee and batches, as a stage whose calls are made by itself."""
+        if part.parts or self.table.capacity == 1:
+            with self.within(k):
+                part.add(self, y, out)
+            return
+        inner = Stage(self.program, lambda stage: part.add(stage, y, out), (), self.span, (*self.path, k))
+        self.step(inner.go)
+        self.on_begin(inner.begin)
 
     def silent(self, part: Any) -> None:
         """Take note of a part that does not answer."""
