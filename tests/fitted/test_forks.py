@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from onlineboost import Adaptive, ConflictError, ForkError, Linear, OnlineBBM, load
-from onlineboost.readers import memory, open_stream
+from onlineboost.readers import dicts, open_stream
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -90,9 +90,12 @@ def test_locks_of_other_threads_are_free_in_a_child(kind):
 
 
 def test_the_reader_of_dicts_is_free_in_a_child():
-    model, x = made(), {"a": 1.0, "day": datetime.date(2026, 1, 5)}
+    class Word(str):
+        """Left to the reader."""
+
+    model, x = made(), {"a": 1.0, "day": datetime.date(2026, 1, 5), "word": Word("red")}
     expected = str(model.predict_proba_one(x))
-    with held(memory._LOCK):
+    with held(dicts._LOCK):
         assert in_child(lambda: model.predict_proba_one(x)) == expected
 
 

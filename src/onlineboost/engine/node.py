@@ -116,8 +116,8 @@ class Node(ABC):
 
     @property
     def committees(self) -> list[Any]:
-        """The leaves."""
-        return [node for node in self.walk() if not node.parts]
+        """The leaves that learn from features."""
+        return [node for node in self.walk() if not node.parts and hasattr(node, "learner")]
 
     @property
     def leaves(self) -> tuple[Any, ...]:
@@ -292,7 +292,7 @@ class Node(ABC):
     @property
     def out_of_slots(self) -> bool:
         """Whether all slots are taken: further features share them."""
-        return all(leaf.out_of_slots for leaf in self.committees)
+        return bool(self.committees) and all(leaf.out_of_slots for leaf in self.committees)
 
     # ---- features
 

@@ -80,7 +80,7 @@ class Program:
         self.stages = self._stages()
         if self.table.capacity == 1:
             self.stages[0].span[:] = 0, 1
-            self.finds = [call.run for call in (*self.notes, *(one.call for one in self.finders.values()))]
+            self.finds = [finder.call.run for finder in self.finders.values()]
             self.found = [finder.found.indptr for finder in self.finders.values()]
             self.memory: Any = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
             self.loaded, self.done = self.rows, 1
@@ -132,15 +132,15 @@ class Program:
         self.table.y[:n], self.table.weight[:n] = batch.y[start:stop], batch.weight[start:stop]
         self.loaded = rows = cut(batch, start, stop)
         self.done, self.span[:] = n, (0, n)
-        for call in self.notes:
-            call.on(rows)
-            call()
         if self.as_they_come:
             _write(rows, self.rows)
         for finder in self.finders.values():
             finder.call.on(rows)
         if any(finder.call.run() for finder in self.finders.values()):  # ``give_slots`` writes all of them
             self.give_slots(rows)
+        for call in self.notes:
+            call.on(rows)
+            call()
 
     def give_slots(self, rows: Batch) -> None:
         """Give slots to new features of rows; calls are made again if states have become larger."""
@@ -169,6 +169,8 @@ class Program:
         indptr[1], ys[0], weights[0] = n, y, weight
         if any(map(_invoke, self.finds)):
             self.give_slots(self.rows)
+        for note in self.notes:
+            note.run()
         stage = self.stages[0]
         if not stage.plain:
             stage.begin(0, 1)
@@ -275,7 +277,8 @@ def run_row(
         with schedule.uninterrupted():
             found = program.run_row(ids, values, y, weight)
     if program.due < NEVER and root.n_learnt >= program.due:
-        root.look()
+        with schedule.uninterrupted():
+            root.look()
     return found, True
 
 

@@ -255,13 +255,16 @@ class RegressionNode(Node):
         """Learn the rows that were held back."""
         from onlineboost.engine.program import run_batch
 
-        self.held = replay.NO_NUMBERS
+        kept, self.held = self.held, replay.NO_NUMBERS
         set_units(self.taming, held.y)
         self.record.clock[0] = 0
         self._begins = True
         try:
             self.replace()
             run_batch(self, held, True)
+        except BaseException:
+            self.held, self.record.clock[0] = kept, kept.y.size - 1  # the next row tries again
+            raise
         finally:
             self._begins = False
 

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
+from onlineboost.engine.schedule import uninterrupted
 from onlineboost.loop.loop import Mode
 
 if TYPE_CHECKING:
@@ -186,7 +187,11 @@ class Stage:
             rest = iter(calls[at:] if at else calls)
             if not any(map(_invoke, rest)):
                 return
-            key = self.askers[len(calls) - operator.length_hint(rest) - 1](self)
+            ask = self.askers.get(len(calls) - operator.length_hint(rest) - 1)
+            if ask is None:
+                raise RuntimeError("a call of a node returned True, but stage.call(..., ask=) did not say who is asked")
+            with uninterrupted():
+                key = ask(self)
             if self.states is not self.program.prepared.states:
                 self.build()
             at = self.marks[key]

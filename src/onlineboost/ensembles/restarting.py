@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -366,7 +365,7 @@ class Restarting(Around, Listening, OnlineClassifier):
 def inside(fitted: Fitted, node: Any) -> Any:
     """The model that a node was made for, since it last started over; it shares the memory of the node."""
     model = fitted.spec.model()
-    node = copy.copy(node.part if isinstance(node, Restart) else node)  # with programs of its own
+    node = (node.part if isinstance(node, Restart) else node).trimmed()  # nodes of its own, which have other programs
     model.fitted = replace(fitted, spec=model.clone(), root=node)
     return model
 

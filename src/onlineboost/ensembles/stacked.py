@@ -206,7 +206,8 @@ class StackedNode(Node):
             for part, (_, events) in zip(self.parts, results, strict=True):
                 for event in events:
                     part.tell_of(event)
-        Call(note_rows, rows, np.array([0, rows.y.size]), self.rest.rows)()
+        if self._n_light < len(self.parts):
+            Call(note_rows, rows, np.array([0, rows.y.size]), self.rest.rows)()
         self.look()
         return out
 

@@ -136,7 +136,7 @@ def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
 
 def learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
     """Learn a row that was answered so."""
-    with fitted.lock.turn(), fitted.lock.writing:
+    with fitted.lock.turn(), fitted.lock.writing, schedule.uninterrupted():
         _learn_row(fitted, fitted.weighted(row), answers)
 
 

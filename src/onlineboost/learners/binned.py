@@ -139,11 +139,12 @@ class Binned:
     def refitted(self, committee: Any) -> Any:
         """The same committee with room for its first bins."""
         room = self.room(committee)
-        committee.short[0] = 0
-        if room.bins:
-            return committee
-        moved = self.moved(committee, room._replace(bins=n_bins_for(int(self.bins), int(committee.bins.clock[BEGUN]))))
-        first_edges(moved.bins)
+        moved = committee
+        if not room.bins:
+            bins = n_bins_for(int(self.bins), int(committee.bins.clock[BEGUN]))
+            moved = self.moved(committee, room._replace(bins=bins))
+            first_edges(moved.bins)
+        moved.short[0] = committee.short[0] = 0  # at last: without memory, it is tried again
         return moved
 
     def moved(self, committee: Any, room: Any) -> Any:

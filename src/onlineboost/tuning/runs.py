@@ -13,6 +13,7 @@ from onlineboost.data.classes import Classes
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.engine.committee import Committee
+from onlineboost.engine.node import Prepared
 from onlineboost.engine.program import run_batch
 from onlineboost.evaluate.sums import added
 from onlineboost.model import OnlineModel
@@ -57,6 +58,9 @@ class Run:
         self.mistakes = [0.0] * len(models)
         self._node: Committee | None = None  # of the largest model
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_programs"}
+
     def advance(self, data: Data, stop: int, stopped: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Learn up to example ``stop``; the outcome of each model."""
         began = time.thread_time()
@@ -76,6 +80,8 @@ class Run:
     def _learn(self, batch: Batch, rows: Transformed) -> None:
         if self._node is None:
             self._node = self._new_node(rows.n_features)
+        if self._node.prepared() is None:
+            self._programs = Prepared(self._node)
         if len(self.models) == 1:
             self._count(batch, [run_batch(self._node, batch, True)[:, 0]])
             return
