@@ -220,26 +220,32 @@ def find_rows(block: Any) -> bool:
     """
     batch, span, slots, found, learning, missing, room = unpack(block)
     near, table, used, _ = slots
-    start, ids, values = span[0], found.indices, found.values
-    first, size = batch.indptr[start], batch.indptr[span[1]] - batch.indptr[start]
+    start, stop = span[0], span[1]
+    first, size = batch.indptr[start], batch.indptr[stop] - batch.indptr[start]
+    source, given = batch.indices[first : first + size], batch.values[first : first + size]
+    ids, values = found.indices[:size], found.values[:size]
+    falls = 0
+    for k in range(1, size):  # loops without branches, which the compiler turns into vector code
+        falls += source[k - 1] > source[k]
     for k in range(size):
-        ids[k] = batch.indices[first + k]
-    for k in range(size):
-        values[k] = batch.values[first + k]
-    for r in range(start, span[1]):
-        a, b = batch.indptr[r] - first, batch.indptr[r + 1] - first
-        falls = 0
-        for k in range(a + 1, b):
-            falls += ids[k - 1] > ids[k]
-        if falls:
-            sort_row(ids, values, a, b)
-        found.indptr[r] = a
-    found.indptr[span[1]] = size
+        values[k] = given[k]
+    for r in range(start, stop):
+        at = batch.indptr[r] - first
+        found.indptr[r] = at
+        if 0 < at < size and batch.indptr[r] < batch.indptr[r + 1]:  # from one row to the next the id may fall
+            falls -= source[at - 1] > source[at]
+    found.indptr[stop] = size
+    if falls:
+        for k in range(size):
+            ids[k] = source[k]
+        for r in range(start, stop):
+            sort_row(ids, values, found.indptr[r], found.indptr[r + 1])
+        source = ids
     shift = _shift(table)
     known = True
     for k in range(0, size, _BLOCK):
-        stop = min(k + _BLOCK, size)
-        known &= _are_known(near, table, shift, ids[k:stop], values[k:stop], missing, ids[k:stop])
+        end = min(k + _BLOCK, size)
+        known &= _are_known(near, table, shift, source[k:end], values[k:end], missing, ids[k:end])
     if known and used[0] <= room:
         return False
     return _find_others(batch, span, slots, found, learning, missing, room, shift)
