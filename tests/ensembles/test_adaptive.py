@@ -406,3 +406,19 @@ def test_a_failure_to_make_room_leaves_the_model_as_it_was(monkeypatch, tmp_path
     assert everything(model) == expected
     model.save(tmp_path / "m")
     assert onlineboost.load(tmp_path / "m").decision_one({"a": 1.0}) == model.decision_one({"a": 1.0})
+
+
+def test_a_verdict_leaves_the_programs_of_the_model_alone():
+    """Of three classes; it once made nodes forget their programs, which then wrote beyond arrays that had grown."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 40))
+    y = np.argmax(X[:, :3], axis=1)
+    scores = []
+    for asked in (False, True):
+        model = Adaptive(OnlineBBM(Tree(3, max_slots=64), 3, random_state=0))
+        model.partial_fit([{f"x{j}": row[j] for j in range(4)} for row in X[:300]], y[:300])
+        if asked:
+            assert model.verdict()
+        model.partial_fit([{f"x{j}": row[j] for j in range(40)} for row in X[300:]], y[300:])
+        scores.append(model.scores([{f"x{j}": row[j] for j in range(40)} for row in X[:50]]))
+    assert np.array_equal(*scores)

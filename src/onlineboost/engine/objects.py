@@ -77,7 +77,7 @@ def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number:
 
 
 class ObjectNode:
-    """What models of Python objects have in common. They have no program: rows pass them in Python."""
+    """The base of models of Python objects. They have no program: a loop in Python takes rows through them."""
 
     compiled = False
     settings: Settings

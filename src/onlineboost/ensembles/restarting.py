@@ -63,7 +63,7 @@ class Restart(Node):
 
     @property
     def part(self) -> Any:
-        """What was learnt since it last started over."""
+        """The part since the last restart."""
         return self.parts[0]
 
     @property
