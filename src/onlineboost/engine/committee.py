@@ -98,11 +98,9 @@ class Committee(Node):
         if most and kept.y.size > self.kept.y.size:
             self.kept = kept
             if replay.is_due(seen, most):
-                run_slotted(self, kept.reordered(seen), _REPLAYING)
+                run_slotted(self, kept.reordered(seen), _REPLAYING, replay.last(most))
             if seen >= most:
                 self.kept = type(kept)(*replay.NOTHING)
-        if self.is_old:
-            self.replace()  # programs need not pause any more
 
     @property
     def leaves(self) -> tuple[Committee, ...]:
@@ -405,6 +403,8 @@ class Passage:
         if self.was_young and start < done:
             node.keep_rows(cut(self.slotted, start, done))
             self.rounds.begin()
+            if node.is_old and (self.slotted.y.size == 1 or node.n_jobs > 1 or node.away is not None):
+                node.replace()  # calls need not pause any more, and may be divided
         self.limits[0], self.limits[2] = done, node.n_learnt
         if done == stop:
             return (*self.path, "end")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 62  # rows
 _LARGEST_SCORE = 1e45  # a million times the largest float32
-_NOT_KEPT = "prepared", "own_programs", "n_jobs", "away"  # by copies and files
+_NOT_KEPT = "prepared", "own_programs", "version", "n_jobs", "away"  # by copies and files
 
 
 class Prepared:
@@ -66,12 +66,14 @@ class Node(ABC):
     """
 
     compiled = True  # unlike Python objects
+    young: bool = False  # rows are held back
     settings: Settings
     record: Record
     parts: tuple[Any, ...]  # children
     n_jobs: int = 1  # number of threads
     away: Any = None  # an ``engine.remote.Away``, if learners may be on other machines
     prepared: Callable[[], Prepared | None] = staticmethod(_nothing)  # programs that have addresses of the states
+    version: Any = None  # another one whenever a state of this node was replaced
 
     # ---- rows
 
@@ -82,6 +84,7 @@ class Node(ABC):
     def replace(self, **states: Any) -> None:
         """Replace states by others, such as larger ones: the one way to do so."""
         vars(self).update(states)
+        self.version = object()
         prepared = self.prepared()
         if prepared is not None:
             prepared.renew()

@@ -35,7 +35,7 @@ _invoke = operator.methodcaller("__call__")
 _pack = functools.lru_cache(256)(lambda n: struct.Struct(f"{n}f").pack_into)
 
 
-def _write(rows: Batch, into: Batch) -> None:
+def write(rows: Batch, into: Batch) -> None:
     """Copy rows into memory that stays where it is."""
     first, last = int(rows.indptr[0]), int(rows.indptr[-1])
     into.indptr[: rows.indptr.size] = rows.indptr - first
@@ -46,47 +46,81 @@ class Finder:
     """Slots for the ids of rows, for committees that share them."""
 
     def __init__(self, program: Program, leaf: Any, room: int) -> None:
-        table, mode = program.table, program.table.mode
-        self.slots, self.missing = leaf.slots, leaf.learner.takes_missing
+        table = program.table
+        self.leaf, self.room = leaf, room
         entries = table.entries
         arrays = np.zeros(table.capacity + 1, np.int64), np.empty(entries, np.int32), np.empty(entries, np.float32)
         self.found = Batch(*arrays, table.y, table.weight)
-        arguments = program.rows, program.span, self.slots, self.found, mode.learning, self.missing, room
-        self.call = Call(find_rows, *arguments)
+        self.build(program)
+
+    def build(self, program: Program) -> None:
+        """Make the call, with the slots that there are."""
+        mode, missing, room = program.table.mode, self.leaf.learner.takes_missing, self.room
+        self.slots = self.leaf.slots
+        if mode.learning and program.table.capacity == 1:  # room is made at the row that needs it
+            same = (one for one in program.root.committees if one.slots is self.slots)
+            room = min(one.learner.row_room(one.committee) for one in same)
+        self.call = Call(find_rows, program.rows, program.span, self.slots, self.found, mode.learning, missing, room)
 
 
 class Program:
     """The calls of a model for rows in one mode, of one thread."""
 
-    def __init__(self, root: Node, table: Table, key: Any = None, rows: Batch | None = None) -> None:
-        self.root, self.table, self.key = root, table, key
+    def __init__(self, root: Node, table: Table, key: Any, slotted: bool) -> None:
+        self.root, self.table, self.key, self.has_slots = root, table, key, slotted
         self._prepared = weakref.ref(prepared_for(root))
         capacity, entries = table.capacity, table.entries
         memory = np.zeros(capacity + 1, np.int64), np.zeros(entries, np.int32), np.zeros(entries, np.float32)
         self.rows = Batch(*memory, table.y, table.weight)  # as they come
-        self.slotted_rows = rows  # that have slots already
         self.span: Ints = np.array([0, 1])
         self.loaded, self.done = self.rows, 0  # the rows in the table, and how many of them were learnt
-        self.notes: list[Call] = []  # of nodes that see rows as they come
         self.out = np.empty((capacity, root.width))
         self.build()
 
     def build(self) -> None:
         """Make all calls, with the states that there are."""
         self.finders: dict[tuple[int, int], Finder] = {}
-        self.notes, self.as_they_come = [], False
-        left = self.root.countdown() if self.table.mode.learning else NEVER
-        self.due = NEVER if left == NEVER else self.root.n_learnt + left  # when nodes are to be asked
+        self.notes: dict[Any, Call] = {}  # of nodes that see rows as they come
+        self.as_they_come = False
+        self.version = self.root.version
         self.stages = self._stages()
+        self._keep()
+
+    def renew(self) -> None:
+        """Make the calls again whose states were replaced; those of batches as soon as they are needed."""
+        if self.states is self.prepared.states:
+            return
+        if not self.table.mode.learning or self.root.version is not self.version:
+            self.build()
+            return
         if self.table.capacity == 1:
+            self.stages[0].renew()
+        for finder in self.finders.values():
+            finder.build(self)
+        self._keep()
+
+    def _keep(self) -> None:
+        """Take note that the calls are those of the states that there are."""
+        if self.table.capacity == 1:
+            self._set_due()
             self.stages[0].span[:] = 0, 1
             self.finds = [finder.call.run for finder in self.finders.values()]
             self.found = [finder.found.indptr for finder in self.finders.values()]
             self.memory: Any = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
             self.loaded, self.done = self.rows, 1
         self.states = self.prepared.states
-        if self.key is not None:
-            self.prepared.of_thread.__dict__[self.key] = self
+        self.prepared.of_thread.__dict__[self.key] = self
+
+    def _set_due(self) -> None:
+        """Find out when nodes are to be asked."""
+        left = self.root.countdown() if self.table.mode.learning else NEVER
+        self.due = NEVER if left == NEVER else self.root.n_learnt + left
+
+    def look(self) -> None:
+        """Let nodes decide what was to be decided by now."""
+        with schedule.uninterrupted():
+            self.root.look()
+        self._set_due()
 
     def _stages(self) -> list[Stage]:
         root, y, out = self.root, self.table.y, self.out
@@ -95,7 +129,7 @@ class Program:
             root.add(divider, y, out)
             divider.end()
             return divider.stages  # type: ignore[no-any-return]
-        return [Stage(self, lambda stage: root.add(stage, y, out))]
+        return [Stage(self, lambda stage: stage.node(root, y, out))]
 
     @property
     def prepared(self) -> Prepared:
@@ -105,24 +139,20 @@ class Program:
 
     def slotted(self, leaf: Any) -> Batch:
         """The rows with slots for ids, as a committee gets them."""
-        if self.slotted_rows is not None:
-            return self.slotted_rows
+        if self.has_slots:
+            return self.rows
         if leaf.slots is None:
             self.as_they_come = True
             return self.rows
-        learning = self.table.mode.learning
-        room = NEVER if learning else leaf.learner.row_room(leaf.committee)
-        key = id(leaf.slots), room
+        room = NEVER if self.table.mode.learning else leaf.learner.row_room(leaf.committee)
+        key = id(leaf.slots.used), room
         if key not in self.finders:
-            if learning and self.table.capacity == 1:  # it is made at the row that needs it
-                same = (one for one in self.root.committees if one.slots is leaf.slots)
-                room = min(one.learner.row_room(one.committee) for one in same)
             self.finders[key] = Finder(self, leaf, room)
         return self.finders[key].found
 
-    def note(self, function: Any, *arguments: Any) -> None:
-        """Add a call that sees the rows as they come."""
-        self.notes.append(Call(function, self.rows, self.span, *arguments))
+    def note(self, path: Any, function: Any, *arguments: Any) -> None:
+        """Add a call of a node that sees the rows as they come."""
+        self.notes[path] = Call(function, self.rows, self.span, *arguments)
 
     # ---- batches
 
@@ -133,22 +163,21 @@ class Program:
         self.loaded = rows = cut(batch, start, stop)
         self.done, self.span[:] = n, (0, n)
         if self.as_they_come:
-            _write(rows, self.rows)
+            write(rows, self.rows)
         for finder in self.finders.values():
             finder.call.on(rows)
         if any(finder.call.run() for finder in self.finders.values()):  # ``give_slots`` writes all of them
             self.give_slots(rows)
-        for call in self.notes:
+        for call in self.notes.values():
             call.on(rows)
             call()
 
     def give_slots(self, rows: Batch) -> None:
         """Give slots to new features of rows; calls are made again if states have become larger."""
         found = give_slots(self.root, rows, self.table.capacity == 1)
-        if self.states is not self.prepared.states:
-            self.build()
+        self.renew()
         for finder in self.finders.values():
-            _write(found[id(finder.slots.used)], finder.found)
+            write(found[id(finder.slots.used)], finder.found)
 
     def run(self, start: int, stop: int) -> None:
         """Take rows of the table through the model."""
@@ -169,7 +198,7 @@ class Program:
         indptr[1], ys[0], weights[0] = n, y, weight
         if any(map(_invoke, self.finds)):
             self.give_slots(self.rows)
-        for note in self.notes:
+        for note in self.notes.values():
             note.run()
         stage = self.stages[0]
         if not stage.plain:
@@ -209,11 +238,13 @@ def prepared_for(root: Node) -> Prepared:
     return found
 
 
-def _program(root: Node, mode: Mode, capacity: int, entries: int, longest: int) -> Program:
+def _program(
+    root: Node, mode: Mode, capacity: int, entries: int, longest: int, slotted: bool = False
+) -> Program:
     """The program that this thread keeps for rows in a mode, with room for so many rows and entries."""
     prepared = root.prepared() or prepared_for(root)
     programs = prepared.of_thread.__dict__
-    key = id(root), mode, capacity == 1
+    key = id(root), mode, capacity == 1, slotted
     found: Program | None = programs.get(key)
     if (
         found is None
@@ -224,7 +255,7 @@ def _program(root: Node, mode: Mode, capacity: int, entries: int, longest: int) 
         least = max(entries, 8 if capacity == 1 else _ENTRIES)
         table = Table(capacity, 1 << (least - 1).bit_length(), mode)
         table.longest = 1 << max(longest - 1, 0).bit_length()
-        found = Program(root, table, key)
+        found = Program(root, table, key, slotted)
     return found
 
 
@@ -243,19 +274,22 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
             start += len(found)
             continue
         stop = min(start + most, size)
+        entries = int(batch.indptr[stop] - batch.indptr[start])
         if learning:
             left = root.countdown()
             if left <= stop - start:
                 counts = np.cumsum(batch.weight[start:stop] > 0)
                 stop = min(stop, start + int(np.searchsorted(counts, left)) + 1)
         capacity = most if size - start >= most else 1 << (max(stop - start, 2) - 1).bit_length()
-        entries = int(batch.indptr[stop] - batch.indptr[start])
+        if learning and not root.n_slots and not root.young:  # states have room before their calls are made
+            give_slots(root, cut(batch, start, stop))
         program = _program(root, LEARNING if learning else ASKING, capacity, entries, longest)
         program.load(batch, start, stop)
         program.run(0, stop - start)
         scores[start : start + program.done] = program.out[: program.done]
         if learning:
             root.look()
+            program.renew()
         start += program.done
     return scores
 
@@ -277,8 +311,7 @@ def run_row(
         with schedule.uninterrupted():
             found = program.run_row(ids, values, y, weight)
     if program.due < NEVER and root.n_learnt >= program.due:
-        with schedule.uninterrupted():
-            root.look()
+        program.look()
     return found, True
 
 
@@ -304,7 +337,8 @@ def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight:
     program = _program(root, TOLD, 1, len(values), len(values))
     program.fill(answers)
     program.run_row(ids, values, y, weight)
-    root.look()
+    if root.n_learnt >= program.due:
+        program.look()
 
 
 def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
@@ -353,12 +387,12 @@ def slotted(root: Node, rows: Batch) -> dict[int, Batch]:
     return batches
 
 
-def run_slotted(root: Node, rows: Batch, mode: Mode) -> Floats:
-    """Take rows that have slots already through a node: replays, rows that were held back, other machines."""
-    n = max(rows.y.size, 1)
-    table = Table(n, max(int(rows.indptr[-1] - rows.indptr[0]), 1), mode)
-    table.longest = int(np.diff(rows.indptr).max(initial=0))
-    table.y, table.weight = rows.y, rows.weight
-    program = Program(root, table, None, rows)
-    program.run(0, rows.y.size)
-    return program.out
+def run_slotted(root: Node, rows: Batch, mode: Mode, most: int = 2) -> Floats:
+    """Take rows that have slots already through a node: replays, explanations. There may soon be ``most`` of them."""
+    n, entries = rows.y.size, int(rows.indptr[-1] - rows.indptr[0])
+    longest = int(np.diff(rows.indptr).max(initial=0))
+    program = _program(root, mode, max(n, most), entries * max(most // max(n, 1), 1), longest, slotted=True)
+    program.table.y[:n], program.table.weight[:n] = rows.y, rows.weight
+    write(rows, program.rows)
+    program.run(0, n)
+    return program.out[:n].copy()

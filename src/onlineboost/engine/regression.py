@@ -220,7 +220,7 @@ class RegressionNode(Node):
         stage.call(answer_rows, stage.span, scores, centres, stage.table.weight, out, *states)
 
     @property
-    def young(self) -> bool:
+    def young(self) -> bool:  # type: ignore[override]
         """Whether rows are held back."""
         return self.n_learnt < FIRST and not self._begins
 

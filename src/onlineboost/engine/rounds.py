@@ -15,7 +15,7 @@ from onlineboost.loop.link import CARRIED, Table
 from onlineboost.loop.loop import Place, Space
 
 _NUMBERS = 1 << 16  # most votes between the learners and the head: they stay in the cache of a core
-_ROWS = 512  # most rows between them
+_ROWS = 1024  # most rows between them
 
 
 def rows_on_the_way(n_learners: int, capacity: int) -> int:

@@ -116,14 +116,19 @@ def later(call: Callable[[], None]) -> None:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ctrl-C takes effect at the end, so that it leaves nothing half done."""
+    if getattr(_local, "uninterrupted", False):
+        yield
+        return
     asked: list[Any] = []
     before = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and callable(before)
     if mine:
         signal.signal(signal.SIGINT, lambda *received: asked.append(received))
+    _local.uninterrupted = True
     try:
         yield
     finally:
+        _local.uninterrupted = False
         if mine:
             signal.signal(signal.SIGINT, before)
         if asked and callable(before):

@@ -87,13 +87,27 @@ class Stage:
         self.outs: list[Floats] = []  # the scores of all nodes, each before those of its parts
         self.votes: list[Floats32] = []  # of all committees
         self.alive: list[Any] = []  # whose memory the calls use
-        self.add(self)
+        self.nodes: list[tuple[Any, Any]] = []  # whose states they use, and the versions of these
         self.states = self.program.prepared.states
+        self.add(self)
         self.plain = all(map(_is_compiled, self.calls))
         if self.table.capacity == 1:
             self.begin(0, 1)
 
+    def renew(self) -> None:
+        """Make the calls again if states that they use were replaced."""
+        states = self.program.prepared.states
+        if self.states is not states:
+            self.states = states
+            if any(node.version is not version for node, version in self.nodes):
+                self.build()
+
     # ---- for nodes, while they add their calls
+
+    def node(self, node: Any, y: Floats, out: Floats) -> None:
+        """Add the calls of a node."""
+        node.add(self, y, out)
+        self.nodes.append((node, node.version))
 
     @contextmanager
     def within(self, part: Any) -> Iterator[None]:
@@ -151,9 +165,9 @@ class Stage:
         """Add the calls of part k of a node; of a committee and batches, as a stage whose calls are made by itself."""
         if part.parts or self.table.capacity == 1:
             with self.within(k):
-                part.add(self, y, out)
+                self.node(part, y, out)
             return
-        inner = Stage(self.program, lambda stage: part.add(stage, y, out), (), self.span, (*self.path, k))
+        inner = Stage(self.program, lambda stage: stage.node(part, y, out), (), self.span, (*self.path, k))
         self.step(inner.go)
         self.on_begin(inner.begin)
 
@@ -170,6 +184,7 @@ class Stage:
 
     def begin(self, start: int, stop: int, first: int = 0, last: int | None = None) -> None:
         """Choose the rows that pass next: for all nodes, or for some."""
+        self.renew()
         for one in self.begins[first:last]:
             one(start, stop)
 
@@ -192,8 +207,7 @@ class Stage:
                 raise RuntimeError("a call of a node returned True, but stage.call(..., ask=) did not say who is asked")
             with uninterrupted():
                 key = ask(self)
-            if self.states is not self.program.prepared.states:
-                self.build()
+            self.renew()
             at = self.marks[key]
             if self.again is not None:
                 path, start, stop = self.again

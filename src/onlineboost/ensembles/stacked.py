@@ -60,7 +60,7 @@ class StackedNode(Node):
             stage.silent(part)
         stage.call(*self.combination(stage.span, scores, y, stage.table.weight, out, learning, stage.mode.given))
         if learning and self._n_light < len(self.parts):
-            stage.program.note(note_rows, self.rest.rows)
+            stage.program.note(stage.path, note_rows, self.rest.rows)
 
     def combination(
         self, span: Any, scores: Floats, y: Floats, weight: Floats, out: Floats, learning: bool, given: bool
@@ -109,7 +109,8 @@ class StackedNode(Node):
             self.stack.loss[0] = self.light.loss[0] = 0
             for part in costly:
                 part.go_to(self.n_learnt)
-        self.replace()
+        if began:
+            self.replace()
 
     @property
     def n_classes(self) -> int:
