@@ -141,7 +141,7 @@ def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[
 def _address(array: NDArray[Any]) -> int:
     """Where the memory of an array begins; ``array.ctypes`` takes five times as long, but knows every array."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError):  # it is read-only, or empty
         return array.ctypes.data
 

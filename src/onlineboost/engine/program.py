@@ -10,7 +10,7 @@ import functools
 import operator
 import struct
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.node import NEVER, Node, PastAnswers, Prepared
+from onlineboost.engine.slotting import Finder, give_slots, write
 from onlineboost.engine.stage import Divider, Stage, Table
 from onlineboost.loop.loop import Mode
-from onlineboost.transforms.slots import Slots, find_rows
 
 CAPACITY = 1024  # rows that pass a node before the next one
 _DIVIDED = 8192  # the same, where threads divide the work
@@ -33,34 +33,6 @@ TOLD = Mode(True, False, True, True)  # with answers that are given already
 
 _invoke = operator.methodcaller("__call__")
 _pack = functools.lru_cache(256)(lambda n: struct.Struct(f"{n}f").pack_into)
-
-
-def write(rows: Batch, into: Batch) -> None:
-    """Copy rows into memory that stays where it is."""
-    first, last = int(rows.indptr[0]), int(rows.indptr[-1])
-    into.indptr[: rows.indptr.size] = rows.indptr - first
-    into.indices[: last - first], into.values[: last - first] = rows.indices[first:last], rows.values[first:last]
-
-
-class Finder:
-    """Slots for the ids of rows, for committees that share them."""
-
-    def __init__(self, program: Program, leaf: Any, room: int) -> None:
-        table = program.table
-        self.leaf, self.room = leaf, room
-        entries = table.entries
-        arrays = np.zeros(table.capacity + 1, np.int64), np.empty(entries, np.int32), np.empty(entries, np.float32)
-        self.found = Batch(*arrays, table.y, table.weight)
-        self.build(program)
-
-    def build(self, program: Program) -> None:
-        """Make the call, with the slots that there are."""
-        mode, missing, room = program.table.mode, self.leaf.learner.takes_missing, self.room
-        self.slots = self.leaf.slots
-        if mode.learning and program.table.capacity == 1:  # room is made at the row that needs it
-            same = (one for one in program.root.committees if one.slots is self.slots)
-            room = min(one.learner.row_room(one.committee) for one in same)
-        self.call = Call(find_rows, program.rows, program.span, self.slots, self.found, mode.learning, missing, room)
 
 
 class Program:
@@ -183,7 +155,8 @@ class Program:
         """Take rows of the table through the model."""
         stages = self.stages
         if len(stages) == 1:
-            stages[0].run(start, stop)
+            stages[0].choose(start, stop)
+            stages[0].go()
             return
         work = [schedule.Stage(_piecewise(stage, start, stop), stage.after) for stage in stages]
         schedule.run(work, -(-(stop - start) // _PIECE), self.root.n_jobs)
@@ -225,8 +198,12 @@ class Program:
             votes += n
 
 
-def _piecewise(stage: Stage, start: int, stop: int) -> Any:
-    return lambda k: stage.run(start + k * _PIECE, min(start + (k + 1) * _PIECE, stop))
+def _piecewise(stage: Stage, start: int, stop: int) -> Callable[[int], None]:
+    def run(k: int) -> None:
+        stage.choose(start + k * _PIECE, min(start + (k + 1) * _PIECE, stop))
+        stage.go()
+
+    return run
 
 
 def prepared_for(root: Node) -> Prepared:
@@ -238,9 +215,7 @@ def prepared_for(root: Node) -> Prepared:
     return found
 
 
-def _program(
-    root: Node, mode: Mode, capacity: int, entries: int, longest: int, slotted: bool = False
-) -> Program:
+def _program(root: Node, mode: Mode, capacity: int, entries: int, longest: int, slotted: bool = False) -> Program:
     """The program that this thread keeps for rows in a mode, with room for so many rows and entries."""
     prepared = root.prepared() or prepared_for(root)
     programs = prepared.of_thread.__dict__
@@ -339,52 +314,6 @@ def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight:
     program.run_row(ids, values, y, weight)
     if root.n_learnt >= program.due:
         program.look()
-
-
-def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
-    """Rows with slots for ids, by the ``id`` of ``Slots.used``; new features get slots, and room in all states.
-
-    If there is no memory for one committee, all are as they were. With ``room``, learners that make room at the row
-    that needs it do so.
-    """
-    leaves = [leaf for leaf in root.committees if leaf.slots is not None]
-    before = [(leaf, leaf.committee, leaf.transforms, leaf.slots, leaf.n_slots) for leaf in leaves]
-    found: dict[int, Batch] = {}
-    try:
-        for first in leaves:
-            key = id(first.slots.used)
-            if key in found:
-                continue
-            used = first.n_slots
-            found[key], slots = first.slots.apply(rows, True, first.learner.takes_missing)
-            for leaf in leaves:
-                if leaf.slots.used is slots.used:
-                    if slots.used[0] > used:
-                        leaf.take(slots, rows)
-                    if room:
-                        leaf.replace_if_new(committee=leaf.learner.with_room_for(leaf.committee, found[key])[0])
-    except BaseException:
-        for leaf, committee, transforms, slots, size in before:
-            leaf.replace(committee=committee, transforms=transforms, slots=slots)
-            slots.forget(size)
-        raise
-    return found
-
-
-def slotted(root: Node, rows: Batch) -> dict[int, Batch]:
-    """Rows with slots for ids, for each committee by its ``id``; nothing is learnt."""
-    found: dict[Any, Batch] = {}
-    batches: dict[int, Batch] = {}
-    for leaf in root.committees:
-        slots: Slots | None = leaf.slots
-        if slots is None:
-            batches[id(leaf)] = rows
-            continue
-        key = id(slots)
-        if key not in found:
-            found[key], _ = slots.apply(rows, False, leaf.learner.takes_missing)
-        batches[id(leaf)] = found[key]
-    return batches
 
 
 def run_slotted(root: Node, rows: Batch, mode: Mode, most: int = 2) -> Floats:

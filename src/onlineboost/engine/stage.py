@@ -188,14 +188,13 @@ class Stage:
         for one in self.begins[first:last]:
             one(start, stop)
 
-    def run(self, start: int, stop: int) -> None:
-        """Take rows through all calls."""
+    def choose(self, start: int, stop: int) -> None:
+        """Choose the rows that all calls take next."""
         self.span[:] = start, stop
         self.begin(start, stop)
-        self.go()
 
     def go(self) -> None:
-        """Run all calls, for rows that were chosen."""
+        """Take the rows that were chosen through all calls."""
         at = 0
         while True:
             calls = self.calls

@@ -11,8 +11,8 @@ import numpy as np
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, cut
 from onlineboost.engine.node import Node
-from onlineboost.engine.program import give_slots
 from onlineboost.engine.remote import PartOfEnsemble
+from onlineboost.engine.slotting import give_slots
 from onlineboost.engine.stage import Stage
 from onlineboost.ensembles.newton import (
     CLIP,

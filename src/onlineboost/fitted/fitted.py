@@ -20,7 +20,8 @@ from onlineboost.data.page import Page
 from onlineboost.engine import schedule
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows
-from onlineboost.engine.program import run_batch, run_row, slotted
+from onlineboost.engine.program import run_batch, run_row
+from onlineboost.engine.slotting import slotted
 from onlineboost.errors import DataError, ParameterError, RangeWarning, listed
 from onlineboost.fitted.class_weights import ClassWeights
 from onlineboost.fitted.dicts import named_row
