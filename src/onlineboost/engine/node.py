@@ -6,14 +6,15 @@ import copy
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.data.arrays import copied, writable
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
+from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.engine.features import Features
 from onlineboost.errors import ParameterError
 from onlineboost.loop.record import Record, Settings
 from onlineboost.storage.validity import saved_arrays
@@ -59,7 +60,7 @@ class PastAnswers(NamedTuple):
         return PastAnswers(self.votes[start:stop], self.scores[start:stop])
 
 
-class Node(ABC):
+class Node(Features, ABC):
     """A node of a model: states that affect the next update, and the compiled calls that rows pass.
 
     A leaf is a committee of weak learners. Other nodes have children, and make their answer from those of the children.
@@ -111,22 +112,6 @@ class Node(ABC):
         for part in self.parts:
             part.look()
 
-    def walk(self) -> Iterator[Node]:
-        """This node and all nodes below it, each before its children."""
-        yield self
-        for part in self.parts:
-            yield from part.walk()
-
-    @property
-    def committees(self) -> list[Any]:
-        """The leaves that learn from features."""
-        return [node for node in self.walk() if not node.parts and hasattr(node, "learner")]
-
-    @property
-    def leaves(self) -> tuple[Any, ...]:
-        """Committees that see the same rows as this node, and may share their slots with others."""
-        return ()
-
     @property
     def n_classes(self) -> int:
         """Number of classes that it knows."""
@@ -156,7 +141,7 @@ class Node(ABC):
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of the positive label, or of all classes, given scores [rows] or [rows, classes]."""
 
-    def check_classes(self, n: int) -> None:  # noqa: B027  most nodes take any number
+    def check_classes(self, n: int) -> None:
         """Raise an error for more classes than it can take."""
 
     # ---- labels that come late
@@ -257,82 +242,7 @@ class Node(ABC):
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
         vars(self).update({name: writable(value) for name, value in state.items()})
 
-    # ---- slots
-
-    def share_slots(self) -> None:
-        """Let parts that number features in the same way use the same slots."""
-        groups: dict[Any, list[Any]] = {}
-        for k, part in enumerate(self.parts):
-            for leaf in part.leaves:
-                if leaf.slots is not None:
-                    key = leaf.slots.bound, leaf.learner.takes_missing, self.may_rest(k)
-                    groups.setdefault(key, []).append(leaf)
-        for first, *others in groups.values():
-            for leaf in others:
-                if leaf.n_slots != first.n_slots:
-                    raise ValueError("parts that share slots have different numbers of them")
-                leaf.slots = first.slots
-
-    def may_rest(self, k: int) -> bool:
-        """Whether part k does not see all rows."""
-        return False
-
-    @property
-    def _widest(self) -> Any:
-        """The committee that tells most features apart."""
-        return max(self.committees, key=lambda leaf: leaf.max_slots)
-
-    @property
-    def n_slots(self) -> int:
-        """Number of features with slots."""
-        return int(self._widest.n_slots)
-
-    @property
-    def max_slots(self) -> int:
-        """Number of features that can have slots of their own."""
-        return int(self._widest.max_slots)
-
-    @property
-    def out_of_slots(self) -> bool:
-        """Whether all slots are taken: further features share them."""
-        return bool(self.committees) and all(leaf.out_of_slots for leaf in self.committees)
-
-    # ---- features
-
-    def name_features(self, names: Mapping[int, str]) -> None:
-        """Take in the names of features, by id."""
-        for part in self.parts:
-            part.name_features(names)
-
-    def columns_not_met(self, names: Iterable[str]) -> list[str]:
-        """Columns that the parameters name and that none of these features belongs to."""
-        names = [*names]
-        return list(dict.fromkeys(column for leaf in self.committees for column in leaf.learner.unmet_columns(names)))
-
-    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
-        """The names of the features learnt so far by slot, given names by id; a feature without a name has its id."""
-        slots = self._widest.slots
-        return {slot: names.get(id, str(id)) for slot, id in enumerate(slots.ids().tolist() if slots else ())}
-
-    def knows(self, ids: Ints32) -> NDArray[np.bool_]:
-        """Whether each feature was learnt."""
-        found: NDArray[np.bool_] = self._widest.slots.find(ids) >= 0
-        return found
-
-    @property
-    def n_features_seen(self) -> int | None:
-        """Number of different features seen so far; None if the learners do not count them."""
-        counts = (leaf.learner.n_seen(leaf.committee) for leaf in self.committees)
-        return max((count for count in counts if count is not None), default=None)
-
-    @property
-    def n_strayed(self) -> int:
-        """How often the values of a feature have left the range that its bins were made for."""
-        return sum(leaf.n_left for leaf in self.committees)
-
-    def strayed(self, names: Mapping[int, str]) -> list[str]:
-        """The names of the features whose values have done so, given names by id."""
-        return list(dict.fromkeys(name for leaf in self.committees for name in leaf.names_left(names)))
+    # ---- reasons
 
     @abstractmethod
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:

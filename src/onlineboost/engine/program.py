@@ -47,7 +47,9 @@ class Program:
         self.span: Ints = np.array([0, 1])
         self.loaded, self.done = self.rows, 0  # the rows in the table, and how many of them were learnt
         self.out = np.empty((capacity, root.width))
-        self.build()
+        self.states: Any = None
+        if capacity == 1 or not table.mode.learning or slotted or root.n_slots or root.young:
+            self.build()  # else states get room first
 
     def build(self) -> None:
         """Make all calls, with the states that there are."""
@@ -62,7 +64,7 @@ class Program:
         """Make the calls again whose states were replaced; those of batches as soon as they are needed."""
         if self.states is self.prepared.states:
             return
-        if not self.table.mode.learning or self.root.version is not self.version:
+        if self.states is None or not self.table.mode.learning or self.root.version is not self.version:
             self.build()
             return
         if self.table.capacity == 1:
@@ -134,12 +136,14 @@ class Program:
         self.table.y[:n], self.table.weight[:n] = batch.y[start:stop], batch.weight[start:stop]
         self.loaded = rows = cut(batch, start, stop)
         self.done, self.span[:] = n, (0, n)
+        new = self.states is None
+        if not new:
+            for finder in self.finders.values():
+                finder.call.on(rows)
+        if new or any(finder.call.run() for finder in self.finders.values()):
+            self.give_slots(rows)
         if self.as_they_come:
             write(rows, self.rows)
-        for finder in self.finders.values():
-            finder.call.on(rows)
-        if any(finder.call.run() for finder in self.finders.values()):  # ``give_slots`` writes all of them
-            self.give_slots(rows)
         for call in self.notes.values():
             call.on(rows)
             call()
@@ -256,8 +260,6 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
                 counts = np.cumsum(batch.weight[start:stop] > 0)
                 stop = min(stop, start + int(np.searchsorted(counts, left)) + 1)
         capacity = most if size - start >= most else 1 << (max(stop - start, 2) - 1).bit_length()
-        if learning and not root.n_slots and not root.young:  # states have room before their calls are made
-            give_slots(root, cut(batch, start, stop))
         program = _program(root, LEARNING if learning else ASKING, capacity, entries, longest)
         program.load(batch, start, stop)
         program.run(0, stop - start)

@@ -222,6 +222,8 @@ def _is_compiled(call: Any) -> bool:
 class Divider:
     """In the place of a stage: makes a stage of each part of a node, and of the calls between two parts."""
 
+    path: Key = ()
+
     def __init__(self, program: Program) -> None:
         self.program, self.table, self.mode = program, program.table, program.table.mode
         self.stages: list[Stage] = []

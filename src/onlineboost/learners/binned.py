@@ -105,7 +105,7 @@ class Binned:
         row = _first_beyond(rows, room.slots)
         if row == 0:
             needed = int(rows.indices[rows.indptr[0] : rows.indptr[1]].max()) + 1
-            slots = min(max(needed, room.slots + room.slots // 4), int(self.max_slots))
+            slots = min(max(needed, 2 * room.slots), int(self.max_slots))
             committee = self.moved(committee, room._replace(slots=slots))
             row = _first_beyond(rows, self.room(committee).slots)
         return committee, rows if row < 0 else cut(rows, 0, row)
