@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -38,6 +39,14 @@ def _nothing_to_note(state: Any, work: Any, batch: Batch, r: int) -> None:
 @hot
 def _never_full(state: Any) -> bool:
     return False
+
+
+_KERNELS = "workspace", "predict", "learn", "forget", "meet", "full", "carry", "pull", "explain"
+
+
+def kernels_of(module: ModuleType) -> dict[str, Any]:
+    """The compiled functions of a learner by name, where they have a file of their own."""
+    return {name: getattr(module, name) for name in _KERNELS if hasattr(module, name)}
 
 
 class WeakLearner(OnlineModel):

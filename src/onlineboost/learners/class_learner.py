@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 from onlineboost.classifier import OnlineClassifier
@@ -49,6 +50,13 @@ class ClassLearner(WeakLearner, OnlineClassifier):
     """A compiled weak learner of classes, written like a ``Learner``: its targets ``t`` and its votes ``h`` are places
     of classes, from 0 on. ``OnlineMBBM`` and ``AdaBoostOLM`` boost it.
     """
+
+    def __init_subclass__(
+        cls, *, state: type | None = None, explain: Callable[..., None] | None = None, **keywords: Any
+    ) -> None:
+        super().__init_subclass__(state=state, **keywords)
+        if state is not None and explain is not None:
+            dispatch.register(dispatch.explain_classes, state, explain)
 
     @abstractmethod
     def more_classes(self, committee: Any, n: int) -> Any:

@@ -68,8 +68,7 @@ def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats3
     for i in range(state.choice.shape[0]):
         side = _side(state, work, i)
         work.side[i] = side
-        a, b = state.sides[i, side, 0], state.sides[i, side, 1]
-        h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+        h[i] = f32(difference(state.sides[i, side, 0], state.sides[i, side, 1]))
 
 
 @hot
@@ -117,7 +116,7 @@ def carry(state: StumpState, work: StumpWork, slot: int, old_zero: int) -> None:
     """Carry the histograms of a slot over to its new bins."""
     for i in range(state.choice.shape[0]):
         at = i * state.allowed.shape[1] + slot
-        carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
+        carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot], 0.0)
 
 
 @hot
