@@ -17,7 +17,7 @@ from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
-from onlineboost.engine.committee import Committee
+from onlineboost.engine.committee import Committee, new_committee
 from onlineboost.engine.objects import ObjectCommittee
 from onlineboost.errors import KernelError, ParameterError
 from onlineboost.learners.base import Learner
@@ -31,7 +31,6 @@ from onlineboost.loop.record import Settings, new_record
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.regressor import OnlineRegressor
-from onlineboost.transforms.slots import new_slots
 
 Delivery = Literal["auto", "weight", "sample"]
 Votes = Literal["hard", "real"]
@@ -105,6 +104,9 @@ class Booster(OnlineClassifier):
 
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
+
+    max_learners: ClassVar[int] = MAX_LEARNERS
+    """Maximum number of weak learners."""
 
     learner_name: ClassVar[str] = "linear"
     """The weak learner that the command line takes if none is named."""
@@ -238,7 +240,7 @@ class Booster(OnlineClassifier):
         return node.booster
 
     def new_node(self, n_features: int, seed: int | None = None) -> Committee | ObjectCommittee:
-        check_count("n_estimators", self.n_estimators, MAX_LEARNERS)
+        check_count("n_estimators", self.n_estimators, self.max_learners)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
         check_one_of("head", self.head, HEADS)
@@ -249,10 +251,14 @@ class Booster(OnlineClassifier):
         booster, head, record = self.initial_state(n, sampled, seed), self.new_head(n), new_record(n)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
-            return ObjectCommittee(settings, committee, booster, head, record)
-        states = learner.committee(n, n_features), booster, head, record
-        slots = new_slots(learner.max_features())
-        return Committee(settings, learner, *states, learner.transforms(n_features), slots)
+            return self.object_committee(settings, committee, booster, head, record)
+        return self.compiled_committee(learner, booster, head, n_features, settings)
+
+    object_committee: ClassVar[type[ObjectCommittee]] = ObjectCommittee
+    """The node over learners that are Python objects."""
+
+    compiled_committee: ClassVar[Callable[..., Committee]] = staticmethod(new_committee)
+    """The node over compiled learners."""
 
 
 @functools.cache

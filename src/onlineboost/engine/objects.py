@@ -159,7 +159,7 @@ class ObjectCommittee(ObjectNode):
 
     def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         if not source.by_name:
-            yield from self._parts(self.committee.rows(source), y, weight, target)
+            yield from self._parts(self.committee.kind.rows(source), y, weight, target)
             return
         for batch in source.batches(y, weight):
             yield from self.of_batch(batch, target)
@@ -170,12 +170,13 @@ class ObjectCommittee(ObjectNode):
             yield ObjectRows(part, target)
 
     def of_batch(self, batch: Batch, target: Classes) -> Iterator[ObjectRows]:
-        return self._parts(self.committee.rows_of_batch(batch), batch.y, batch.weight, target)
+        return self._parts(self.committee.kind.rows_of_batch(batch), batch.y, batch.weight, target)
 
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
     ) -> ObjectRows:
-        return ObjectRows([(self.committee.row(x, columns, learning), y, weight)], target)
+        row = self.committee.kind.from_dict(x, columns, learning, self.committee.members)
+        return ObjectRows([(row, y, weight)], target)
 
     @property
     def n_slots(self) -> int:

@@ -15,9 +15,9 @@ from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.node import Node
-from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
+from onlineboost.ensembles.stack import new_scales, new_stack, with_chances
 from onlineboost.ensembles.stacked import StackedNode
 from onlineboost.errors import ParameterError
 from onlineboost.learners.linear import Linear
@@ -28,7 +28,7 @@ MAX_PARTS = 50
 
 
 class Ensemble(Listening, OnlineClassifier):
-    """Models on the same rows; ``newton.py`` has the stack of their scores. A subclass says which models."""
+    """Models on the same rows; ``stack.py`` has the stack of their scores. A subclass says which models."""
 
     strength: ClassVar[str] = "share of the influence on the parts, by what they earn"
 

@@ -36,7 +36,7 @@ class ClassTree(
     name="class-tree",
     options=(MAX_DEPTH, BINS),
     state=ClassTreeState,
-    **kernels_of(class_tree_kernels),
+    **kernels_of(class_tree_kernels.__name__),
 ):
     """Decision tree grown online whose leaves vote for one of many classes: for ``OnlineMBBM`` and ``AdaBoostOLM``.
 

@@ -55,7 +55,7 @@ class Linear(
     name="linear",
     options=(*_OPTIONS, STANDARDIZE, BINS, *CROSSES, BITS),
     state=LinearState,
-    **kernels_of(linear_kernels),
+    **kernels_of(linear_kernels.__name__),
 ):
     """Linear classifier, the default weak learner: the same as Vowpal Wabbit's, to the last digit.
 

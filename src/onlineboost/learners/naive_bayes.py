@@ -11,7 +11,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_between
@@ -181,13 +181,7 @@ class NaiveBayes(
     name="naive-bayes",
     options=(BINS,),
     state=NaiveBayesState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
-    pull=pull,
-    explain=explain,
+    **kernels_of(__name__),
 ):
     """Naive Bayes classifier over binned features.
 

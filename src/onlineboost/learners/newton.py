@@ -22,7 +22,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.loop.heads import logistic
 from onlineboost.parameters import check_whole
@@ -210,12 +210,7 @@ class Newton(
     name="newton",
     options=(SLOTS,),
     state=NewtonState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    pull=pull,
-    explain=explain,
+    **kernels_of(__name__),
 ):
     """Logistic regression by Newton steps: for few features that belong together, such as two prices.
 

@@ -15,7 +15,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.learners import regression_tree_kernels
 from onlineboost.learners.base import kernels_of
 from onlineboost.learners.forest import Forest, TreeRoom
-from onlineboost.learners.numbers import NumberLearner
+from onlineboost.learners.number_learner import NumberLearner
 from onlineboost.learners.regression_tree_kernels import RegressionTreeState
 from onlineboost.learners.splits import some_slots
 from onlineboost.parameters import check_one_of, check_whole
@@ -29,7 +29,7 @@ class RegressionTree(
     Forest,
     NumberLearner,
     state=RegressionTreeState,
-    **kernels_of(regression_tree_kernels),
+    **kernels_of(regression_tree_kernels.__name__),
 ):
     """Regression tree grown online, over binned features: splits by variance, leaves with a running mean.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums, some_slots
 from onlineboost.loop.explaining import Found, Pulls
@@ -173,13 +173,7 @@ class Stump(
     name="stump",
     options=(BINS,),
     state=StumpState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
-    pull=pull,
-    explain=explain,
+    **kernels_of(__name__),
 ):
     """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 

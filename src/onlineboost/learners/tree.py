@@ -31,7 +31,7 @@ class Tree(
     name="tree",
     options=(MAX_DEPTH, BINS),
     state=TreeState,
-    **kernels_of(tree_kernels),
+    **kernels_of(tree_kernels.__name__),
 ):
     """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 
