@@ -153,7 +153,7 @@ class ObjectCommittee(ObjectNode):
                     for i in range(p.size):
                         p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
                 _corrected(head, scores[-1], h, y, weight)
-                self.committee.learn(x, y, p, examples.target)
+                self.committee.learn(x, examples.target.decode_one(y), p, examples.target)
                 record.clock[0] += 1
         return np.array(scores)
 

@@ -15,15 +15,7 @@ from onlineboost.engine.program import give_slots
 from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.stage import Stage
 from onlineboost.ensembles.resting import Rest, note_rows
-from onlineboost.ensembles.stack import (
-    CLIP,
-    Scales,
-    Stack,
-    new_classes_work,
-    new_stack_work,
-    stack_classes,
-    stack_rows,
-)
+from onlineboost.ensembles.stack import CLIP, Scales, Stack, new_classes_work, new_stack_work, stack_classes, stack_rows
 from onlineboost.loop.explaining import Explained, Terms, as_shares
 from onlineboost.loop.heads import chances
 from onlineboost.loop.record import Record, Settings

@@ -205,10 +205,6 @@ class WeakLearner(OnlineModel):
         """The same committee without room that is not in use, or a copy of it."""
         return committee
 
-    def is_full(self, committee: Any) -> bool:
-        """Whether the committee needs more room before the next example."""
-        return False
-
     def refitted(self, committee: Any) -> Any:
         """The same committee with more room, for one that is full."""
         raise NotImplementedError

@@ -133,19 +133,15 @@ def _add_pull(pulls: Pulls, r: int, i: int, term: float) -> None:
 
 
 @hot
-def explain_path(state: Any, work: BinsWork, i: int, r: int, found: Found) -> tuple[int, int, float]:
-    """Add what each split of a path adds to the mean vote below it, to the sum of its slot; but for the last split.
-
-    Returns the leaf, the slot of the last split (-1: none), and the mean vote before it.
-    """
-    node, slot, before = 0, -1, found.means[i, 0]
+def explain_path(state: Any, work: BinsWork, i: int, r: int, value: float, found: Found) -> None:
+    """Add what each split of a path to a leaf of this value adds to the mean vote below it, to the sum of its slot."""
+    node, before = 0, found.means[i, 0]
     while state.nodes[i, node, SLOT] > 0:
         slot = state.nodes[i, node, SLOT] - 1
         node = child_of(state, work, i, node)
-        if state.nodes[i, node, SLOT] > 0:
-            add_term(found, r, i, slot, found.means[i, node] - before)
-            before = found.means[i, node]
-    return node, slot, before
+        after = found.means[i, node] if state.nodes[i, node, SLOT] > 0 else value
+        add_term(found, r, i, slot, after - before)
+        before = after
 
 
 @hot

@@ -204,11 +204,7 @@ def forget(state: LeastSquaresState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class LeastSquares(
-    NumberLearner,
-    state=LeastSquaresState,
-    **kernels_of(__name__),
-):
+class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__)):
     """Ridge regression that forgets: neither scales nor a learning rate, for up to some hundred features.
 
     Time and memory grow with the square of the number of features.

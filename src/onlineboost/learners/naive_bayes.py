@@ -16,16 +16,7 @@ from onlineboost.learners.binned import Binned, Room
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
-from onlineboost.transforms.bins import (
-    BINS,
-    MET,
-    Bins,
-    BinsWork,
-    carry_over,
-    new_bins,
-    new_work,
-    read_row,
-)
+from onlineboost.transforms.bins import BINS, MET, Bins, BinsWork, carry_over, new_bins, new_work, read_row
 
 _RATIOS_PER_LOG = 8  # ratios multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
 
@@ -175,14 +166,7 @@ def forget(state: NaiveBayesState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(
-    Binned,
-    Learner,
-    name="naive-bayes",
-    options=(BINS,),
-    state=NaiveBayesState,
-    **kernels_of(__name__),
-):
+class NaiveBayes(Binned, Learner, name="naive-bayes", options=(BINS,), state=NaiveBayesState, **kernels_of(__name__)):
     """Naive Bayes classifier over binned features.
 
     Parameters

@@ -205,13 +205,7 @@ SLOTS = Option("max_slots", "Number of features with slots of their own.", int, 
 
 
 @dataclass(eq=False, repr=False)
-class Newton(
-    Learner,
-    name="newton",
-    options=(SLOTS,),
-    state=NewtonState,
-    **kernels_of(__name__),
-):
+class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kernels_of(__name__)):
     """Logistic regression by Newton steps: for few features that belong together, such as two prices.
 
     It needs neither scales nor a learning rate, and time and memory grow with the square of the number of features.

@@ -109,11 +109,7 @@ def _within(x: float) -> np.float32:
 
 @dataclass(eq=False, repr=False)
 class Perceptron(
-    Learner,
-    name="perceptron",
-    options=(STANDARDIZE, BITS),
-    state=PerceptronState,
-    **kernels_of(__name__),
+    Learner, name="perceptron", options=(STANDARDIZE, BITS), state=PerceptronState, **kernels_of(__name__)
 ):
     """Perceptron, a linear classifier updated by its mistakes only: the cheapest learner, with nothing to tune.
 

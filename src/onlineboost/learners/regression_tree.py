@@ -25,12 +25,7 @@ LEAVES: tuple[Leaves, ...] = ("mean", "linear", "auto")
 
 
 @dataclass(eq=False, repr=False)
-class RegressionTree(
-    Forest,
-    NumberLearner,
-    state=RegressionTreeState,
-    **kernels_of(regression_tree_kernels.__name__),
-):
+class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels_of(regression_tree_kernels.__name__)):
     """Regression tree grown online, over binned features: splits by variance, leaves with a running mean.
 
     Parameters

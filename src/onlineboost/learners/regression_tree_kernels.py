@@ -164,10 +164,9 @@ def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: 
 def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        leaf, last, before = forest.explain_path(state, work.row, i, r, found)
+        leaf = forest.leaf_of(state, work.row, i)
         mean = state.vote[i, leaf, 1]
-        if last >= 0:
-            forest.add_term(found, r, i, last, mean - before)
+        forest.explain_path(state, work.row, i, r, mean, found)
         if _by_line(state, i, leaf) and state.line[i, leaf, FEATURE] > 0:
             line = state.line[i, leaf]
             forest.add_term(found, r, i, i64(line[FEATURE]) - 1, _on_line(state, line, work.row, mean) - mean)

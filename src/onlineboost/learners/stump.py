@@ -17,14 +17,7 @@ from onlineboost.learners.splits import best_split, carry_histogram, difference,
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
-from onlineboost.transforms.bins import (
-    BINS,
-    Bins,
-    BinsWork,
-    new_bins,
-    new_work,
-    read_row,
-)
+from onlineboost.transforms.bins import BINS, Bins, BinsWork, new_bins, new_work, read_row
 
 
 class StumpState(NamedTuple):
@@ -167,14 +160,7 @@ def _choose(state: StumpState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class Stump(
-    Binned,
-    Learner,
-    name="stump",
-    options=(BINS,),
-    state=StumpState,
-    **kernels_of(__name__),
-):
+class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **kernels_of(__name__)):
     """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 
     Parameters

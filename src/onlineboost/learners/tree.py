@@ -26,12 +26,7 @@ MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tr
 
 @dataclass(eq=False, repr=False)
 class Tree(
-    Forest,
-    Learner,
-    name="tree",
-    options=(MAX_DEPTH, BINS),
-    state=TreeState,
-    **kernels_of(tree_kernels.__name__),
+    Forest, Learner, name="tree", options=(MAX_DEPTH, BINS), state=TreeState, **kernels_of(tree_kernels.__name__)
 ):
     """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 

@@ -130,12 +130,10 @@ def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pu
 def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        node, last, before = forest.explain_path(state, work.row, i, r, found)
-        work.leaf[i] = node
-        by_bayes = _by_bayes(state, i, node)
+        work.leaf[i] = forest.leaf_of(state, work.row, i)
+        by_bayes = _by_bayes(state, i, work.leaf[i])
         work.bayes[i] = 0.0 if by_bayes else _NOT_COMPUTED
-        if last >= 0:
-            forest.add_term(found, r, i, last, _value(state, work, i) - before)
+        forest.explain_path(state, work.row, i, r, _value(state, work, i), found)
         if by_bayes:
             change, slope = _log_odds(state, work, i)
             slope *= found.plus[r, i] if change > 0 else found.minus[r, i]

@@ -264,11 +264,6 @@ def _pair_of_columns(text: str) -> tuple[str, str]:
 
 CROSSES = (
     Option("crosses", "Products of all pairs of features, as new features.", bool, flag="--crosses"),
-    Option(
-        "cross",
-        "Pair of columns A,B whose features are multiplied.",
-        repeated=True,
-        parse=_pair_of_columns,
-    ),
+    Option("cross", "Pair of columns A,B whose features are multiplied.", repeated=True, parse=_pair_of_columns),
 )
 TRANSFORMS.add(Entry("crosses", new_crosses, "Products of features", CROSSES))
