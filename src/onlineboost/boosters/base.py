@@ -172,17 +172,15 @@ class Booster(OnlineClassifier):
         state = self.initial_state(n, self.delivery == "sample", 0)
         h, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, self.traits["leading"])
         made = link(state, table, h, p, t)
-        assert made.booster is not None
         for k in range(_REHEARSED):
             y = float(rng.choice([-1, 1]))
             share = rng.random()  # of learners that are right
             real = rng.uniform(0, 1, n) if self.votes == "real" else 1.0
             h[:] = np.where(rng.random(n) < share, y, -y) * real
-            p[:], t[:], table.carry[:], made.numbers[0] = np.nan, y, 0.0, y
+            p[:], t[:], table.carry[:] = np.nan, y, 0.0
             table.carry[0, 0] = k
             for step in (LEAD, VOTE, ROUND, SETTLE) if self.traits["leading"] else (VOTE, ROUND, SETTLE):
-                made.step[0] = step
-                made.booster()
+                made.take(step, y)
             wrong = np.flatnonzero(~((p >= 0) & (p <= 1 + _ROUNDING)))
             if wrong.size:
                 found = f"round: p[{wrong[0]}] is {p[wrong[0]]:g} after round {k + 1}"

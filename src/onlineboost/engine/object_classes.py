@@ -20,16 +20,20 @@ import numpy as np
 from onlineboost.compiled import draws
 from onlineboost.compiled.block import Call
 from onlineboost.compiled.jit import njit
-from onlineboost.data.batch import Floats, Floats32
+from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.engine.classes import ClassesHead, class_rows, grown, states_of_two, summed
 from onlineboost.engine.node import of_part
 from onlineboost.engine.objects import ObjectCommittee, ObjectNode, ObjectRows
-from onlineboost.loop.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, settle, weigh, write
+from onlineboost.loop.class_tally import correct, link_classes, new_tally, note, write
 from onlineboost.loop.heads import VoteHead
+from onlineboost.loop.link import ROUND, SETTLE, VOTE
 from onlineboost.loop.record import Record, Settings
 from onlineboost.loop.sharpness import probabilities
+
+_KERNELS: tuple[Any, ...] = write, note, correct
+_written, _noted, _corrected = (njit(one.py_func) for one in _KERNELS)
 
 
 @dataclass
@@ -102,28 +106,6 @@ def _of_two(node: ObjectCommittee) -> ObjectClasses:
     return ObjectClasses(settings, record, (node.snapshot(), node), head)
 
 
-@njit
-def _heard(booster: Any, tally: Tally, number: int, answer: Floats) -> None:
-    hear(booster, tally, number)
-    write(tally.scores, answer)
-
-
-@njit
-def _weighed(booster: Any, record: Record, tally: Tally, y: int, weight: float, p: Floats, t: Floats32) -> None:
-    weigh(booster, tally, y, record.clock[0], p, t)
-    for i in range(p.size):
-        p[i] *= weight
-    note(record, tally.votes, p, y, tally.scores.size)
-
-
-@njit
-def _corrected(
-    booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, weight: float
-) -> None:
-    correct(head, record, tally, answer, y, weight)
-    settle(booster, tally, y)
-
-
 @dataclass
 class ClassObjectCommittee(ObjectCommittee):
     """A committee of Python objects that vote for classes, and its booster."""
@@ -150,19 +132,24 @@ class ClassObjectCommittee(ObjectCommittee):
         n, k = settings.n_learners, self.n_known
         answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
         tally = new_tally(n, k)
+        booster = link_classes(self.booster, tally, p, t)
         for r, (x, code, weight) in enumerate(examples.rows):
             places = self.committee.places(x, target, learning)
             tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
-            _heard(self.booster, tally, int(record.clock[0]), answers[r])
+            y, number = max(int(code), 0), int(record.clock[0])
+            booster.take(VOTE, number, y)
+            _written(tally.scores, answers[r])
             if not learning or weight <= 0:
                 continue
-            y, number = max(int(code), 0), int(record.clock[0])
-            _weighed(self.booster, record, tally, y, weight, p, t)
+            booster.take(ROUND, number, y)
+            p *= weight
+            _noted(record, tally.votes, p, y, k)
             if settings.sample:
                 for i in range(n):
                     p[i] = draws.count(settings.seed, number, i, p[i])
             self.committee.learn(x, target.labels[y], p, target)
-            _corrected(self.booster, head, record, tally, answers[r], y, weight)
+            _corrected(head, record, tally, answers[r], y, weight)
+            booster.take(SETTLE, number, y)
         return answers if k > 2 else answers[:, 0]
 
     def probabilities(self, scores: Floats) -> Floats:
