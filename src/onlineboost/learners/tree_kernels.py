@@ -66,12 +66,8 @@ class TreeState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        counts = {
-            "histograms": (0, MAX_FLOAT32),
-            "wrong": SUM,
-            "since": SUM,
-        }  # weights may be just below 0, by rounding
-        return forest.limits(self) | counts
+        # Weights may be just below 0, by rounding.
+        return forest.limits(self) | {"histograms": (0, MAX_FLOAT32), "wrong": SUM, "since": SUM}
 
     def check(self) -> None:
         forest.check(self, "threshold", "weight", "wrong", "since")
