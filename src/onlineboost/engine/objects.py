@@ -165,8 +165,7 @@ class ObjectCommittee(ObjectNode):
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
     ) -> ObjectRows:
-        row = self.committee.kind.from_dict(x, columns, learning, self.committee.members)
-        return ObjectRows([(row, y, weight)], target)
+        return ObjectRows([(self.committee.row(x, columns, learning), y, weight)], target)
 
     @property
     def n_slots(self) -> int:

@@ -98,6 +98,10 @@ class Committee:
         """The members that are nodes of onlineboost."""
         return [member for member in self.members if isinstance(member, Node)]
 
+    def row(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
+        """A dict of features in the form that the members take."""
+        return self.kind.from_dict(x, columns, learning, self.members)
+
     def predict(self, x: Any, hard: bool, target: Classes, learning: bool) -> Floats:
         """Every member's vote; 0 before it can predict, which counts as +1."""
         votes = np.zeros(len(self.members))
@@ -180,8 +184,7 @@ class Kind(ABC):
         return self.rows(as_matrix(batch, _WIDTH))
 
     @abstractmethod
-    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any:
-        """A dict of features in the form that the members take."""
+    def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any: ...
 
     @abstractmethod
     def label(self, member: Any, x: Any) -> Any: ...
