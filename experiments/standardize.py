@@ -21,6 +21,7 @@ from onlineboost.data.batch import shuffled as in_other_order
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
+from onlineboost.transforms.chain import through
 from onlineboost.transforms.standardize import new_standardize
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
@@ -68,7 +69,7 @@ def measure(sets: dict[str, Batch], rows: int, shuffles: int) -> dict[str, Any]:
                 errors[kind] = [
                     float(np.mean([progressive_score(model, stream) for stream in streams])) for model in pair
                 ]
-            standardized = new_standardize(1 << 18).apply(streams[0], learning=True)
+            standardized = joined([*through((new_standardize(1 << 18),), streams[0], learning=True)])
             growth = np.ptp(standardized.indptr) / np.ptp(streams[0].indptr)
             results[name] = {"rows": streams[0].y.size, "errors": errors, "growth": growth}
             progress.advance(task)

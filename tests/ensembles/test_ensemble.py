@@ -32,7 +32,7 @@ from onlineboost import (
 from onlineboost.compiled.block import Call
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles import restarting, resting
-from onlineboost.ensembles.newton import new_classes_work, new_scales, new_stack, stack_classes
+from onlineboost.ensembles.stack import new_classes_work, new_scales, new_stack, stack_classes
 from onlineboost.evaluate import progressive_score
 from onlineboost.loop.heads import VoteHead
 from onlineboost.loop.record import new_record

@@ -17,7 +17,7 @@ from onlineboost.data.arrays import check_features
 from onlineboost.data.batch import cut
 from onlineboost.datasets import load_letter
 from onlineboost.readers import open_stream
-from onlineboost.transforms.chain import output_names
+from onlineboost.transforms.chain import output_names, transformed
 from onlineboost.transforms.crosses import CrossesState, name_columns, new_crosses
 
 
@@ -65,7 +65,7 @@ def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
     while done < len(y):
         out = cut(rows, done, len(y))
         for state in states:
-            out = state.apply(out, True)
+            out = transformed(state, out, True)
         for r in range(out.y.size):
             row = {j: float(x) for j, x in enumerate(X[done + r]) if x}
             there = slice(out.indptr[r], out.indptr[r + 1])
@@ -192,7 +192,7 @@ def test_a_binner_shows_what_linear_sees():
     table = binner.partial_fit(X[60:]).transform(X[300:])
     inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y).fitted.root.transforms
     batch = next(iter(check_features(X[300:]).batches(y[300:], y[300:])))
-    seen = inside[1].apply(inside[0].apply(batch, False), False)
+    seen = transformed(inside[1], transformed(inside[0], batch, False), False)
     assert np.array_equal(table.indices, seen.indices) and np.array_equal(table.data, seen.values)
     names = binner.get_feature_names_out()
     assert len(names) == table.shape[1] and any(name.startswith("1 in (") for name in names)
@@ -332,7 +332,7 @@ def test_too_many_numbers_are_refused():
 def test_products_are_kept_within_bounds():
     X = np.array([[1e18, 1e18], [-1e18, 1e18]] * 3, np.float32)
     state = new_crosses(2, 0, True, 4)
-    out = state.apply(next(iter(check_features(X).batches(np.ones(6), np.ones(6)))), True)
+    out = transformed(state, next(iter(check_features(X).batches(np.ones(6), np.ones(6)))), True)
     assert np.abs(out.values).max() <= 1.0001e18
     assert np.isfinite(Linear(crosses=True).progressive_fit(X, [1, -1] * 3)).all()
 
@@ -343,7 +343,7 @@ def test_bins_are_named_by_their_edges():
     names = output_names(model.fitted.root.transforms, {0: "x"})
     state = model.fitted.root.transforms[0]
     for value in (1.0, 2.0, 3.0):
-        row = state.apply(next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
+        row = transformed(state, next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
         if row.indices.size:
             low, high = names[int(row.indices[0])].removeprefix("x in (").removesuffix("]").split(", ")
             assert float(low) < value <= float(high)

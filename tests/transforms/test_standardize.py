@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from onlineboost import LeastSquares, Linear, OnlineBBM, ParameterError
 from onlineboost.data.batch import Batch
 from onlineboost.readers import open_stream
+from onlineboost.transforms.chain import transformed
 from onlineboost.transforms.standardize import new_standardize
 
 values = st.floats(-100, 100, width=32).filter(bool)
@@ -40,7 +41,7 @@ def test_it_equals_the_slow_one(rows, weight, centring):
         if w > 0:
             slow.learn(row)
     state = new_standardize(6, centring)
-    found = state.apply(batch_of(rows, weight[: len(rows)]), True)
+    found = transformed(state, batch_of(rows, weight[: len(rows)]), True)
     assert as_dicts(found) == expected
     assert [list(row) for row in as_dicts(found)] == [list(row) for row in expected]
     assert state.centred[: state.counts[0]].tolist() == slow.centred
@@ -49,12 +50,12 @@ def test_it_equals_the_slow_one(rows, weight, centring):
 @given(rows)
 def test_prediction_changes_nothing_and_sees_what_learning_would(rows):
     state = new_standardize(6)
-    state.apply(batch_of(rows), True)
+    transformed(state, batch_of(rows), True)
     before = copy.deepcopy(state)
     row = batch_of([{0: 3.0, 4: -2.0}])
-    predicted = state.apply(row, False)
+    predicted = transformed(state, row, False)
     assert all(np.array_equal(a, b) for a, b in zip(before, state, strict=True))
-    learnt = state.apply(row, True)
+    learnt = transformed(state, row, True)
     assert all(np.array_equal(a, b) for a, b in zip(predicted, learnt, strict=True))
 
 
@@ -65,7 +66,7 @@ def test_it_does_what_it_is_for():
     for _ in range(3000):
         row = {0: 1000 + rng.normal(), 1: rng.normal() if rng.random() < 0.9 else 0.0, 2 + int(rng.integers(50)): 1.0}
         rows.append({f: x for f, x in row.items() if x})
-    found = as_dicts(new_standardize(60).apply(batch_of(rows), True))
+    found = as_dicts(transformed(new_standardize(60), batch_of(rows), True))
     late = found[1000:]
     dense = np.array([row[0] for row in late])
     assert abs(dense.mean()) < 0.1
@@ -87,9 +88,9 @@ def test_linear_learners_do_not_extrapolate(model):
 
 def test_a_feature_that_becomes_rare_is_left_alone_again():
     state = new_standardize(2)
-    state.apply(batch_of([{0: 5.0, 1: 1.0}] * 10), True)
+    transformed(state, batch_of([{0: 5.0, 1: 1.0}] * 10), True)
     assert sorted(state.centred[: state.counts[0]]) == [0, 1]
-    state.apply(batch_of([{1: 1.0}] * 11), True)
+    transformed(state, batch_of([{1: 1.0}] * 11), True)
     assert state.centred[: state.counts[0]].tolist() == [1]
 
 
@@ -97,7 +98,7 @@ def test_growing_changes_nothing():
     small, large = new_standardize(2), new_standardize(16)
     batch = batch_of([{0: 1.0, 1: 2.0}, {1: 5.0}, {0: -3.0}])
     for state in (small, large):
-        state.apply(batch, True)
+        transformed(state, batch, True)
     small = small.grown(9)
     assert all(np.array_equal(a, b) for a, b in zip(small, large, strict=True))
 
@@ -108,7 +109,7 @@ def test_a_feature_twice_in_a_row_is_harmless():
     )
     state = new_standardize(1)
     for _ in range(20):
-        found = state.apply(batch, True)
+        found = transformed(state, batch, True)
     assert np.isfinite(found.values).all()
 
 

@@ -15,25 +15,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Votes
+from onlineboost.boosters.shared.experts import EXPERTS, Expert, Experts
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
-from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.target import mistaken
 from onlineboost.loop.explaining import shared
 from onlineboost.loop.heads import HeadName, logistic
-from onlineboost.parameters import check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits
 
-Expert = Literal["vote", "random", "last"]
-_EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
 _MAX_EXPONENT = 745  # exp(-745) is the smallest positive number
 _EXP = np.exp(-np.arange(_MAX_EXPONENT + 1.0))
 
@@ -42,7 +39,7 @@ class AdaBoostOLState(NamedTuple):
     alpha: Floats
     mistakes: Ints
     t: Ints  # [1] examples so far
-    expert: int  # which of _EXPERTS
+    expert: int  # which of EXPERTS
     seed: int
 
     def of_learners(self) -> tuple[str, ...]:
@@ -54,7 +51,7 @@ class AdaBoostOLState(NamedTuple):
 
 
 @hot
-def lead(state: AdaBoostOLState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
+def lead(state: Any, h: Floats, e: Floats, first: int, carry: Floats) -> None:
     s, alpha = carry[2], state.alpha[first:]
     for i in range(h.size):
         s += alpha[i] * h[i]
@@ -146,12 +143,13 @@ def first(state: AdaBoostOLState, n: int) -> AdaBoostOLState:
 dispatch.register(dispatch.first, AdaBoostOLState, first)
 
 
-_EXPERT = Option("expert", "Answer of the experts: their weighted vote, a random one, or the last.", choices=_EXPERTS)
+_EXPERT = Option("expert", "Answer of the experts: their weighted vote, a random one, or the last.", choices=EXPERTS)
 _OPTIONS = (*COMMON, _EXPERT, VOTES, HEAD)
 
 
 @dataclass(eq=False, repr=False)
 class AdaBoostOL(
+    Experts,
     Booster,
     name="adaboost-ol",
     title="AdaBoost.OL",
@@ -201,30 +199,8 @@ class AdaBoostOL(
     lag: int = 0
     class_weight: Any = None
 
-    @property
-    def alphas_(self) -> Floats:
-        """Weight of each learner in the vote, from -2 to 2; a negative one reverses the learner's vote."""
-        alpha: Floats = self._booster_state().alpha
-        return alpha.copy()
-
-    @property
-    def expert_mistakes_(self) -> Ints:
-        """Number of mistakes of each expert (expert i: the vote of the first i learners)."""
-        mistakes: Ints = self._booster_state().mistakes
-        return mistakes.copy()
-
-    def _experts(self) -> Ints | None:
-        return self.expert_mistakes_
-
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLState:
-        check_one_of("expert", self.expert, _EXPERTS)
-        return AdaBoostOLState(
-            alpha=filled(0, n_learners),
-            mistakes=filled(0, n_learners, np.int64),
-            t=np.zeros(1, np.int64),
-            expert=_EXPERTS.index(self.expert),
-            seed=seed,
-        )
+        return AdaBoostOLState(**self.new_experts(n_learners, seed))
 
 
 BOOSTERS.add(Entry("adaboost-ol-s", AdaBoostOL, "AdaBoost.OL.S", _OPTIONS, {"delivery": "sample"}))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.boosters.adaboost_ol import credit_experts
+from onlineboost.boosters.adaboost_ol import credit_experts, lead
 from onlineboost.boosters.base import COMMON, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.shared import hedge
 from onlineboost.compiled.jit import hot, njit
@@ -38,15 +38,6 @@ class AdaBoostOLPlusState(NamedTuple):
 
     def limits(self) -> Limits:
         return {"alpha": (-2, 2), "squares": SUM, "size": SUM}
-
-
-@hot
-def lead(state: AdaBoostOLPlusState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    s, alpha = carry[2], state.alpha[first:]
-    for i in range(h.size):
-        s += alpha[i] * h[i]
-        e[i] = s
-    carry[2] = s
 
 
 @njit

@@ -17,31 +17,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.boosters.base import COMMON, Booster, Delivery
-from onlineboost.boosters.shared.class_votes import ClassVotes
+from onlineboost.boosters.shared.class_booster import ClassBooster
+from onlineboost.boosters.shared.experts import Expert, Experts
 from onlineboost.compiled.draws import uniform
 from onlineboost.compiled.jit import hot, njit
-from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.loop.class_tally import place_of
 from onlineboost.loop.explaining_classes import shared_among
 from onlineboost.loop.heads import logistic
-from onlineboost.parameters import check_one_of
 from onlineboost.storage.validity import COUNT, Limits
-
-Expert = Literal["vote", "random", "last"]
-_EXPERTS: tuple[Expert, ...] = ("vote", "random", "last")
 
 
 class AdaBoostOLMState(NamedTuple):
     alpha: Floats
     mistakes: Ints
     t: Ints  # [1] examples so far
-    expert: int  # which of _EXPERTS
+    expert: int  # which of EXPERTS
     seed: int
 
     def limits(self) -> Limits:
@@ -142,7 +138,8 @@ def settle(state: AdaBoostOLMState, e: Floats, y: float) -> None:
 
 @dataclass(eq=False, repr=False)
 class AdaBoostOLM(
-    ClassVotes,
+    Experts,
+    ClassBooster,
     Booster,
     name="adaboost-olm",
     title="AdaBoost.OLM",
@@ -187,29 +184,7 @@ class AdaBoostOLM(
     lag: int = 0
     class_weight: Any = None
 
-    @property
-    def alphas_(self) -> Floats:
-        """Weight of each learner in the vote, from -2 to 2."""
-        alpha: Floats = self._booster_state().alpha
-        return alpha.copy()
-
-    @property
-    def expert_mistakes_(self) -> Ints:
-        """Number of mistakes of each expert (expert i: the vote of the first i learners)."""
-        mistakes: Ints = self._booster_state().mistakes
-        return mistakes.copy()
-
-    def _experts(self) -> Ints | None:
-        return self.expert_mistakes_
-
     def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> AdaBoostOLMState:
         if before is not None:
             return before  # type: ignore[no-any-return]
-        check_one_of("expert", self.expert, _EXPERTS)
-        return AdaBoostOLMState(
-            alpha=filled(0, n_learners),
-            mistakes=filled(0, n_learners, np.int64),
-            t=np.zeros(1, np.int64),
-            expert=_EXPERTS.index(self.expert),
-            seed=seed,
-        )
+        return AdaBoostOLMState(**self.new_experts(n_learners, seed))

@@ -17,7 +17,7 @@ from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.certificate import Certificate
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import verdict
-from onlineboost.engine.committee import Committee
+from onlineboost.engine.committee import Committee, new_committee
 from onlineboost.engine.objects import ObjectCommittee
 from onlineboost.errors import KernelError, ParameterError
 from onlineboost.learners.base import Learner
@@ -31,7 +31,6 @@ from onlineboost.loop.record import Settings, new_record
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.registry import BOOSTERS, Entry, Option
 from onlineboost.regressor import OnlineRegressor
-from onlineboost.transforms.slots import new_slots
 
 Delivery = Literal["auto", "weight", "sample"]
 Votes = Literal["hard", "real"]
@@ -106,6 +105,9 @@ class Booster(OnlineClassifier):
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
 
+    max_learners: ClassVar[int] = MAX_LEARNERS
+    """Maximum number of weak learners."""
+
     learner_name: ClassVar[str] = "linear"
     """The weak learner that the command line takes if none is named."""
 
@@ -170,17 +172,15 @@ class Booster(OnlineClassifier):
         state = self.initial_state(n, self.delivery == "sample", 0)
         h, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, self.traits["leading"])
         made = link(state, table, h, p, t)
-        assert made.booster is not None
         for k in range(_REHEARSED):
             y = float(rng.choice([-1, 1]))
             share = rng.random()  # of learners that are right
             real = rng.uniform(0, 1, n) if self.votes == "real" else 1.0
             h[:] = np.where(rng.random(n) < share, y, -y) * real
-            p[:], t[:], table.carry[:], made.numbers[0] = np.nan, y, 0.0, y
+            p[:], t[:], table.carry[:] = np.nan, y, 0.0
             table.carry[0, 0] = k
             for step in (LEAD, VOTE, ROUND, SETTLE) if self.traits["leading"] else (VOTE, ROUND, SETTLE):
-                made.step[0] = step
-                made.booster()
+                made.take(step, y)
             wrong = np.flatnonzero(~((p >= 0) & (p <= 1 + _ROUNDING)))
             if wrong.size:
                 found = f"round: p[{wrong[0]}] is {p[wrong[0]]:g} after round {k + 1}"
@@ -238,7 +238,7 @@ class Booster(OnlineClassifier):
         return node.booster
 
     def new_node(self, n_features: int, seed: int | None = None) -> Committee | ObjectCommittee:
-        check_count("n_estimators", self.n_estimators, MAX_LEARNERS)
+        check_count("n_estimators", self.n_estimators, self.max_learners)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
         check_one_of("head", self.head, HEADS)
@@ -249,10 +249,14 @@ class Booster(OnlineClassifier):
         booster, head, record = self.initial_state(n, sampled, seed), self.new_head(n), new_record(n)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
-            return ObjectCommittee(settings, committee, booster, head, record)
-        states = learner.committee(n, n_features), booster, head, record
-        slots = new_slots(learner.max_features())
-        return Committee(settings, learner, *states, learner.transforms(n_features), slots)
+            return self.object_committee(settings, committee, booster, head, record)
+        return self.compiled_committee(learner, booster, head, n_features, settings)
+
+    object_committee: ClassVar[type[ObjectCommittee]] = ObjectCommittee
+    """The node over learners that are Python objects."""
+
+    compiled_committee: ClassVar[Callable[..., Committee]] = staticmethod(new_committee)
+    """The node over compiled learners."""
 
 
 @functools.cache

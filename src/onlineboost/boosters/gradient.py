@@ -52,7 +52,7 @@ from onlineboost.engine.regression import EXP, IDENTITY, LOGISTIC, RegressionNod
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner
-from onlineboost.learners.numbers import compiled_numbers
+from onlineboost.learners.number_learner import compiled_numbers
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.loop.heads import logistic
 from onlineboost.loop.record import Settings

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.boosters.base import COMMON, GAMMA, Booster, Delivery
-from onlineboost.boosters.shared.class_votes import ClassVotes
+from onlineboost.boosters.shared.class_booster import ClassBooster
 from onlineboost.boosters.shared.plurality import MAX_THROWS, Die, largest_weights, new_die, weigh
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32
@@ -71,7 +71,7 @@ def round(state: OnlineMBBMState, h: Floats, y: float, p: Floats, t: Floats32, f
 
 @dataclass(eq=False, repr=False)
 class OnlineMBBM(
-    ClassVotes,
+    ClassBooster,
     Booster,
     name="mbbm",
     title="Online MBBM",

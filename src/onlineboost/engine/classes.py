@@ -90,10 +90,10 @@ class OneCommittee(Committee):
         return probabilities(self.head.sharpness, scores)  # type: ignore[union-attr]
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        return _mean_strengths([one.strengths(names) for one in self._alone()])
+        return mean_strengths([one.strengths(names) for one in self._alone()])
 
     def importances(self) -> dict[int, float]:
-        return _mean_importances([*self._alone()])
+        return mean_importances([*self._alone()])
 
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         from onlineboost.engine.program import ASKING, run_slotted
@@ -199,17 +199,17 @@ class ClassesNode(Node):
         return {"record": self.record, "head": self.head}
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        return _mean_strengths([part.strengths(names) for part in self.parts])
+        return mean_strengths([part.strengths(names) for part in self.parts])
 
     def importances(self) -> dict[int, float]:
-        return _mean_importances(self.parts)
+        return mean_importances(self.parts)
 
     def check_divisible(self) -> None:
         """Classes can always be divided."""
 
 
-def _mean_importances(parts: Sequence[Node]) -> dict[int, float]:
-    """The mean share of each feature over all classes."""
+def mean_importances(parts: Sequence[Node]) -> dict[int, float]:
+    """The mean share of each feature over several parts."""
     found: dict[int, float] = {}
     for part in parts:
         for id, share in part.importances().items():
@@ -217,7 +217,8 @@ def _mean_importances(parts: Sequence[Node]) -> dict[int, float]:
     return as_shares(found)
 
 
-def _mean_strengths(found: list[list[tuple[str, int, float]]]) -> list[tuple[str, int, float]]:
+def mean_strengths(found: list[list[tuple[str, int, float]]]) -> list[tuple[str, int, float]]:
+    """The mean strength of each feature over several parts, the strongest first."""
     total: dict[tuple[str, int], float] = {}
     for mine in found:
         for name, number, strength in mine:

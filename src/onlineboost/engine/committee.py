@@ -24,13 +24,13 @@ from onlineboost.loop.adwin import NoWatch, Watch
 from onlineboost.loop.explaining import Explained, as_shares, can_explain, explained
 from onlineboost.loop.heads import Head, VoteHead, probabilities
 from onlineboost.loop.loop import Mode
-from onlineboost.loop.record import Record, Settings
+from onlineboost.loop.record import Record, Settings, new_record
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import require
 from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Origins, Transforms, output_names
 from onlineboost.transforms.indicators import IndicatorsState
-from onlineboost.transforms.slots import Slots
+from onlineboost.transforms.slots import Slots, new_slots
 
 _REPLAYING = Mode(True, True, False)
 
@@ -292,3 +292,12 @@ class Committee(Node):
     def returned(self, before: Self) -> Self:
         self.slots, self.names = before.slots, before.names
         return self
+
+
+def new_committee(
+    learner: Any, booster: Any, head: Any, n_features: int, settings: Settings, kind: Any = Committee, **more: Any
+) -> Any:
+    """A node before the first example."""
+    states = learner.committee(settings.n_learners, n_features), booster, head, new_record(settings.n_learners)
+    slots = new_slots(learner.max_features())
+    return kind(settings, learner, *states, learner.transforms(n_features), slots, **more)

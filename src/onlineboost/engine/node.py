@@ -60,6 +60,11 @@ class PastAnswers(NamedTuple):
         return PastAnswers(self.votes[start:stop], self.scores[start:stop])
 
 
+def of_part(name: str) -> Any:
+    """An attribute or a method of a node that is that of its first part."""
+    return property(lambda node: getattr(node.parts[0], name))
+
+
 class Node(Features, ABC):
     """A node of a model: states that affect the next update, and the compiled calls that rows pass.
 

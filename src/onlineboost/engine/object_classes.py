@@ -1,28 +1,39 @@
-"""Many classes for learners that are Python objects: one ``ObjectCommittee`` for each class against the rest.
+"""More than two classes for learners that are Python objects.
 
-As in ``classes.py``: the node of two classes goes on for the positive class, a copy of it with its sign turned for
-the negative one, and each further class begins at the row where it is first met. Objects take labels, so all nodes
-call them by those of the first two classes: for the node of class k, the positive one means "k".
+``ObjectClasses`` has one ``ObjectCommittee`` for each class against the rest, as in ``classes.py``: the node of two
+classes goes on for the positive class, a copy of it with its sign turned for the negative one, and each further class
+begins at the row where it is first met. Objects take labels, so all nodes call them by those of the first two classes:
+for the node of class k, the positive one means "k".
+
+``ClassObjectCommittee`` is one committee of learners that vote for classes, as in ``class_votes.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
+from onlineboost.compiled import draws
 from onlineboost.compiled.block import Call
-from onlineboost.data.arrays import Source
-from onlineboost.data.batch import Batch, Floats
+from onlineboost.compiled.jit import njit
+from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.engine.classes import ClassesHead, class_rows, grown, states_of_two, summed
+from onlineboost.engine.node import of_part
 from onlineboost.engine.objects import ObjectCommittee, ObjectNode, ObjectRows
+from onlineboost.loop.class_tally import correct, link_classes, new_tally, note, write
 from onlineboost.loop.heads import VoteHead
+from onlineboost.loop.link import ROUND, SETTLE, VOTE
 from onlineboost.loop.record import Record, Settings
 from onlineboost.loop.sharpness import probabilities
+
+_KERNELS: tuple[Any, ...] = write, note, correct
+_written, _noted, _corrected = (njit(one.py_func) for one in _KERNELS)
 
 
 @dataclass
@@ -48,27 +59,14 @@ class ObjectClasses(ObjectNode):
             scores[k] = part.run(ObjectRows(rows, two), learning)
         odds = np.array([not isinstance(part.head, VoteHead) for part in self.parts])
         work = np.empty(n), np.empty(n), np.empty(0, np.float32)
-        Call(
-            class_rows,
-            np.array([0, y.size]),
-            scores,
-            y,
-            weight,
-            answers,
-            self.head,
-            self.record,
-            odds,
-            learning,
-            False,
-            work,
-        )()
+        states = self.head, self.record, odds, learning, False, work
+        Call(class_rows, np.array([0, y.size]), scores, y, weight, answers, *states)()
         return answers
 
-    def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
-        return self.parts[0].of_table(source, y, weight, target)
-
-    def of_batch(self, batch: Batch, target: Classes) -> Iterator[ObjectRows]:
-        return self.parts[0].of_batch(batch, target)
+    of_table = of_part("of_table")
+    of_batch = of_part("of_batch")
+    columns_not_met = of_part("columns_not_met")
+    names_met = of_part("names_met")
 
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool
@@ -94,12 +92,6 @@ class ObjectClasses(ObjectNode):
         for part in self.parts:
             part.name_features(names)
 
-    def columns_not_met(self, names: Iterable[str]) -> list[str]:
-        return self.parts[0].columns_not_met(names)
-
-    def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
-        return self.parts[0].names_met(names)
-
 
 def objects_with_classes(node: Any, fresh: list[ObjectCommittee]) -> ObjectClasses:
     """A node that knows further classes, for which new ones begin."""
@@ -112,3 +104,54 @@ def _of_two(node: ObjectCommittee) -> ObjectClasses:
     """Two nodes in the place of the one for two classes: a copy of it for the negative one."""
     settings, record, head = states_of_two(node, node.head)
     return ObjectClasses(settings, record, (node.snapshot(), node), head)
+
+
+@dataclass
+class ClassObjectCommittee(ObjectCommittee):
+    """A committee of Python objects that vote for classes, and its booster."""
+
+    n_known: int = field(default=2, kw_only=True)  # number of classes
+
+    @property
+    def n_classes(self) -> int:  # type: ignore[override]
+        return self.n_known
+
+    def check_classes(self, n: int) -> None:
+        self.committee.check_classes(n)
+
+    def with_classes(self, n: int, booster: Any) -> Self:
+        """A committee for more classes, with the booster's state for them."""
+        twin = copy.copy(self)
+        twin.booster, twin.n_known = booster, n
+        return twin
+
+    def run(self, examples: ObjectRows, learning: bool) -> Floats:
+        """``class_votes``, in Python."""
+        settings, record, target = self.settings, self.record, examples.target
+        head: Any = self.head
+        n, k = settings.n_learners, self.n_known
+        answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
+        tally = new_tally(n, k)
+        booster = link_classes(self.booster, tally, p, t)
+        for r, (x, code, weight) in enumerate(examples.rows):
+            places = self.committee.places(x, target, learning)
+            tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
+            y, number = max(int(code), 0), int(record.clock[0])
+            booster.take(VOTE, number, y)
+            _written(tally.scores, answers[r])
+            if not learning or weight <= 0:
+                continue
+            booster.take(ROUND, number, y)
+            p *= weight
+            _noted(record, tally.votes, p, y, k)
+            if settings.sample:
+                for i in range(n):
+                    p[i] = draws.count(settings.seed, number, i, p[i])
+            self.committee.learn(x, target.labels[y], p, target)
+            _corrected(head, record, tally, answers[r], y, weight)
+            booster.take(SETTLE, number, y)
+        return answers if k > 2 else answers[:, 0]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        head: Any = self.head
+        return probabilities(head.sharpness, scores)

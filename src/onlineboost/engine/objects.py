@@ -17,12 +17,11 @@ from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.loop.heads import Head, probabilities
-from onlineboost.loop.link import CARRIED
+from onlineboost.loop.link import LEAD, ROUND, SETTLE, VOTE, link, new_table
 from onlineboost.loop.loop import compare
 from onlineboost.loop.record import Record, Settings
 
 _answer, _correct = dispatch.answer, dispatch.correct
-_lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 _compared = njit(compare.py_func)  # type: ignore[attr-defined]
 
 _ROWS = 64  # rows learnt at a time, so that predictions do not wait long
@@ -58,22 +57,6 @@ def _asked(head: Any, score: float, h: Floats32) -> float:
 @njit
 def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) -> None:
     _correct(head, score, h, y, weight)
-
-
-@njit
-def voted(booster: Any, leading: bool, votes: Floats, e: Floats) -> float:
-    e[:] = votes
-    if leading:
-        _lead(booster, votes, e, 0, np.zeros(CARRIED))
-    return _vote(booster, e)  # type: ignore[no-any-return]
-
-
-@njit
-def rounded(booster: Any, votes: Floats, e: Floats, y: float, p: Floats, number: int) -> None:
-    carry = np.zeros(CARRIED)
-    carry[0] = number
-    _round(booster, votes, y, p, np.full(votes.size, np.float32(y)), 0, carry)
-    _settle(booster, e, y)
 
 
 class ObjectNode:
@@ -135,16 +118,23 @@ class ObjectCommittee(ObjectNode):
 
     def run(self, examples: ObjectRows, learning: bool) -> Floats:
         """The loop of ``loop.py``, in Python."""
-        settings, record, head = self.settings, self.record, self.head
-        p, e = np.empty(settings.n_learners), np.empty(settings.n_learners)
+        settings, record, head, n = self.settings, self.record, self.head, self.settings.n_learners
+        votes, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, settings.leading)
+        booster = link(self.booster, table, votes, p, t)
         scores = []
         for x, y, weight in examples.rows:
-            votes = self.committee.predict(x, settings.hard, examples.target, learning)
-            score = voted(self.booster, settings.leading, votes, e)
+            votes[:] = self.committee.predict(x, settings.hard, examples.target, learning)
+            table.carry[:] = 0.0
+            if settings.leading:
+                booster.take(LEAD)
+            score = booster.take(VOTE)
             h = votes.astype(np.float32)
             scores.append(_asked(head, score, h))
             if learning and weight > 0:
-                rounded(self.booster, votes, e, y, p, int(record.clock[0]))
+                table.carry[:], t[:] = 0.0, y
+                table.carry[0, 0] = record.clock[0]
+                booster.take(ROUND, y)
+                booster.take(SETTLE, y)
                 p *= weight
                 _compared(record.totals, score, scores[-1], float(h[0]), y, weight)
                 record.edges[:] += p * y * np.clip(votes, -1, 1)
@@ -153,13 +143,13 @@ class ObjectCommittee(ObjectNode):
                     for i in range(p.size):
                         p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
                 _corrected(head, scores[-1], h, y, weight)
-                self.committee.learn(x, y, p, examples.target)
+                self.committee.learn(x, examples.target.decode_one(y), p, examples.target)
                 record.clock[0] += 1
         return np.array(scores)
 
     def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         if not source.by_name:
-            yield from self._parts(self.committee.rows(source), y, weight, target)
+            yield from self._parts(self.committee.kind.rows(source), y, weight, target)
             return
         for batch in source.batches(y, weight):
             yield from self.of_batch(batch, target)
@@ -170,7 +160,7 @@ class ObjectCommittee(ObjectNode):
             yield ObjectRows(part, target)
 
     def of_batch(self, batch: Batch, target: Classes) -> Iterator[ObjectRows]:
-        return self._parts(self.committee.rows_of_batch(batch), batch.y, batch.weight, target)
+        return self._parts(self.committee.kind.rows_of_batch(batch), batch.y, batch.weight, target)
 
     def of_dict(
         self, x: Mapping[Any, Any], columns: Columns, target: Classes, y: float, weight: float, learning: bool

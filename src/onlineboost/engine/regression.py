@@ -32,7 +32,7 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.engine import replay
-from onlineboost.engine.node import Node, PastAnswers
+from onlineboost.engine.node import Node, PastAnswers, of_part
 from onlineboost.engine.replay import Kept, KeptNumbers
 from onlineboost.engine.stage import Stage
 from onlineboost.errors import ParameterError
@@ -325,9 +325,8 @@ class RegressionNode(Node):
         slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
         return Explained(with_all.reshape(-1, 1), part.scaled(slopes.reshape(-1, 1)))
 
-    @property
-    def learners(self) -> Record:
-        return self.parts[0].learners  # type: ignore[no-any-return]
+    learners = of_part("learners")
+    strengths = of_part("strengths")
 
     @property
     def gives_odds(self) -> bool:
@@ -336,9 +335,6 @@ class RegressionNode(Node):
     def probabilities(self, scores: Floats) -> Floats:
         """There are none."""
         return np.full(len(scores), np.nan)
-
-    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        return self.parts[0].strengths(names)  # type: ignore[no-any-return]
 
     def importances(self) -> dict[int, float]:
         return as_shares(self.parts[0].importances())

@@ -13,6 +13,7 @@ from onlineboost.ensembles import restarting
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Around, RestartCommittee, Restarting
 from onlineboost.errors import ParameterError
+from onlineboost.fitted.fitted import Fitted
 from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
 from onlineboost.parameters import check_one_of
@@ -64,11 +65,8 @@ class Adaptive(Around, Ensemble):
     class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
-    def _inside(self, copied: bool = False) -> Any:
-        self._node()
-        fitted: Any = self._check_fitted()
-        fitted = fitted.copied() if copied else fitted
-        return restarting.inside(fitted, fitted.root.parts[0])
+    def _watched(self, fitted: Fitted) -> Any:
+        return fitted.root.parts[0]
 
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""

@@ -23,7 +23,7 @@ from onlineboost.data.numbers import Numbers
 from onlineboost.engine.stage import Key, Stage
 from onlineboost.ensembles.restarting import Alarm, Listening, Restart, verdict
 from onlineboost.errors import ParameterError
-from onlineboost.loop.adwin import BLOCK, Windows, closed_block, new_windows, start_over
+from onlineboost.loop.adwin import Windows, has_risen, new_windows
 from onlineboost.parameters import check_between
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.validity import COUNT, SUM, Limits
@@ -51,19 +51,13 @@ def new_usual() -> Usual:
 def _notice(windows: Windows, usual: Usual, error: float, delta: float) -> bool:
     """Count the error of a row; returns whether errors have risen."""
     m, n = usual.error[0], usual.rows[0]
-    if error > 0:
-        windows.block[0] += math.floor(_GRAIN * (error / (error + m))) / _GRAIN
+    u = math.floor(_GRAIN * (error / (error + m))) / _GRAIN if error > 0 else 0.0
     counted = error if n < _FIRST else min(error, _MOST * m)
     usual.error[0] = m + (counted - m) / (n + 1)
     usual.rows[0] += 1
     usual.rows[1] += 1
-    windows.counts[1] += 1
-    if windows.counts[1] < BLOCK:
+    if not has_risen(windows, u, usual.rows[1], delta):
         return False
-    windows.counts[1] = 0
-    if not closed_block(windows, 0, delta):
-        return False
-    start_over(windows, 0, usual.rows[1])
     usual.error[0], usual.rows[0] = 0.0, 0
     return True
 

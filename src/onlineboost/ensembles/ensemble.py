@@ -15,9 +15,9 @@ from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.diagnostics.verdict import gain
 from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.node import Node
-from onlineboost.ensembles.newton import new_scales, new_stack, with_chances
 from onlineboost.ensembles.restarting import Alarm, Listening
 from onlineboost.ensembles.resting import new_rest
+from onlineboost.ensembles.stack import new_scales, new_stack, with_chances
 from onlineboost.ensembles.stacked import StackedNode
 from onlineboost.errors import ParameterError
 from onlineboost.learners.linear import Linear
@@ -28,9 +28,10 @@ MAX_PARTS = 50
 
 
 class Ensemble(Listening, OnlineClassifier):
-    """Models on the same rows; ``newton.py`` has the stack of their scores. A subclass says which models."""
+    """Models on the same rows; ``stack.py`` has the stack of their scores. A subclass says which models."""
 
     strength: ClassVar[str] = "share of the influence on the parts, by what they earn"
+    random_state: Any
 
     @abstractmethod
     def parts(self) -> list[OnlineClassifier]:
@@ -44,9 +45,9 @@ class Ensemble(Listening, OnlineClassifier):
     def n_light(self) -> int:
         """Number of the first parts that see every row; the others may rest (``resting.py``)."""
 
-    @abstractmethod
     def seed(self) -> int:
         """The seed, from which the parts get theirs."""
+        return seed_of(self.random_state)
 
     def base_learner(self) -> Any:
         return self.parts()[0].base_learner()
@@ -207,6 +208,3 @@ class StackedEnsemble(Ensemble):
         if self.n_always is None:
             return n
         return check_whole("n_always", self.n_always, 1, n)
-
-    def seed(self) -> int:
-        return seed_of(self.random_state)

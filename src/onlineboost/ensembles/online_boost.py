@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
@@ -68,9 +67,6 @@ class OnlineBoost(Ensemble):
 
     def n_light(self) -> int:
         return len(_linear())
-
-    def seed(self) -> int:
-        return seed_of(self.random_state)
 
 
 def _linear() -> list[OnlineClassifier]:

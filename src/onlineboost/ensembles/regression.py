@@ -32,9 +32,10 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.engine.classes import mean_importances, mean_strengths
 from onlineboost.engine.regression import RegressionNode, Taming
 from onlineboost.engine.stage import Stage
-from onlineboost.loop.explaining import Explained, as_shares
+from onlineboost.loop.explaining import Explained
 from onlineboost.loop.record import Record
 from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, require
 
@@ -272,16 +273,8 @@ class RegressionEnsemble(RegressionNode):
 
     def importances(self) -> dict[int, float]:
         """Only trees count, as in ``strengths``."""
-        found: dict[int, float] = {}
-        for part in self._trees:
-            for id, mine in part.importances().items():
-                found[id] = found.get(id, 0.0) + mine
-        return as_shares(found)
+        return mean_importances(self._trees)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         """The features' shares of the gain of all splits, mean over the parts that are trees."""
-        total: dict[tuple[str, int], float] = {}
-        for part in self._trees:
-            for name, number, strength in part.strengths(names):
-                total[name, number] = total.get((name, number), 0.0) + strength / len(self._trees)
-        return sorted(((*key, strength) for key, strength in total.items()), key=lambda one: -one[2])
+        return mean_strengths([part.strengths(names) for part in self._trees])

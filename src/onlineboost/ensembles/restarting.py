@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -12,10 +12,10 @@ import numpy as np
 
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
-from onlineboost.data.batch import Batch, Floats, Ints
+from onlineboost.data.batch import Floats, Ints
 from onlineboost.diagnostics.report import Report
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.node import Node, PastAnswers
+from onlineboost.engine.node import Node, of_part
 from onlineboost.engine.schedule import later
 from onlineboost.engine.stage import Key, Stage
 from onlineboost.errors import ParameterError
@@ -24,8 +24,6 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.linear import Linear
 from onlineboost.loop import adwin
 from onlineboost.loop.adwin import Watch, Windows, new_watch, new_windows
-from onlineboost.loop.explaining import Explained
-from onlineboost.loop.record import Record, Settings
 from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.storage.validity import COUNT, Limits
@@ -66,41 +64,16 @@ class Restart(Node):
         """The part since the last restart."""
         return self.parts[0]
 
-    @property
-    def settings(self) -> Settings:  # type: ignore[override]
-        return self.part.settings  # type: ignore[no-any-return]
-
-    @property
-    def record(self) -> Record:  # type: ignore[override]
-        return self.part.record  # type: ignore[no-any-return]
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.part.n_classes)
-
-    @property
-    def width(self) -> int:
-        return int(self.part.width)
-
-    @property
-    def learners(self) -> Record:
-        return self.part.learners  # type: ignore[no-any-return]
-
-    @property
-    def gives_odds(self) -> bool:
-        return bool(self.part.gives_odds)
-
-    def probabilities(self, scores: Floats) -> Floats:
-        return self.part.probabilities(scores)  # type: ignore[no-any-return]
-
-    def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
-        return self.part.explain(batches, rows)  # type: ignore[no-any-return]
-
-    def importances(self) -> dict[int, float]:
-        return self.part.importances()  # type: ignore[no-any-return]
-
-    def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        return self.part.strengths(names)  # type: ignore[no-any-return]
+    settings = of_part("settings")
+    record = of_part("record")
+    n_classes = of_part("n_classes")
+    width = of_part("width")
+    learners = of_part("learners")
+    gives_odds = of_part("gives_odds")
+    probabilities = of_part("probabilities")
+    explain = of_part("explain")
+    importances = of_part("importances")
+    strengths = of_part("strengths")
 
     def start_over(self, fresh: Any) -> None:
         """Go on with a new part, and tell of the alarm."""
@@ -122,14 +95,20 @@ class Restart(Node):
         self.notify(alarm)
 
     @property
+    def watching(self) -> Any:
+        """What raises the alarms."""
+        return self.windows
+
+    @property
     def n_alarms(self) -> int:
-        return int(self.windows.counts[0])
+        return int(self.watching.counts[0])
 
     def forget_alarms(self) -> None:
-        self.windows.counts[0] = 0
+        self.watching.counts[0] = 0
 
     def alarms(self, since: int = 0) -> list[Alarm]:
-        return [Alarm(example, None) for example, _ in adwin.alarms(self.windows, since)]
+        whole = self.watching is self.windows
+        return [Alarm(example, None if whole else k) for example, k in adwin.alarms(self.watching, since)]
 
     def returned(self, before: Self) -> Self:
         self.notify = before.notify
@@ -145,6 +124,11 @@ class RestartCommittee(Restart):
 
     clock: Clock = field(default_factory=new_clock)
     n_told = 0  # alarms that were told of, of single learners
+
+    leaves = of_part("leaves")
+    n_answers = of_part("n_answers")
+    could_answer = of_part("could_answer")
+    sizes = of_part("sizes")
 
     def add(self, stage: Stage, y: Floats, out: Floats) -> None:
         with stage.repeatable() as span:
@@ -181,41 +165,18 @@ class RestartCommittee(Restart):
         self.clock.examples[0] = example
 
     @property
-    def leaves(self) -> tuple[Any, ...]:
-        return self.part.leaves  # type: ignore[no-any-return]
-
-    @property
-    def _watching(self) -> Any:
+    def watching(self) -> Any:
         return self.part.watch if isinstance(self.part.watch, Watch) else self.windows
 
-    @property
-    def n_alarms(self) -> int:
-        return int(self._watching.counts[0])
-
     def forget_alarms(self) -> None:
-        self._watching.counts[0] = 0
+        super().forget_alarms()
         self.n_told = 0
-
-    def alarms(self, since: int = 0) -> list[Alarm]:
-        one = self._watching is not self.windows
-        return [Alarm(example, k if one else None) for example, k in adwin.alarms(self._watching, since)]
-
-    @property
-    def n_answers(self) -> tuple[int, int]:
-        return self.part.n_answers  # type: ignore[no-any-return]
-
-    def could_answer(self, answers: PastAnswers) -> bool:
-        return self.part.could_answer(answers)  # type: ignore[no-any-return]
 
     def own_states(self) -> dict[str, Any]:
         return {"clock": self.clock, "windows": self.windows}
 
     def states(self) -> dict[str, Any]:
         return self.part.states() | self.own_states()  # type: ignore[no-any-return]
-
-    @property
-    def sizes(self) -> list[Any]:
-        return self.part.sizes  # type: ignore[no-any-return]
 
     def resize(self, sizes: list[Any]) -> None:
         self.part.resize(sizes)
@@ -263,14 +224,27 @@ class Listening(OnlineModel):
 class Around:
     """A model around another one, which may have started over."""
 
+    _check_fitted: Any  # of ``OnlineModel``
+
     @property
     def estimator_(self) -> Any:
         """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
         return self._inside(copied=True)
 
-    @abstractmethod
     def _inside(self, copied: bool = False) -> Any:
         """The model since it last started over; unless it is copied, it shares the memory of the node."""
+        fitted: Fitted = self._check_fitted()
+        node, model = self._watched(fitted), fitted.spec.model()
+        if copied:
+            fitted = fitted.copied()
+            node = self._watched(fitted)
+        node = (node.part if isinstance(node, Restart) else node).trimmed()  # of its own, which has other programs
+        model.fitted = replace(fitted, spec=model.clone(), root=node)
+        return model
+
+    @abstractmethod
+    def _watched(self, fitted: Fitted) -> Any:
+        """The node that may start over."""
 
     def report(self) -> Report:
         """The report of the booster, since it last started over."""
@@ -320,20 +294,14 @@ class Restarting(Around, Listening, OnlineClassifier):
     class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
-    def _inside(self, copied: bool = False) -> Any:
-        fitted = self._check_fitted()
-        self._node(fitted)
-        fitted = fitted.copied() if copied else fitted
-        return inside(fitted, fitted.root)
-
     def verdict(self) -> str:
         """The number of alarms, and whether boosting has paid since the last."""
         fitted = self._check_fitted()
         if fitted.target.width > 1:
             return verdict(fitted.root, "", "The model")
-        return verdict(self._node(fitted), self._inside().verdict(), "The model")
+        return verdict(self._watched(fitted), self._inside().verdict(), "The model")
 
-    def _node(self, fitted: Fitted) -> RestartCommittee:
+    def _watched(self, fitted: Fitted) -> RestartCommittee:
         if not isinstance(fitted.root, RestartCommittee):
             raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a model of its own")
         return fitted.root
@@ -360,14 +328,6 @@ class Restarting(Around, Listening, OnlineClassifier):
                 raise ParameterError("reset", self.reset, f"'all': single learners of {learner!r} cannot be reset")
             part.watch = new_watch(part.settings.n_learners, float(self.delta))
         return RestartCommittee((part,), new_windows(1), self.clone(), self.notify)
-
-
-def inside(fitted: Fitted, node: Any) -> Any:
-    """The model that a node was made for, since it last started over; it shares the memory of the node."""
-    model = fitted.spec.model()
-    node = (node.part if isinstance(node, Restart) else node).trimmed()  # nodes of its own, which have other programs
-    model.fitted = replace(fitted, spec=model.clone(), root=node)
-    return model
 
 
 def verdict(node: Any, inner: str, who: str) -> str:

@@ -14,16 +14,8 @@ from onlineboost.engine.node import Node
 from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.slotting import give_slots
 from onlineboost.engine.stage import Stage
-from onlineboost.ensembles.newton import (
-    CLIP,
-    Scales,
-    Stack,
-    new_classes_work,
-    new_stack_work,
-    stack_classes,
-    stack_rows,
-)
 from onlineboost.ensembles.resting import Rest, note_rows
+from onlineboost.ensembles.stack import CLIP, Scales, Stack, new_classes_work, new_stack_work, stack_classes, stack_rows
 from onlineboost.loop.explaining import Explained, Terms, as_shares
 from onlineboost.loop.heads import chances
 from onlineboost.loop.record import Record, Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -15,15 +16,14 @@ from onlineboost.compiled.jit import hot
 from onlineboost.data.arrays import copied
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.engine.classes import one_committee
-from onlineboost.engine.committee import Committee
+from onlineboost.engine.committee import Committee, new_committee
 from onlineboost.loop.heads import new_head
 from onlineboost.loop.link import Alone
-from onlineboost.loop.record import Settings, new_record
+from onlineboost.loop.record import Settings
 from onlineboost.model import OnlineModel
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins
 from onlineboost.transforms.chain import Transform, Transforms
-from onlineboost.transforms.slots import new_slots
 
 
 def _missing(*arguments: Any) -> None:
@@ -38,6 +38,15 @@ def _nothing_to_note(state: Any, work: Any, batch: Batch, r: int) -> None:
 @hot
 def _never_full(state: Any) -> bool:
     return False
+
+
+_KERNELS = "workspace", "predict", "learn", "forget", "meet", "full", "carry", "pull", "explain"
+
+
+def kernels_of(module: str) -> dict[str, Any]:
+    """The compiled functions of a learner by name, in the module of this name."""
+    found = vars(sys.modules[module])
+    return {name: found[name] for name in _KERNELS if name in found}
 
 
 class WeakLearner(OnlineModel):
@@ -196,10 +205,6 @@ class WeakLearner(OnlineModel):
         """The same committee without room that is not in use, or a copy of it."""
         return committee
 
-    def is_full(self, committee: Any) -> bool:
-        """Whether the committee needs more room before the next example."""
-        return False
-
     def refitted(self, committee: Any) -> Any:
         """The same committee with more room, for one that is full."""
         raise NotImplementedError
@@ -271,8 +276,8 @@ class Learner(WeakLearner, OnlineClassifier):
 
     def new_node(self, n_features: int, seed: int | None = None) -> Committee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
-        states = self.committee(1, n_features), Alone(1), new_head("vote", 1), new_record(1)
-        return Committee(settings, self, *states, self.transforms(n_features), new_slots(self.max_features()))
+        found: Committee = new_committee(self, Alone(1), new_head("vote", 1), n_features, settings)
+        return found
 
     def with_classes(self, node: Any, n: int) -> Any:
         return one_committee(node, n) if self.several_classes else super().with_classes(node, n)

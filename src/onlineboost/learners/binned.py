@@ -133,9 +133,6 @@ class Binned:
         bins: Bins = committee.bins
         return bins
 
-    def is_full(self, committee: Any) -> bool:
-        return bool(committee.short[0])
-
     def refitted(self, committee: Any) -> Any:
         """The same committee with room for its first bins."""
         room = self.room(committee)

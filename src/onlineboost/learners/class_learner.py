@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
 from onlineboost.engine.class_votes import ClassVotesCommittee
+from onlineboost.engine.committee import new_committee
 from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
 from onlineboost.loop.class_tally import sharpness_head
 from onlineboost.loop.explaining_classes import credit_classes
-from onlineboost.loop.record import Settings, new_record
-from onlineboost.transforms.slots import new_slots
+from onlineboost.loop.record import Settings
 
 
 class AloneOfClassesState(NamedTuple):
@@ -25,24 +26,11 @@ class AloneOfClassesState(NamedTuple):
 
 
 @hot
-def lead(state: AloneOfClassesState, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    e[0] = h[0]
-    carry[1 + int(h[0])] = 1.0
-
-
-@hot
-def vote(state: AloneOfClassesState, e: Floats, scores: Floats) -> None:
-    pass
-
-
-@hot
 def credit(state: AloneOfClassesState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
     credit_classes(slopes)
 
 
 dispatch.register(dispatch.credit, AloneOfClassesState, credit)
-dispatch.register(dispatch.lead, AloneOfClassesState, lead)
-dispatch.register(dispatch.vote, AloneOfClassesState, vote)
 
 
 class ClassLearner(WeakLearner, OnlineClassifier):
@@ -50,13 +38,20 @@ class ClassLearner(WeakLearner, OnlineClassifier):
     of classes, from 0 on. ``OnlineMBBM`` and ``AdaBoostOLM`` boost it.
     """
 
+    def __init_subclass__(
+        cls, *, state: type | None = None, explain: Callable[..., None] | None = None, **keywords: Any
+    ) -> None:
+        super().__init_subclass__(state=state, **keywords)
+        if state is not None and explain is not None:
+            dispatch.register(dispatch.explain_classes, state, explain)
+
     @abstractmethod
     def more_classes(self, committee: Any, n: int) -> Any:
         """The same committee for n classes; a new one is for two."""
 
     def new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
-        return class_votes_committee(self, AloneOfClassesState(1), n_features, settings)
+        return class_votes_committee(self, AloneOfClassesState(1), sharpness_head(), n_features, settings)
 
     def with_classes(self, node: Any, n: int) -> ClassVotesCommittee:
         found: ClassVotesCommittee = node.with_classes(n, node.booster)
@@ -64,11 +59,9 @@ class ClassLearner(WeakLearner, OnlineClassifier):
 
 
 def class_votes_committee(
-    learner: ClassLearner, booster: Any, n_features: int, settings: Settings
+    learner: ClassLearner, booster: Any, head: Any, n_features: int, settings: Settings
 ) -> ClassVotesCommittee:
     """The node of a committee whose learners vote for classes, before a third class was met."""
-    n, head = settings.n_learners, cast(Any, sharpness_head())
-    committee, record = learner.committee(n, n_features), new_record(n)
-    transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
-    kept = KeptClasses(*NOTHING)
-    return ClassVotesCommittee(settings, learner, committee, booster, head, record, transforms, slots, kept=kept)
+    states = learner, booster, head, n_features, settings
+    node: ClassVotesCommittee = new_committee(*states, kind=ClassVotesCommittee, kept=KeptClasses(*NOTHING))
+    return node

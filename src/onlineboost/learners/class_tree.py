@@ -6,28 +6,19 @@ import numbers
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
-
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
+from onlineboost.learners import class_tree_kernels
+from onlineboost.learners.base import kernels_of
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.class_learner import ClassLearner
-from onlineboost.learners.class_tree_kernels import (
-    FIRST,
-    ClassTreeState,
-    carry,
-    forget,
-    learn,
-    predict,
-    shares_below,
-    workspace,
-)
+from onlineboost.learners.class_tree_kernels import FIRST, ClassTreeState
 from onlineboost.learners.forest import Forest
 from onlineboost.learners.splits import some_slots
 from onlineboost.learners.tree import MAX_DEPTH
 from onlineboost.parameters import check_one_of
-from onlineboost.transforms.bins import BINS, new_bins
+from onlineboost.transforms.bins import BINS
 
 
 class ClassTreeRoom(NamedTuple):
@@ -45,11 +36,7 @@ class ClassTree(
     name="class-tree",
     options=(MAX_DEPTH, BINS),
     state=ClassTreeState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
+    **kernels_of(class_tree_kernels.__name__),
 ):
     """Decision tree grown online whose leaves vote for one of many classes: for ``OnlineMBBM`` and ``AdaBoostOLM``.
 
@@ -69,9 +56,6 @@ class ClassTree(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
-    axes: ClassVar[dict[str, int]] = dict.fromkeys((*ClassTreeState._fields[:5], "used", "gains", "allowed"), 0)
-
-    of_nodes: ClassVar[tuple[str, ...]] = ClassTreeState._fields[:5]
 
     max_depth: int = 5
     _: KW_ONLY
@@ -90,30 +74,13 @@ class ClassTree(
         return self.with_room(n_learners, ClassTreeRoom(min(n_features, self.max_slots), 0, 0, 1, 2))
 
     def with_room(self, n_learners: int, room: ClassTreeRoom) -> ClassTreeState:
-        slots, n_bins, rows, nodes, classes = room
-        most_rows, wanted = self._rows_within(n_learners, room)
         return ClassTreeState(
-            nodes=filled(0, (n_learners, nodes, 5), np.int32),
-            threshold=filled(0, (n_learners, nodes), np.float32),
-            weight=filled(0, (n_learners, nodes, classes)),
-            wrong=filled(0, (n_learners, nodes, 2)),
-            since=filled(0, (n_learners, nodes, FIRST + classes)),
-            used=filled([1, 0], (n_learners, 2), np.int64),
-            start=filled(0, n_learners + 1, np.int64),
-            free=filled(0, rows, np.int32),
-            gains=filled(0, (n_learners, slots)),
-            allowed=some_slots(n_learners, slots, self.features),
-            short=np.zeros(1, np.int64),
-            stride=1,
-            bins=new_bins(slots, n_bins, self.max_slots),
-            histograms=filled(0, (rows * slots, n_bins, classes), np.float32),
-            most_rows=most_rows,
-            most_nodes=self.most_nodes(),
-            scarce=most_rows < wanted,
+            **self.in_common(n_learners, room),
+            weight=filled(0, (n_learners, room.nodes, room.classes)),
+            wrong=filled(0, (n_learners, room.nodes, 2)),
+            since=filled(0, (n_learners, room.nodes, FIRST + room.classes)),
+            allowed=some_slots(n_learners, room.slots, self.features),
             adaptive=self.leaves == "adaptive",
-            grace=int(self.grace),
-            evidence=float(self.evidence),
-            max_depth=int(self.max_depth),
         )
 
     def room(self, committee: Any) -> Any:
@@ -129,14 +96,11 @@ class ClassTree(
             raise ValueError("the trees have another number of classes than the model")
         return made
 
-    def _rows_within(self, n_learners: int, room: Any) -> tuple[int, int]:
-        return self.most_rows_of(n_learners, room.slots, room.bins * room.classes // 2)
-
-    def _all_rows(self, room: Any, n_learners: int) -> int:
-        return n_learners * self._rows_within(n_learners, room)[0] if room.bins else 0
+    def n_counts(self, room: Any) -> int:
+        return getattr(room, "classes", 2)
 
     def means(self, committee: Any) -> Floats:
-        return shares_below(committee)
+        return class_tree_kernels.shares_below(committee)
 
     def deepest_counted(self) -> int:
         return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1

@@ -14,27 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import f32, hot, lean, njit
-from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.forest_kernels import (
-    CHILD,
-    DEPTH,
-    MAX_EXAMPLES,
-    MISSING,
-    ROW,
-    SLOT,
-    base_of,
-    check_forest,
-    child_of,
-    grow_children,
-    halve_row,
-    is_due,
-    leaf_of,
-    release_row,
-    row_for,
-)
-from onlineboost.learners.splits import carry_histogram
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.learners import forest_kernels as forest
+from onlineboost.learners.forest_kernels import CHILD, DEPTH, ROW, SLOT
 from onlineboost.loop.explaining_classes import ClassFound, add_change, begin, share_vote
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
 from onlineboost.transforms.bins import MET, Bins, BinsWork, new_work, read_row
@@ -71,19 +54,10 @@ class ClassTreeState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        return {
-            "nodes": (0, max(self.gains.shape[1], self.nodes.shape[1], self.free.size, 1)),
-            "threshold": (-LARGEST, np.inf),
-            "short": (0, 1),
-            "used": (0, max(self.nodes.shape[1], self.free.size)),
-            "start": (0, self.free.size),
-            "free": (0, max(self.free.size - 1, 0)),
-            "histograms": (0, MAX_FLOAT32),
-            **dict.fromkeys(("weight", "wrong", "since", "gains"), SUM),
-        }
+        return forest.limits(self) | {"histograms": (0, MAX_FLOAT32), "weight": SUM, "wrong": SUM, "since": SUM}
 
     def check(self) -> None:
-        check_forest(self, "threshold", "weight", "wrong", "since")
+        forest.check(self, "threshold", "weight", "wrong", "since")
 
 
 class ClassTreeWork(NamedTuple):
@@ -106,7 +80,7 @@ def workspace(state: ClassTreeState, longest: int) -> ClassTreeWork:
 def predict(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h: Floats32) -> None:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        node = leaf_of(state, work.row, i)
+        node = forest.leaf_of(state, work.row, i)
         work.leaf[i] = node
         work.bayes[i] = -1
         if state.wrong[i, node, 1] < state.wrong[i, node, 0] and state.nodes[i, node, ROW] > 0:
@@ -152,7 +126,7 @@ def _begin_bayes(state: ClassTreeState, work: ClassTreeWork, i: int, node: int) 
 def _add_value(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, slot: int) -> float:
     """Take the value of a slot into account; returns the sum of all chances."""
     since, chance = state.since[i, node], work.chance
-    histogram = state.histograms[base_of(state, i, state.nodes[i, node, ROW]) + slot, work.row.codes[slot]]
+    histogram = state.histograms[forest.base_of(state, i, state.nodes[i, node, ROW]) + slot, work.row.codes[slot]]
     for c in range(chance.size):
         chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
     total = _total(chance)
@@ -173,7 +147,7 @@ def explain(state: ClassTreeState, work: ClassTreeWork, batch: Batch, r: int, h:
         begin(found, work.chance, _shares(state, work, i, node, found))
         while state.nodes[i, node, SLOT] > 0:
             slot = state.nodes[i, node, SLOT] - 1
-            node = child_of(state, work.row, i, node)
+            node = forest.child_of(state, work.row, i, node)
             add_change(found, n, slot, work.chance, _shares(state, work, i, node, found))
             n += 1
         if work.bayes[i] >= 0:
@@ -231,13 +205,7 @@ def shares_below(state: ClassTreeState) -> NDArray[np.float64]:
 
 @lean
 def carry(state: ClassTreeState, work: ClassTreeWork, slot: int, old_zero: int) -> None:
-    """Carry the histograms of a slot over to its new bins."""
-    for i in range(state.used.shape[0]):
-        for node in range(state.used[i, 0]):
-            if state.nodes[i, node, ROW] > 0:
-                at = base_of(state, i, state.nodes[i, node, ROW]) + slot
-                totals = state.since[i, node, FIRST:]
-                carry_histogram(state.histograms[at], work.row, totals, old_zero, state.bins.zero[slot])
+    forest.carry(state, work.row, slot, old_zero, FIRST, 0.0)
 
 
 @hot
@@ -251,24 +219,9 @@ def learn(
 
 @lean
 def forget(state: ClassTreeState, i: int) -> None:
-    """Reset the tree to one leaf; the gains of its splits stay."""
-    for node in range(state.used[i, 0]):
-        if state.nodes[i, node, ROW] > 0:
-            release_row(state, i, node)
-        for k in range(5):
-            state.nodes[i, node, k] = 0
-        state.threshold[i, node] = f32(0)
-        state.wrong[i, node, 0] = state.wrong[i, node, 1] = 0.0
-        for c in range(state.weight.shape[2]):
-            state.weight[i, node, c] = 0.0
-        _clear(state, i, node)
-    state.used[i, 0] = 1
-
-
-@hot
-def _clear(state: ClassTreeState, i: int, node: int) -> None:
-    for k in range(state.since.shape[2]):
-        state.since[i, node, k] = 0.0
+    used = state.used[i, 0]
+    state.weight[i, :used] = state.wrong[i, :used] = 0.0
+    forest.forget(state, i)
 
 
 @hot
@@ -277,21 +230,21 @@ def _learn(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, c: int
         _compare(state, work, i, node, c, w)
     state.weight[i, node, c] += w
     splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.most_nodes
-    row = row_for(state, i, node) if splits or (state.adaptive and not state.scarce) else 0
+    row = forest.row_for(state, i, node) if splits or (state.adaptive and not state.scarce) else 0
     if row == 0:
         return
     since = state.since[i, node]
     since[FIRST + c] += w
     since[SQUARES] += w * w
     since[UPDATES] += 1
-    base = base_of(state, i, row)
+    base = forest.base_of(state, i, row)
     for k in range(work.row.found[1]):
         slot = work.row.counted[k]
         if state.allowed[i, slot]:
             state.histograms[base + slot, work.row.codes[slot], c] += f32(w)
-    if since[UPDATES] >= state.grace and is_due(since[UPDATES], since[SQUARES], _sum(since)):
+    if since[UPDATES] >= state.grace and forest.is_due(since[UPDATES], since[SQUARES], _sum(since)):
         since[UPDATES] = 0
-        _fade(state, i, node, row)
+        forest.fade(state, i, node, row, _sum(since), since[SQUARES], since.size)
         if splits:
             _try_split(state, work, i, node, row)
 
@@ -324,36 +277,19 @@ def _present(since: Floats) -> int:
 
 
 @lean
-def _fade(state: ClassTreeState, i: int, node: int, row: int) -> None:
-    """Halve the counts of a leaf with very many examples: float32 cannot count any further."""
-    since = state.since[i, node]
-    n = _sum(since)
-    if n * n > MAX_EXAMPLES * since[SQUARES]:
-        halve_row(state, i, row)
-        since[SQUARES] /= 2
-        for k in range(FIRST, since.size):
-            since[k] /= 2
-
-
-@lean
 def _try_split(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, row: int) -> None:
     """Split the leaf if its best split is good enough."""
     since = state.since[i, node]
     n, squares, present = _sum(since), since[SQUARES], _present(since)
     if present > 1:
-        best, slot, edge, missing = _best_split(state, work, i, base_of(state, i, row), since, n)
+        best, slot, edge, missing = _best_split(state, work, i, forest.base_of(state, i, row), since, n)
         if slot >= 0 and best * n * n > state.evidence * (present - 1) * squares:
-            state.gains[i, slot] += best * n
-            state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot + 1, missing
-            state.threshold[i, node] = edge
-            left = grow_children(state, i, node)
+            left = forest.split_leaf(state, i, node, slot, edge, missing, best * n)
             for c in range(work.kept.size):
                 state.weight[i, left, c] = work.kept[c]
                 state.weight[i, left + 1, c] = max(since[FIRST + c] - work.kept[c], 0.0)
             return
-    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
-        release_row(state, i, node)  # other leaves wait for histograms
-        _clear(state, i, node)
+    forest.make_way(state, i, node, n, squares, since.size)
 
 
 @lean
@@ -421,6 +357,3 @@ def _gain(
 @hot
 def _information(x: float) -> float:
     return x * math.log(x) / _LN2 if x > 0 else 0.0
-
-
-dispatch.register(dispatch.explain_classes, ClassTreeState, explain)

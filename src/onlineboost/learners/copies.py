@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Copies(Parameters):
     @property
     def votes_for_classes(self) -> bool:
         """Whether the learner takes more than two labels."""
-        return not getattr(_kind(self.estimator), "of_truths", False)
+        return not _kind(self.estimator).of_truths
 
     @property
     def takes_dicts(self) -> bool:
@@ -96,16 +97,6 @@ class Committee:
     def nodes(self) -> list[Node]:
         """The members that are nodes of onlineboost."""
         return [member for member in self.members if isinstance(member, Node)]
-
-    def rows(self, source: Dense | Sparse) -> Iterator[Any]:
-        """The rows of a table in the form that the members take."""
-        return self.kind.rows(source)
-
-    def rows_of_batch(self, batch: Batch) -> Iterator[Any]:
-        """The rows of a batch in the form that the members take."""
-        if isinstance(self.kind, _Ours):
-            return self.kind.rows_of_batch(batch)
-        return self.kind.rows(as_matrix(batch, _WIDTH))
 
     def row(self, x: Mapping[Any, Any], columns: Columns, learning: bool) -> Any:
         """A dict of features in the form that the members take."""
@@ -155,10 +146,7 @@ class Committee:
             advice = "partial_fit(..., classes=...)"
             raise DataError(f"scikit-learn's learners need all labels at the start: {advice}")
 
-    def learn(self, x: Any, y: float, p: Floats, target: Classes) -> None:
-        self.learn_label(x, target.decode_one(y), p, target)
-
-    def learn_label(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
+    def learn(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
         """Every member learns the label with its weight, or so many times."""
         for i, member in enumerate(self.members):
             # A sampled example has no weight but a count: learnt once with that weight, if the learner takes weights.
@@ -169,51 +157,60 @@ class Committee:
                 self.started[i] = True
 
 
-class Kind(Protocol):
+class Kind(ABC):
     """The interface to the classifiers of one library."""
 
     predicts_unfitted: bool  # whether it can predict before it has learnt
-    answers_freely: bool  # whether its answers are labels that nobody has given to it before it learns
+    answers_freely = False  # whether its answers are labels that nobody has given to it before it learns
+    of_truths = False  # whether it learns True and False, whatever the labels are
+    learns: str  # the methods that learn, with the argument that is a weight, and that give scores
+    weight: str
+    scores: str
 
-    def new_member(self, estimator: Any, n_features: int) -> Any: ...
+    def new_member(self, estimator: Any, n_features: int) -> Any:
+        return _clone(estimator)
 
-    def takes_weights(self, estimator: Any) -> bool: ...
+    def takes_weights(self, estimator: Any) -> bool:
+        return self.weight in inspect.signature(getattr(estimator, self.learns)).parameters
 
-    def gives_scores(self, estimator: Any) -> bool: ...
+    def gives_scores(self, estimator: Any) -> bool:
+        return hasattr(estimator, self.scores)
 
-    def rows(self, source: Dense | Sparse) -> Iterator[Any]: ...
+    @abstractmethod
+    def rows(self, source: Dense | Sparse) -> Iterator[Any]:
+        """The rows of a table in the form that the members take."""
 
+    def rows_of_batch(self, batch: Batch) -> Iterator[Any]:
+        return self.rows(as_matrix(batch, _WIDTH))
+
+    @abstractmethod
     def from_dict(self, x: Mapping[Any, Any], columns: Columns, learning: bool, members: list[Any]) -> Any: ...
 
+    @abstractmethod
     def label(self, member: Any, x: Any) -> Any: ...
 
-    def sign(self, member: Any, x: Any, target: Classes) -> float: ...
+    def sign(self, member: Any, x: Any, target: Classes) -> float:
+        return _sign(self.label(member, x), target)
 
+    @abstractmethod
     def score(self, member: Any, x: Any, target: Classes) -> float: ...
 
+    @abstractmethod
     def learn(self, member: Any, x: Any, label: Any, weight: float | None, target: Classes, first: bool) -> None: ...
 
 
-class _River:
+class _River(Kind):
     """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts.
 
     Classifiers of River that are not for many classes learn True and False, whatever the labels are.
     """
 
     predicts_unfitted = True
+    learns, weight, scores = "learn_one", "w", "predict_proba_one"
 
     def __init__(self, estimator: Any) -> None:
         self.of_truths = getattr(estimator, "_multiclass", True) is False
         self.answers_freely = not self.of_truths
-
-    def new_member(self, estimator: Any, n_features: int) -> Any:
-        return _clone(estimator)
-
-    def takes_weights(self, estimator: Any) -> bool:
-        return "w" in inspect.signature(estimator.learn_one).parameters
-
-    def gives_scores(self, estimator: Any) -> bool:
-        return hasattr(estimator, "predict_proba_one")
 
     def rows(self, source: Dense | Sparse) -> Iterator[dict[Any, Any]]:
         """Dicts by column, its name where it has one; missing values are left out."""
@@ -248,22 +245,14 @@ class _River:
         member.learn_one(x, label, **({} if weight is None else {"w": weight}))
 
 
-class _ScikitLearn:
+class _ScikitLearn(Kind):
     """``partial_fit(X, y, classes, sample_weight)``, ``predict(X)``, ``decision_function(X)`` on tables of one row."""
 
-    predicts_unfitted, answers_freely = False, False
+    predicts_unfitted = False
+    learns, weight, scores = "partial_fit", "sample_weight", "decision_function"
 
     def __init__(self) -> None:
         self.dtype: Any = np.float64  # of the rows so far: classifiers need the same type in every call
-
-    def new_member(self, estimator: Any, n_features: int) -> Any:
-        return _clone(estimator)
-
-    def takes_weights(self, estimator: Any) -> bool:
-        return "sample_weight" in inspect.signature(estimator.partial_fit).parameters
-
-    def gives_scores(self, estimator: Any) -> bool:
-        return hasattr(estimator, "decision_function")
 
     def rows(self, source: Dense | Sparse) -> Iterator[Any]:
         """Tables of one row, with 0 for missing values."""
@@ -295,9 +284,6 @@ class _ScikitLearn:
     def label(self, member: Any, x: Any) -> Any:
         return member.predict(x)[0]
 
-    def sign(self, member: Any, x: Any, target: Classes) -> float:
-        return _sign(self.label(member, x), target)
-
     def score(self, member: Any, x: Any, target: Classes) -> float:
         return float(member.decision_function(x)[0])
 
@@ -310,10 +296,10 @@ class _ScikitLearn:
         member.partial_fit(x, np.array([label]), **extra)
 
 
-class _Ours:
+class _Ours(Kind):
     """Classifiers of onlineboost, as nodes; the rows are already checked."""
 
-    predicts_unfitted, answers_freely = True, False
+    predicts_unfitted = True
 
     def new_member(self, estimator: OnlineClassifier, n_features: int) -> Node:
         found: Node = estimator.clone().new_node(n_features)

@@ -15,7 +15,7 @@ from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.forest_kernels import means_below, move_histograms
 from onlineboost.parameters import check_count, check_share
-from onlineboost.transforms.bins import n_bins_for
+from onlineboost.transforms.bins import n_bins_for, new_bins
 
 _MAX_NODES = (1 << 16) - 1
 
@@ -28,10 +28,13 @@ class TreeRoom(NamedTuple):
 
 
 class Forest(Binned, WeakLearner):
-    """Learners that are trees over bins; a subclass has the arrays of its state, and what leaves count."""
+    """Learners that are trees over bins; a subclass has the arrays of its state, and what leaves count.
+
+    The first five arrays of a state have a place for each node: ``nodes``, ``threshold`` and three of the subclass.
+    """
 
     of_nodes: ClassVar[tuple[str, ...]]
-    """Arrays of a committee with a place for each node."""
+    """The names of these arrays."""
 
     pooled: ClassVar[tuple[str, ...]] = ("free", "histograms")
     crowd = 0  # number of trees that share the memory, if these are some of them; 0: they are all
@@ -39,9 +42,16 @@ class Forest(Binned, WeakLearner):
 
     max_depth: int
     grace: int
+    evidence: float
     features: float
     max_nodes: int
     max_mb: int
+
+    def __init_subclass__(cls, *, state: type[Any] | None = None, **keywords: Any) -> None:
+        if state is not None:
+            cls.of_nodes = state._fields[:5]
+            cls.axes = dict.fromkeys((*cls.of_nodes, "used", "gains", "allowed"), 0)
+        super().__init_subclass__(state=state, **keywords)
 
     @abstractmethod
     def deepest_counted(self) -> int:
@@ -71,11 +81,41 @@ class Forest(Binned, WeakLearner):
         """Number of nodes that a tree may have."""
         return min((2 << self.max_depth) - 1, self.max_nodes or _MAX_NODES)
 
-    def most_rows_of(self, n_learners: int, slots: int, n_bins: int) -> tuple[int, int]:
+    def n_counts(self, room: Any) -> int:
+        """Number of counts in each bin of a histogram."""
+        return 2
+
+    def in_common(self, n_learners: int, room: Any) -> dict[str, Any]:
+        """The part of a new state that all trees have."""
+        slots, n_bins, rows, nodes = room[:4]
+        most_rows, wanted = self.most_rows_of(n_learners, room)
+        shape = rows * slots, n_bins, self.n_counts(room)
+        return {
+            "nodes": filled(0, (n_learners, nodes, 5), np.int32),
+            "threshold": filled(0, (n_learners, nodes), np.float32),
+            "used": filled([1, 0], (n_learners, 2), np.int64),
+            "start": filled(0, n_learners + 1, np.int64),
+            "free": filled(0, rows, np.int32),
+            "gains": filled(0, (n_learners, slots)),
+            "short": np.zeros(1, np.int64),
+            "stride": 1,
+            "bins": new_bins(slots, n_bins, self.max_slots),
+            # Memory for all histograms that trees may have; it is taken as they are used.
+            "histograms": reserved(shape, np.float32) if self.thrifty else filled(0, shape, np.float32),
+            "most_rows": most_rows,
+            "most_nodes": self.most_nodes(),
+            "scarce": most_rows < wanted,
+            "grace": int(self.grace),
+            "evidence": float(self.evidence),
+            "max_depth": int(self.max_depth),
+        }
+
+    def most_rows_of(self, n_learners: int, room: Any) -> tuple[int, int]:
         """How many leaves of a tree can have histograms within the memory, and how many may want them."""
+        size = room.slots * (room.bins * self.n_counts(room) // 2) * 8
         deepest = self.deepest_counted()
         wanted = max(1, min(1 << deepest, (self.most_nodes() + 1) // 2))
-        fitting = (int(self.max_mb) << 20) // max((self.crowd or n_learners) * slots * n_bins * 8, 1)
+        fitting = (int(self.max_mb) << 20) // max((self.crowd or n_learners) * size, 1)
         return max(1, min(fitting, wanted)), wanted
 
     def n_learners(self, committee: Any) -> int:
@@ -113,10 +153,6 @@ class Forest(Binned, WeakLearner):
     thrifty = False
     """Whether histograms are in small pages: of the committee of one of many classes."""
 
-    def histograms(self, shape: tuple[int, ...]) -> Any:
-        """Memory for all histograms that trees may have; it is taken as they are used."""
-        return reserved(shape, np.float32) if self.thrifty else filled(0, shape, np.float32)
-
     def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
         room, nodes = self.room(committee), self.most_nodes()
         if room.nodes < nodes or room.rows < self._all_rows(room, len(committee.used)):  # it was trimmed
@@ -146,7 +182,7 @@ class Forest(Binned, WeakLearner):
         return moved
 
     def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
-        return n_learners * self.most_rows_of(n_learners, room.slots, room.bins)[0] if room.bins else 0
+        return n_learners * self.most_rows_of(n_learners, room)[0] if room.bins else 0
 
     def move(self, old: Any, new: Any) -> None:
         nodes = int(old.used[:, 0].max(initial=1))
@@ -159,7 +195,8 @@ class Forest(Binned, WeakLearner):
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         slots = min(n_features or self.max_slots, self.max_slots)
-        rows, wanted = self.most_rows_of(n_learners, slots, n_bins_for(int(self.bins), slots))
+        room = TreeRoom(slots, n_bins_for(int(self.bins), slots), 0, 0)
+        rows, wanted = self.most_rows_of(n_learners, room)
         return rows == wanted  # fewer trees would have more histograms each
 
     def sums(self, committee: Any) -> Floats:

@@ -1,7 +1,7 @@
 """Compiled functions shared by trees of labels and of numbers: nodes, and rows of histograms.
 
-A state has ``nodes``, ``threshold``, ``used``, ``start``, ``free``, ``gains``, ``stride``, ``bins``, ``histograms``,
-``most_rows`` and ``max_depth``, as ``TreeState`` describes them.
+A state has ``nodes``, ``threshold``, ``since``, ``used``, ``start``, ``free``, ``gains``, ``stride``, ``bins``,
+``histograms``, ``most_rows``, ``scarce``, ``grace`` and ``max_depth``, as ``TreeState`` describes them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit
-from onlineboost.data.batch import Floats
+from onlineboost.data.batch import LARGEST, Floats
+from onlineboost.learners.splits import carry_histogram
 from onlineboost.loop.explaining import Found, Pulls
-from onlineboost.storage.validity import require
+from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import MET, BinsWork
 
 FEWER = 8.0  # a leaf is tried again when it has one part in so many more examples
@@ -23,7 +24,20 @@ MAX_EXAMPLES = 1 << 23  # effective number of examples of a leaf; in float32, ad
 SLOT, MISSING, CHILD, ROW, DEPTH = range(5)
 
 
-def check_forest(state: Any, *of_nodes: str) -> None:
+def limits(state: Any) -> Limits:
+    """Limits of the arrays that all trees have."""
+    return {
+        "nodes": (0, max(state.gains.shape[1], state.nodes.shape[1], state.free.size, 1)),
+        "threshold": (-LARGEST, np.inf),
+        "short": (0, 1),
+        "used": (0, max(state.nodes.shape[1], state.free.size)),
+        "start": (0, state.free.size),
+        "free": (0, max(state.free.size - 1, 0)),
+        "gains": SUM,
+    }
+
+
+def check(state: Any, *of_nodes: str) -> None:
     """Raise an error unless the state is one of trees; ``of_nodes`` are arrays with a place for each node."""
     expected = "trees: children after their parents, each leaf with its own histograms"
     require(_is_forest(state), "nodes", expected)
@@ -95,39 +109,39 @@ def child_of(state: Any, work: BinsWork, i: int, node: int) -> int:
 
 
 @hot
-def pull_path(state: Any, work: BinsWork, i: int, r: int, value: float, pulls: Pulls) -> None:
-    """Add the terms of a path through tree i to a leaf of this value: its mean vote, and what each split adds to it."""
+def pull_path(state: Any, work: BinsWork, i: int, r: int, value: float, more: float, pulls: Pulls) -> None:
+    """Add the terms of a path through tree i to a leaf of this value: its mean vote, and what each split adds to it.
+
+    ``more`` is what the leaf adds to its value.
+    """
     node, before = 0, pulls.means[i, 0]
     pulls.up[r, i] = pulls.down[r, i] = 0.0
-    add_pull(pulls, r, i, before if state.nodes[i, 0, SLOT] > 0 else value)
+    _add_pull(pulls, r, i, before if state.nodes[i, 0, SLOT] > 0 else value)
     while state.nodes[i, node, SLOT] > 0:
         node = child_of(state, work, i, node)
         after = pulls.means[i, node] if state.nodes[i, node, SLOT] > 0 else value
-        add_pull(pulls, r, i, after - before)
+        _add_pull(pulls, r, i, after - before)
         before = after
+    _add_pull(pulls, r, i, more)
 
 
 @hot
-def add_pull(pulls: Pulls, r: int, i: int, term: float) -> None:
+def _add_pull(pulls: Pulls, r: int, i: int, term: float) -> None:
     """Add a term of tree i to the sum of its sign."""
     pulls.up[r, i] += max(term, 0.0)
     pulls.down[r, i] += min(term, 0.0)
 
 
 @hot
-def explain_path(state: Any, work: BinsWork, i: int, r: int, found: Found) -> tuple[int, int, float]:
-    """Add what each split of a path adds to the mean vote below it, to the sum of its slot; but for the last split.
-
-    Returns the leaf, the slot of the last split (-1: none), and the mean vote before it.
-    """
-    node, slot, before = 0, -1, found.means[i, 0]
+def explain_path(state: Any, work: BinsWork, i: int, r: int, value: float, found: Found) -> None:
+    """Add what each split of a path to a leaf of this value adds to the mean vote below it, to the sum of its slot."""
+    node, before = 0, found.means[i, 0]
     while state.nodes[i, node, SLOT] > 0:
         slot = state.nodes[i, node, SLOT] - 1
         node = child_of(state, work, i, node)
-        if state.nodes[i, node, SLOT] > 0:
-            add_term(found, r, i, slot, found.means[i, node] - before)
-            before = found.means[i, node]
-    return node, slot, before
+        after = found.means[i, node] if state.nodes[i, node, SLOT] > 0 else value
+        add_term(found, r, i, slot, after - before)
+        before = after
 
 
 @hot
@@ -177,24 +191,62 @@ def release_row(state: Any, i: int, node: int) -> None:
 
 
 @lean
-def halve_row(state: Any, i: int, row: int) -> None:
-    """Halve the counts of a leaf: float32 cannot count any further."""
-    base = base_of(state, i, row)
-    for s in range(state.bins.clock[MET]):
-        for k in range(state.histograms.shape[1]):
-            for c in range(state.histograms.shape[2]):
-                state.histograms[base + s, k, c] /= f32(2)
+def forget(state: Any, i: int) -> None:
+    """Reset a tree to one leaf, but for what its leaves vote by; the gains of its splits stay."""
+    for node in range(state.used[i, 0]):
+        if state.nodes[i, node, ROW] > 0:
+            release_row(state, i, node)
+    used = state.used[i, 0]
+    state.nodes[i, :used] = 0
+    state.threshold[i, :used] = f32(0)
+    state.since[i, :used] = 0.0
+    state.used[i, 0] = 1
+
+
+@lean
+def carry(state: Any, work: BinsWork, slot: int, old_zero: int, first: int, least: float) -> None:
+    """Carry the histograms of a slot over to its new bins; the totals of a leaf are in ``since`` from ``first`` on."""
+    for i in range(state.used.shape[0]):
+        for node in range(state.used[i, 0]):
+            if state.nodes[i, node, ROW] > 0:
+                at = base_of(state, i, state.nodes[i, node, ROW]) + slot
+                totals = state.since[i, node, first:]
+                carry_histogram(state.histograms[at], work, totals, old_zero, state.bins.zero[slot], least)
+
+
+@lean
+def fade(state: Any, i: int, node: int, row: int, n: float, squares: float, m: int) -> None:
+    """Halve the first m sums of a leaf with very many examples: float32 cannot count any further."""
+    if n * n > MAX_EXAMPLES * squares:
+        base = base_of(state, i, row)
+        for s in range(state.bins.clock[MET]):
+            for k in range(state.histograms.shape[1]):
+                for c in range(state.histograms.shape[2]):
+                    state.histograms[base + s, k, c] /= f32(2)
+        for k in range(m):
+            state.since[i, node, k] /= 2
+
+
+@lean
+def make_way(state: Any, i: int, node: int, n: float, squares: float, m: int) -> None:
+    """Free the histograms of a leaf without a good split if other leaves wait for some, and clear its first m sums."""
+    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
+        release_row(state, i, node)
+        for k in range(m):
+            state.since[i, node, k] = 0.0
 
 
 @hot
-def grow_children(state: Any, i: int, node: int) -> int:
+def split_leaf(state: Any, i: int, node: int, slot: int, edge: float, missing: int, gain: float) -> int:
     """Replace a leaf by two, and free its histograms; returns the left one."""
+    state.gains[i, slot] += gain
+    state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot + 1, missing
+    state.threshold[i, node] = edge
     release_row(state, i, node)
     left = state.used[i, 0]
     state.used[i, 0] = left + 2
-    depth = state.nodes[i, node, DEPTH] + 1
     state.nodes[i, node, CHILD] = left
-    state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = depth
+    state.nodes[i, left, DEPTH] = state.nodes[i, left + 1, DEPTH] = state.nodes[i, node, DEPTH] + 1
     return left  # type: ignore[no-any-return]
 
 

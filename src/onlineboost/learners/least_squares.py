@@ -26,7 +26,8 @@ from onlineboost.compiled.solve import solve
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.errors import ParameterError
-from onlineboost.learners.numbers import NumberLearner
+from onlineboost.learners.base import kernels_of
+from onlineboost.learners.number_learner import NumberLearner
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import COUNT, Limits, check_products
@@ -203,16 +204,7 @@ def forget(state: LeastSquaresState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class LeastSquares(
-    NumberLearner,
-    state=LeastSquaresState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    pull=pull,
-    explain=explain,
-):
+class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__)):
     """Ridge regression that forgets: neither scales nor a learning rate, for up to some hundred features.
 
     Time and memory grow with the square of the number of features.

@@ -18,18 +18,9 @@ from onlineboost.data.allocation import filled, planning
 from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ConflictError, ParameterError
-from onlineboost.learners.base import Learner
-from onlineboost.learners.linear_kernels import (
-    ALONE,
-    BLOCK,
-    LinearState,
-    explain,
-    forget,
-    learn,
-    predict,
-    pull,
-    workspace,
-)
+from onlineboost.learners import linear_kernels
+from onlineboost.learners.base import Learner, kernels_of
+from onlineboost.learners.linear_kernels import ALONE, BLOCK, LinearState
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
 from onlineboost.transforms.bins import BINS, FIRST, Bins
@@ -64,12 +55,7 @@ class Linear(
     name="linear",
     options=(*_OPTIONS, STANDARDIZE, BINS, *CROSSES, BITS),
     state=LinearState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    pull=pull,
-    explain=explain,
+    **kernels_of(linear_kernels.__name__),
 ):
     """Linear classifier, the default weak learner: the same as Vowpal Wabbit's, to the last digit.
 

@@ -11,21 +11,12 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_between
 from onlineboost.storage.validity import SUM, Limits
-from onlineboost.transforms.bins import (
-    BINS,
-    MET,
-    Bins,
-    BinsWork,
-    carry_over,
-    new_bins,
-    new_work,
-    read_row,
-)
+from onlineboost.transforms.bins import BINS, MET, Bins, BinsWork, carry_over, new_bins, new_work, read_row
 
 _RATIOS_PER_LOG = 8  # ratios multiplied before a logarithm is taken; weights go to 1e18, float64 to 1e308
 
@@ -175,20 +166,7 @@ def forget(state: NaiveBayesState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(
-    Binned,
-    Learner,
-    name="naive-bayes",
-    options=(BINS,),
-    state=NaiveBayesState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
-    pull=pull,
-    explain=explain,
-):
+class NaiveBayes(Binned, Learner, name="naive-bayes", options=(BINS,), state=NaiveBayesState, **kernels_of(__name__)):
     """Naive Bayes classifier over binned features.
 
     Parameters

@@ -22,7 +22,7 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.loop.heads import logistic
 from onlineboost.parameters import check_whole
@@ -205,18 +205,7 @@ SLOTS = Option("max_slots", "Number of features with slots of their own.", int, 
 
 
 @dataclass(eq=False, repr=False)
-class Newton(
-    Learner,
-    name="newton",
-    options=(SLOTS,),
-    state=NewtonState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    pull=pull,
-    explain=explain,
-):
+class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kernels_of(__name__)):
     """Logistic regression by Newton steps: for few features that belong together, such as two prices.
 
     It needs neither scales nor a learning rate, and time and memory grow with the square of the number of features.

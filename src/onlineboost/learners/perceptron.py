@@ -11,7 +11,7 @@ from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled, with_room
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import Limits
@@ -109,16 +109,7 @@ def _within(x: float) -> np.float32:
 
 @dataclass(eq=False, repr=False)
 class Perceptron(
-    Learner,
-    name="perceptron",
-    options=(STANDARDIZE, BITS),
-    state=PerceptronState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    pull=pull,
-    explain=explain,
+    Learner, name="perceptron", options=(STANDARDIZE, BITS), state=PerceptronState, **kernels_of(__name__)
 ):
     """Perceptron, a linear classifier updated by its mistakes only: the cheapest learner, with nothing to tune.
 

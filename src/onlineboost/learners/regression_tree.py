@@ -12,39 +12,20 @@ import numpy as np
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
+from onlineboost.learners import regression_tree_kernels
+from onlineboost.learners.base import kernels_of
 from onlineboost.learners.forest import Forest, TreeRoom
-from onlineboost.learners.numbers import NumberLearner
-from onlineboost.learners.regression_tree_kernels import (
-    RegressionTreeState,
-    carry,
-    explain,
-    forget,
-    learn,
-    predict,
-    pull,
-    workspace,
-)
+from onlineboost.learners.number_learner import NumberLearner
+from onlineboost.learners.regression_tree_kernels import RegressionTreeState
 from onlineboost.learners.splits import some_slots
 from onlineboost.parameters import check_one_of, check_whole
-from onlineboost.transforms.bins import new_bins
 
 Leaves = Literal["mean", "linear", "auto"]
 LEAVES: tuple[Leaves, ...] = ("mean", "linear", "auto")
 
 
 @dataclass(eq=False, repr=False)
-class RegressionTree(
-    Forest,
-    NumberLearner,
-    state=RegressionTreeState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
-    pull=pull,
-    explain=explain,
-):
+class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels_of(regression_tree_kernels.__name__)):
     """Regression tree grown online, over binned features: splits by variance, leaves with a running mean.
 
     Parameters
@@ -76,8 +57,6 @@ class RegressionTree(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
-    of_nodes: ClassVar[tuple[str, ...]] = RegressionTreeState._fields[:5]
-    axes: ClassVar[dict[str, int]] = dict.fromkeys((*of_nodes, "used", "gains", "allowed"), 0)
 
     max_depth: int = 8
     _: KW_ONLY
@@ -95,31 +74,14 @@ class RegressionTree(
     max_mb: int = 1024
 
     def with_room(self, n_learners: int, room: TreeRoom) -> RegressionTreeState:
-        slots, n_bins, rows, nodes = room
-        most_rows, wanted = self.most_rows_of(n_learners, slots, n_bins)
         return RegressionTreeState(
-            nodes=filled(0, (n_learners, nodes, 5), np.int32),
-            threshold=filled(0, (n_learners, nodes), np.float32),
-            vote=filled(0, (n_learners, nodes, 2)),
-            since=filled(0, (n_learners, nodes, 6)),
-            line=filled(0, (n_learners, nodes, 0 if self.leaves == "mean" else 7)),
-            used=filled([1, 0], (n_learners, 2), np.int64),
-            start=filled(0, n_learners + 1, np.int64),
-            free=filled(0, rows, np.int32),
-            gains=filled(0, (n_learners, slots)),
-            allowed=some_slots(n_learners, slots, self.features, self.random_state, self.first_learner),
-            short=np.zeros(1, np.int64),
-            stride=1,
-            bins=new_bins(slots, n_bins, self.max_slots),
-            histograms=filled(0, (rows * slots, n_bins, 2), np.float32),
-            most_rows=most_rows,
-            most_nodes=self.most_nodes(),
-            scarce=most_rows < wanted,
-            grace=int(self.grace),
-            evidence=float(self.evidence),
+            **self.in_common(n_learners, room),
+            vote=filled(0, (n_learners, room.nodes, 2)),
+            since=filled(0, (n_learners, room.nodes, 6)),
+            line=filled(0, (n_learners, room.nodes, 0 if self.leaves == "mean" else 7)),
+            allowed=some_slots(n_learners, room.slots, self.features, self.random_state, self.first_learner),
             memory=float(self.memory) or math.inf,
             smoothing=float(self.smoothing),
-            max_depth=int(self.max_depth),
             leaves=LEAVES.index(self.leaves),
         )
 

@@ -33,30 +33,13 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.compiled.simd import load, pair, store
-from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.forest_kernels import (
-    DEPTH,
-    MAX_EXAMPLES,
-    MISSING,
-    ROW,
-    SLOT,
-    add_pull,
-    add_term,
-    base_of,
-    check_forest,
-    explain_path,
-    grow_children,
-    halve_row,
-    is_due,
-    leaf_of,
-    pull_path,
-    release_row,
-    row_for,
-)
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.learners import forest_kernels as forest
+from onlineboost.learners.forest_kernels import DEPTH
 from onlineboost.learners.splits import give_sums
 from onlineboost.loop.explaining import Found, Pulls
-from onlineboost.storage.validity import SUM, Limits, require
-from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over, new_work, read_row
+from onlineboost.storage.validity import Limits, require
+from onlineboost.transforms.bins import MET, Bins, BinsWork, new_work, read_row
 
 _LEAST = 4.0  # examples on each side of a split
 MEAN, LINE, EITHER = range(3)  # how leaves vote
@@ -94,18 +77,10 @@ class RegressionTreeState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        return {
-            "nodes": (0, max(self.gains.shape[1], self.nodes.shape[1], self.free.size, 1)),
-            "threshold": (-LARGEST, np.inf),
-            "short": (0, 1),
-            "used": (0, max(self.nodes.shape[1], self.free.size)),
-            "start": (0, self.free.size),
-            "free": (0, max(self.free.size - 1, 0)),
-            "gains": SUM,
-        }
+        return forest.limits(self)
 
     def check(self) -> None:
-        check_forest(self, "threshold", "vote", "since", "line")
+        forest.check(self, "threshold", "vote", "since", "line")
         if self.leaves != MEAN:
             slots = self.line[..., FEATURE]
             known = (slots >= 0) & (slots <= self.gains.shape[1]) & (slots == np.floor(slots))
@@ -128,7 +103,7 @@ def workspace(state: RegressionTreeState, longest: int) -> RegressionTreeWork:
 def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, h: Floats32) -> None:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        leaf = leaf_of(state, work.row, i)
+        leaf = forest.leaf_of(state, work.row, i)
         work.leaf[i] = leaf
         h[i] = f32(state.vote[i, leaf, 1])
         if _by_line(state, i, leaf):
@@ -178,23 +153,23 @@ def pull(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: 
     for i in range(pulls.link.shape[1]):
         pulls.link[r, i] = 1.0
     for i in range(pulls.n):
-        mean = state.vote[i, work.leaf[i], 1]
-        pull_path(state, work.row, i, r, mean, pulls)
-        if _by_line(state, i, work.leaf[i]):
-            add_pull(pulls, r, i, _on_line(state, state.line[i, work.leaf[i]], work.row, mean) - mean)
+        leaf, more = work.leaf[i], 0.0
+        mean = state.vote[i, leaf, 1]
+        if _by_line(state, i, leaf):
+            more = _on_line(state, state.line[i, leaf], work.row, mean) - mean
+        forest.pull_path(state, work.row, i, r, mean, more, pulls)
 
 
 @hot
 def explain(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        leaf, last, before = explain_path(state, work.row, i, r, found)
+        leaf = forest.leaf_of(state, work.row, i)
         mean = state.vote[i, leaf, 1]
-        if last >= 0:
-            add_term(found, r, i, last, mean - before)
+        forest.explain_path(state, work.row, i, r, mean, found)
         if _by_line(state, i, leaf) and state.line[i, leaf, FEATURE] > 0:
             line = state.line[i, leaf]
-            add_term(found, r, i, i64(line[FEATURE]) - 1, _on_line(state, line, work.row, mean) - mean)
+            forest.add_term(found, r, i, i64(line[FEATURE]) - 1, _on_line(state, line, work.row, mean) - mean)
     return give_sums(found, state.bins, k)
 
 
@@ -217,7 +192,7 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
     vote[1] += min(w / count, 1.0) * (t - vote[1])
     if state.nodes[i, node, DEPTH] >= state.max_depth or state.used[i, 0] + 2 > state.most_nodes:
         return
-    row = row_for(state, i, node)
+    row = forest.row_for(state, i, node)
     if row == 0:
         return
     t -= since[5]
@@ -226,10 +201,10 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
     since[2] += w * w
     since[3] += 1
     since[4] += w * t * t
-    _count(state, work, i, base_of(state, i, row), f32(w), f32(w * t))
-    if since[3] >= state.grace and is_due(since[3], since[2], since[0]):
+    _count(state, work, i, forest.base_of(state, i, row), f32(w), f32(w * t))
+    if since[3] >= state.grace and forest.is_due(since[3], since[2], since[0]):
         since[3] = 0
-        _fade(state, i, node, row)
+        forest.fade(state, i, node, row, since[0], since[2], 5)
         _try_split(state, i, node, row)
 
 
@@ -246,39 +221,24 @@ def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, base: i
 
 
 @lean
-def _fade(state: RegressionTreeState, i: int, node: int, row: int) -> None:
-    """Halve the sums of a leaf with very many examples: float32 cannot count any further."""
-    since = state.since[i, node]
-    if since[0] * since[0] > MAX_EXAMPLES * since[2]:
-        halve_row(state, i, row)
-        for k in (0, 1, 2, 4):
-            since[k] /= 2
-
-
-@lean
 def _try_split(state: RegressionTreeState, i: int, node: int, row: int) -> None:
     """Split the leaf if its best split is good enough."""
     since = state.since[i, node]
     n, S, squares = since[0], since[1], since[2]
-    base, least = base_of(state, i, row), _LEAST * squares / n
+    base, least = forest.base_of(state, i, row), _LEAST * squares / n
     gain, slot, edge, missing, left_n, left_S = best_split(
         state.histograms, base, state.bins, state.allowed, i, n, S, least
     )
     whole = since[4] - S * S / n
     rest = max(whole - gain, 1e-9 * whole)
     if slot >= 0 and gain * n * n >= state.evidence * squares * rest:
-        state.gains[i, slot] += gain
-        state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot + 1, missing
-        state.threshold[i, node] = edge
-        left = grow_children(state, i, node)
+        left = forest.split_leaf(state, i, node, slot, edge, missing, gain)
         _begin(state, i, left, state.vote[i, node, 1], since[5], left_n, left_S)
         _begin(state, i, left + 1, state.vote[i, node, 1], since[5], n - left_n, S - left_S)
         if state.leaves != MEAN:
             state.line[i, left, FEATURE] = state.line[i, left + 1, FEATURE] = slot + 1
-    elif state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
-        release_row(state, i, node)  # other leaves wait for histograms
-        for k in range(5):
-            since[k] = 0.0
+    else:
+        forest.make_way(state, i, node, n, squares, 5)
 
 
 @hot
@@ -342,37 +302,12 @@ def best_split(
 
 @lean
 def carry(state: RegressionTreeState, work: RegressionTreeWork, slot: int, old_zero: int) -> None:
-    """Carry the histograms of a slot over to its new bins."""
-    row, zero = work.row, state.bins.zero[slot]
-    for i in range(state.used.shape[0]):
-        for node in range(state.used[i, 0]):
-            if state.nodes[i, node, ROW] > 0:
-                histogram = state.histograms[base_of(state, i, state.nodes[i, node, ROW]) + slot]
-                for c in range(2):
-                    rest = state.since[i, node, c]
-                    for k in range(histogram.shape[0]):
-                        row.histogram[0, k] = histogram[k, c]
-                        rest -= histogram[k, c]
-                    missing, row.histogram[0, old_zero] = row.histogram[0, old_zero], rest
-                    carry_over(row)
-                    row.histogram[1, zero] = missing
-                    for k in range(histogram.shape[0]):
-                        histogram[k, c] = row.histogram[1, k]
+    forest.carry(state, work.row, slot, old_zero, 0, -math.inf)
 
 
 @lean
 def forget(state: RegressionTreeState, i: int) -> None:
-    """Reset the tree to one leaf; the gains of its splits stay."""
-    for node in range(state.used[i, 0]):
-        if state.nodes[i, node, ROW] > 0:
-            release_row(state, i, node)
-        for k in range(5):
-            state.nodes[i, node, k] = 0
-        state.threshold[i, node] = f32(0)
-        for k in range(2):
-            state.vote[i, node, k] = 0.0
-        for k in range(6):
-            state.since[i, node, k] = 0.0
-        for k in range(state.line.shape[2]):
-            state.line[i, node, k] = 0.0
-    state.used[i, 0] = 1
+    used = state.used[i, 0]
+    state.vote[i, :used] = 0.0
+    state.line[i, :used] = 0.0
+    forest.forget(state, i)

@@ -73,14 +73,14 @@ def best_split(
 
 
 @lean
-def carry_histogram(histogram: Any, work: BinsWork, totals: Floats, old_zero: int, zero: int) -> None:
-    """Carry a histogram over to new bins; ``totals`` are the weights of all examples."""
+def carry_histogram(histogram: Any, work: BinsWork, totals: Floats, old_zero: int, zero: int, least: float) -> None:
+    """Carry a histogram over to new bins; ``totals`` are the sums of all examples, and ``least`` is that of a bin."""
     for c in range(histogram.shape[1]):
         rest = totals[c]
         for k in range(histogram.shape[0]):
             work.histogram[0, k] = histogram[k, c]
             rest -= histogram[k, c]
-        missing, work.histogram[0, old_zero] = work.histogram[0, old_zero], max(rest, 0.0)
+        missing, work.histogram[0, old_zero] = work.histogram[0, old_zero], max(rest, least)
         carry_over(work)
         work.histogram[1, zero] = missing
         for k in range(histogram.shape[0]):

@@ -11,20 +11,13 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.base import Learner
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.learners.binned import Binned, Room
 from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums, some_slots
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_count, check_share
 from onlineboost.storage.validity import SUM, Limits, require
-from onlineboost.transforms.bins import (
-    BINS,
-    Bins,
-    BinsWork,
-    new_bins,
-    new_work,
-    read_row,
-)
+from onlineboost.transforms.bins import BINS, Bins, BinsWork, new_bins, new_work, read_row
 
 
 class StumpState(NamedTuple):
@@ -68,8 +61,7 @@ def predict(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats3
     for i in range(state.choice.shape[0]):
         side = _side(state, work, i)
         work.side[i] = side
-        a, b = state.sides[i, side, 0], state.sides[i, side, 1]
-        h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+        h[i] = f32(difference(state.sides[i, side, 0], state.sides[i, side, 1]))
 
 
 @hot
@@ -117,7 +109,7 @@ def carry(state: StumpState, work: StumpWork, slot: int, old_zero: int) -> None:
     """Carry the histograms of a slot over to its new bins."""
     for i in range(state.choice.shape[0]):
         at = i * state.allowed.shape[1] + slot
-        carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot])
+        carry_histogram(state.histograms[at], work.row, state.totals[i], old_zero, state.bins.zero[slot], 0.0)
 
 
 @hot
@@ -168,20 +160,7 @@ def _choose(state: StumpState, i: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class Stump(
-    Binned,
-    Learner,
-    name="stump",
-    options=(BINS,),
-    state=StumpState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
-    pull=pull,
-    explain=explain,
-):
+class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **kernels_of(__name__)):
     """Decision stump: a single split by the best feature and threshold so far, chosen again every few examples.
 
     Parameters

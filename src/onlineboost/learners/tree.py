@@ -12,40 +12,21 @@ import numpy as np
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
-from onlineboost.learners.base import Learner
+from onlineboost.learners import tree_kernels
+from onlineboost.learners.base import Learner, kernels_of
 from onlineboost.learners.forest import Forest, TreeRoom
 from onlineboost.learners.splits import some_slots
-from onlineboost.learners.tree_kernels import (
-    TreeState,
-    carry,
-    explain,
-    forget,
-    learn,
-    predict,
-    pull,
-    workspace,
-)
+from onlineboost.learners.tree_kernels import TreeState
 from onlineboost.parameters import check_between, check_one_of
 from onlineboost.registry import Option
-from onlineboost.transforms.bins import BINS, new_bins
+from onlineboost.transforms.bins import BINS
 
 MAX_DEPTH = Option("max_depth", "Maximum tree depth.", int, least=1, most=20, tried=(2, 3, 5))
 
 
 @dataclass(eq=False, repr=False)
 class Tree(
-    Forest,
-    Learner,
-    name="tree",
-    options=(MAX_DEPTH, BINS),
-    state=TreeState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    forget=forget,
-    carry=carry,
-    pull=pull,
-    explain=explain,
+    Forest, Learner, name="tree", options=(MAX_DEPTH, BINS), state=TreeState, **kernels_of(tree_kernels.__name__)
 ):
     """Decision tree grown online (a Hoeffding tree over binned features): the learner that gains most from boosting.
 
@@ -81,9 +62,6 @@ class Tree(
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "sample"
-    axes: ClassVar[dict[str, int]] = dict.fromkeys((*TreeState._fields[:5], "used", "gains", "allowed"), 0)
-
-    of_nodes: ClassVar[tuple[str, ...]] = TreeState._fields[:5]
 
     max_depth: int = 5
     _: KW_ONLY
@@ -100,32 +78,15 @@ class Tree(
     max_mb: int = 2048
 
     def with_room(self, n_learners: int, room: TreeRoom) -> TreeState:
-        slots, n_bins, rows, nodes = room
-        most_rows, wanted = self.most_rows_of(n_learners, slots, n_bins)
         return TreeState(
-            nodes=filled(0, (n_learners, nodes, 5), np.int32),
-            threshold=filled(0, (n_learners, nodes), np.float32),
-            weight=filled(0, (n_learners, nodes, 2)),
-            wrong=filled(0, (n_learners, nodes, 2)),
-            since=filled(0, (n_learners, nodes, 4)),
-            used=filled([1, 0], (n_learners, 2), np.int64),
-            start=filled(0, n_learners + 1, np.int64),
-            free=filled(0, rows, np.int32),
-            gains=filled(0, (n_learners, slots)),
-            allowed=some_slots(n_learners, slots, self.features, first=self.first_learner),
-            short=np.zeros(1, np.int64),
-            stride=1,
-            bins=new_bins(slots, n_bins, self.max_slots),
-            histograms=self.histograms((rows * slots, n_bins, 2)),
-            most_rows=most_rows,
-            most_nodes=self.most_nodes(),
-            scarce=most_rows < wanted,
+            **self.in_common(n_learners, room),
+            weight=filled(0, (n_learners, room.nodes, 2)),
+            wrong=filled(0, (n_learners, room.nodes, 2)),
+            since=filled(0, (n_learners, room.nodes, 4)),
+            allowed=some_slots(n_learners, room.slots, self.features, first=self.first_learner),
             adaptive=self.leaves == "adaptive",
-            grace=int(self.grace),
-            evidence=float(self.evidence),
             log_delta=math.log(1 / self.delta),
             tie=float(self.tie),
-            max_depth=int(self.max_depth),
         )
 
     def sums(self, committee: TreeState) -> Floats:

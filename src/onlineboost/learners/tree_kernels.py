@@ -23,35 +23,13 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean
 from onlineboost.compiled.simd import load, pair, prefetch, splat, store, total, widen, zeros
-from onlineboost.data.batch import LARGEST, Batch, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.forest_kernels import (
-    DEPTH,
-    MAX_EXAMPLES,
-    MISSING,
-    ROW,
-    SLOT,
-    add_pull,
-    add_term,
-    base_of,
-    check_forest,
-    explain_path,
-    grow_children,
-    halve_row,
-    is_due,
-    leaf_of,
-    pull_path,
-    release_row,
-    row_for,
-)
-from onlineboost.learners.splits import best_split, carry_histogram, difference, give_sums
+from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.learners import forest_kernels as forest
+from onlineboost.learners.forest_kernels import DEPTH, ROW
+from onlineboost.learners.splits import best_split, difference, give_sums
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
-from onlineboost.transforms.bins import (
-    Bins,
-    BinsWork,
-    new_work,
-    read_row,
-)
+from onlineboost.transforms.bins import Bins, BinsWork, new_work, read_row
 
 _SMOOTHING, _TINY = 0.1, 1e-100  # initial value of each count of naive Bayes; smaller probabilities are scaled up
 _NOT_COMPUTED = 2.0
@@ -88,19 +66,11 @@ class TreeState(NamedTuple):
         return ("allowed",)
 
     def limits(self) -> Limits:
-        return {
-            "nodes": (0, max(self.gains.shape[1], self.nodes.shape[1], self.free.size, 1)),
-            "threshold": (-LARGEST, np.inf),
-            "short": (0, 1),
-            "used": (0, max(self.nodes.shape[1], self.free.size)),
-            "start": (0, self.free.size),
-            "free": (0, max(self.free.size - 1, 0)),
-            "histograms": (0, MAX_FLOAT32),
-            **dict.fromkeys(("wrong", "since", "gains"), SUM),  # weights may be just below 0, by rounding
-        }
+        # Weights may be just below 0, by rounding.
+        return forest.limits(self) | {"histograms": (0, MAX_FLOAT32), "wrong": SUM, "since": SUM}
 
     def check(self) -> None:
-        check_forest(self, "threshold", "weight", "wrong", "since")
+        forest.check(self, "threshold", "weight", "wrong", "since")
 
 
 class TreeWork(NamedTuple):
@@ -126,14 +96,13 @@ def workspace(state: TreeState, longest: int) -> TreeWork:
 def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32) -> None:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        work.leaf[i] = leaf_of(state, work.row, i)
+        work.leaf[i] = forest.leaf_of(state, work.row, i)
         if _by_bayes(state, i, work.leaf[i]):
             _fetch(state, work, i, work.leaf[i])
     for i in range(state.used.shape[0]):
         node = work.leaf[i]
         work.bayes[i] = _NOT_COMPUTED
-        a, b = state.weight[i, node, 0], state.weight[i, node, 1]
-        h[i] = f32((b - a) / (a + b)) if a + b > 0 else f32(0)
+        h[i] = f32(difference(state.weight[i, node, 0], state.weight[i, node, 1]))
         if _by_bayes(state, i, node):
             work.bayes[i] = _bayes(state, work, i, node)
             h[i] = f32(work.bayes[i])
@@ -149,20 +118,18 @@ def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pu
         pulls.link[r, i] = 1.0
     for i in range(pulls.n):
         value = _value(state, work, i)
-        pull_path(state, work.row, i, r, value, pulls)
-        add_pull(pulls, r, i, work.bayes[i] - value if work.bayes[i] != _NOT_COMPUTED else 0.0)
+        more = work.bayes[i] - value if work.bayes[i] != _NOT_COMPUTED else 0.0
+        forest.pull_path(state, work.row, i, r, value, more, pulls)
 
 
 @hot
 def explain(state: TreeState, work: TreeWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
     for i in range(state.used.shape[0]):
-        node, last, before = explain_path(state, work.row, i, r, found)
-        work.leaf[i] = node
-        by_bayes = _by_bayes(state, i, node)
+        work.leaf[i] = forest.leaf_of(state, work.row, i)
+        by_bayes = _by_bayes(state, i, work.leaf[i])
         work.bayes[i] = 0.0 if by_bayes else _NOT_COMPUTED
-        if last >= 0:
-            add_term(found, r, i, last, _value(state, work, i) - before)
+        forest.explain_path(state, work.row, i, r, _value(state, work, i), found)
         if by_bayes:
             change, slope = _log_odds(state, work, i)
             slope *= found.plus[r, i] if change > 0 else found.minus[r, i]
@@ -197,7 +164,7 @@ def _fetch(state: TreeState, work: TreeWork, i: int, node: int) -> None:
 @hot
 def _place(state: TreeState, i: int, row: int) -> int:
     """The first bin of the histograms of a leaf, given 1 + its row, counted over all histograms."""
-    return base_of(state, i, row) * state.histograms.shape[1]  # type: ignore[no-any-return]
+    return forest.base_of(state, i, row) * state.histograms.shape[1]  # type: ignore[no-any-return]
 
 
 @hot
@@ -225,7 +192,7 @@ def _log_odds(state: TreeState, work: TreeWork, i: int) -> tuple[float, float]:
     """
     node = work.leaf[i]
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    base = base_of(state, i, state.nodes[i, node, ROW])
+    base = forest.base_of(state, i, state.nodes[i, node, ROW])
     share, total = (a + 2 * _SMOOTHING) / (b + 2 * _SMOOTHING), 0.0
     for k in range(work.row.found[1]):  # first all ratios: a logarithm would wait for each of them
         slot = work.row.counted[k]
@@ -244,12 +211,7 @@ def _log_odds(state: TreeState, work: TreeWork, i: int) -> tuple[float, float]:
 
 @lean
 def carry(state: TreeState, work: TreeWork, slot: int, old_zero: int) -> None:
-    """Carry the histograms of a slot over to its new bins."""
-    for i in range(state.used.shape[0]):
-        for node in range(state.used[i, 0]):
-            if state.nodes[i, node, ROW] > 0:
-                at = base_of(state, i, state.nodes[i, node, ROW]) + slot
-                carry_histogram(state.histograms[at], work.row, state.since[i, node], old_zero, state.bins.zero[slot])
+    forest.carry(state, work.row, slot, old_zero, 0, 0.0)
 
 
 @hot
@@ -264,18 +226,9 @@ def learn(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, t
 
 @lean
 def forget(state: TreeState, i: int) -> None:
-    """Reset the tree to one leaf; the gains of its splits stay."""
-    for node in range(state.used[i, 0]):
-        if state.nodes[i, node, ROW] > 0:
-            release_row(state, i, node)
-        for k in range(5):
-            state.nodes[i, node, k] = 0
-        state.threshold[i, node] = f32(0)
-        for c in range(2):
-            state.weight[i, node, c] = state.wrong[i, node, c] = 0.0
-        for k in range(4):
-            state.since[i, node, k] = 0.0
-    state.used[i, 0] = 1
+    used = state.used[i, 0]
+    state.weight[i, :used] = state.wrong[i, :used] = 0.0
+    forest.forget(state, i)
 
 
 @hot
@@ -284,7 +237,7 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
         _compare(state, work, i, node, c, w)
     state.weight[i, node, c] += w
     splits = state.nodes[i, node, DEPTH] < state.max_depth and state.used[i, 0] + 2 <= state.most_nodes
-    row = row_for(state, i, node) if splits or (state.adaptive and not state.scarce) else 0
+    row = forest.row_for(state, i, node) if splits or (state.adaptive and not state.scarce) else 0
     if row == 0:
         return
     state.since[i, node, c] += w
@@ -295,16 +248,12 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
         if work.whole or state.allowed[i, work.row.counted[k]]:
             at = 2 * (base + work.row.places[k]) + c
             store(state.histograms, at, load(state.histograms, at, weight) + weight)
-    if state.since[i, node, 3] >= state.grace and _is_due(state.since[i, node]):
+    n, squares = state.since[i, node, 0] + state.since[i, node, 1], state.since[i, node, 2]
+    if state.since[i, node, 3] >= state.grace and forest.is_due(state.since[i, node, 3], squares, n):
         state.since[i, node, 3] = 0
-        _fade(state, i, node, row)
+        forest.fade(state, i, node, row, n, squares, 4)
         if splits:
             _try_split(state, i, node, row)
-
-
-@hot
-def _is_due(since: Floats) -> bool:
-    return is_due(since[3], since[2], since[0] + since[1])
 
 
 @hot
@@ -318,22 +267,12 @@ def _compare(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: flo
 
 
 @lean
-def _fade(state: TreeState, i: int, node: int, row: int) -> None:
-    """Halve the counts of a leaf with very many examples: float32 cannot count any further."""
-    n = state.since[i, node, 0] + state.since[i, node, 1]
-    if n * n > MAX_EXAMPLES * state.since[i, node, 2]:
-        halve_row(state, i, row)
-        for k in range(3):
-            state.since[i, node, k] /= 2
-
-
-@lean
 def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
     """Split the leaf if its best split is good enough."""
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
     n = a + b
     if a > 0 and b > 0:
-        base = base_of(state, i, row)
+        base = forest.base_of(state, i, row)
         best, second, slot, edge, missing, left_a, left_b = best_split(
             state.histograms, base, state.bins, state.allowed, i, a, b
         )
@@ -343,20 +282,8 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
         else:
             justified = best - second > bound or bound < state.tie
         if slot >= 0 and justified:
-            state.gains[i, slot] += best * n
-            state.nodes[i, node, SLOT], state.nodes[i, node, MISSING] = slot + 1, missing
-            state.threshold[i, node] = edge
-            _split(state, i, node, left_a, left_b)
+            left = forest.split_leaf(state, i, node, slot, edge, missing, best * n)
+            state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b
+            state.weight[i, left + 1, 0], state.weight[i, left + 1, 1] = max(a - left_a, 0.0), max(b - left_b, 0.0)
             return
-    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
-        release_row(state, i, node)  # other leaves wait for histograms
-        state.since[i, node, 0] = state.since[i, node, 1] = state.since[i, node, 2] = 0.0
-
-
-@lean
-def _split(state: TreeState, i: int, node: int, left_a: float, left_b: float) -> None:
-    """Replace a leaf by two, which begin with the weights of its examples on each side."""
-    left = grow_children(state, i, node)
-    a, b = state.since[i, node, 0], state.since[i, node, 1]
-    state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b
-    state.weight[i, left + 1, 0], state.weight[i, left + 1, 1] = max(a - left_a, 0.0), max(b - left_b, 0.0)
+    forest.make_way(state, i, node, n, squares, 4)

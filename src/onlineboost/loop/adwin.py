@@ -153,6 +153,20 @@ def start_over(windows: Windows, k: int, example: int) -> None:
     windows.counts[0] += 1
 
 
+@hot
+def has_risen(windows: Windows, error: float, example: int, delta: float) -> bool:
+    """Count the error of a row in the only window; whether the error has risen. Then the window is empty again."""
+    windows.block[0] += error
+    windows.counts[1] += 1
+    if windows.counts[1] < BLOCK:
+        return False
+    windows.counts[1] = 0
+    if not closed_block(windows, 0, delta):
+        return False
+    start_over(windows, 0, example)
+    return True
+
+
 @njit
 def watch_rows(block: Any) -> bool:
     """Count rows that are learnt, and their mistakes if answers are watched; whether the error has risen.
@@ -163,15 +177,10 @@ def watch_rows(block: Any) -> bool:
     for r in range(span[0], span[1]):
         if weight[r] > 0:
             examples[0] += 1
-            if watching:
-                windows.block[0] += 1.0 if mistaken(scores[r], y[r]) else 0.0
-                windows.counts[1] += 1
-                if windows.counts[1] == BLOCK:
-                    windows.counts[1] = 0
-                    if closed_block(windows, 0, delta):
-                        start_over(windows, 0, examples[0])
-                        stop[0] = r + 1
-                        return True
+            error = 1.0 if mistaken(scores[r], y[r]) else 0.0
+            if watching and has_risen(windows, error, examples[0], delta):
+                stop[0] = r + 1
+                return True
     return False
 
 

@@ -59,6 +59,12 @@ class ClassLink(NamedTuple):
     booster: Call | None  # None: a learner alone
     step: Ints  # [3] which step is to be taken; the number of the round; the label
 
+    def take(self, step: int, number: int, y: int) -> None:
+        """Take a step of the booster, from Python."""
+        assert self.booster is not None
+        self.step[:] = step, number, y
+        self.booster()
+
 
 def link_classes(booster: Any, tally: Tally, p: Floats, t: Floats32) -> ClassLink:
     """The link to a booster, for the votes in ``tally`` and the weights and targets in these arrays."""
@@ -70,17 +76,29 @@ def link_classes(booster: Any, tally: Tally, p: Floats, t: Floats32) -> ClassLin
 def take_class_step(block: Any) -> None:
     """One of the functions of a booster whose learners vote for classes."""
     booster, tally, p, t, step = unpack(block)
-    if step[0] == VOTE:
-        hear(booster, tally, step[1])
-    elif step[0] == ROUND:
-        weigh(booster, tally, step[2], step[1], p, t)
-    else:
-        settle(booster, tally, step[2])
+    if step[0] == VOTE:  # the scores of all classes, from the votes
+        _begin(tally.heard, step[1])
+        _lead(booster, tally.votes, tally.e, 0, tally.heard)
+        for k in range(tally.scores.size):
+            tally.scores[k] = tally.heard[1 + k]
+        _vote(booster, tally.e, tally.scores)
+    elif step[0] == ROUND:  # the weight for each learner
+        _begin(tally.carry, step[1])
+        _round(booster, tally.votes, float(step[2]), p, t, 0, tally.carry)
+    else:  # the experts learn from the label
+        _settle(booster, tally.e, float(step[2]))
+
+
+@hot
+def _begin(carry: Floats, number: int) -> None:
+    carry[0] = number
+    for k in range(1, carry.size):
+        carry[k] = 0.0
 
 
 @hot
 def call_hear(to: ClassLink, tally: Tally, number: int) -> None:
-    """``hear``, through the link."""
+    """The scores of all classes, from the votes."""
     if is_there(to.booster):
         to.step[0], to.step[1] = VOTE, number
         invoke(to.booster)
@@ -92,7 +110,7 @@ def call_hear(to: ClassLink, tally: Tally, number: int) -> None:
 
 @hot
 def call_weigh(to: ClassLink, y: int, number: int, p: Floats) -> None:
-    """``weigh``, through the link."""
+    """The weight for each learner."""
     if is_there(to.booster):
         to.step[0], to.step[1], to.step[2] = ROUND, number, y
         invoke(to.booster)
@@ -102,7 +120,7 @@ def call_weigh(to: ClassLink, y: int, number: int, p: Floats) -> None:
 
 @hot
 def call_settle(to: ClassLink, y: int) -> None:
-    """``settle``, through the link."""
+    """The experts learn from the label."""
     if is_there(to.booster):
         to.step[0], to.step[2] = SETTLE, y
         invoke(to.booster)
@@ -116,27 +134,6 @@ def place_of(scores: Floats) -> int:
         if scores[k] > scores[best] or (scores.size == 2 and scores[1] >= scores[0]):
             best = k
     return best
-
-
-@hot
-def hear(booster: Any, tally: Tally, number: int) -> None:
-    """The scores of all classes, from the votes."""
-    tally.heard[0] = number
-    for k in range(tally.scores.size):
-        tally.heard[1 + k] = 0.0
-    _lead(booster, tally.votes, tally.e, 0, tally.heard)
-    for k in range(tally.scores.size):
-        tally.scores[k] = tally.heard[1 + k]
-    _vote(booster, tally.e, tally.scores)
-
-
-@hot
-def weigh(booster: Any, tally: Tally, y: int, number: int, p: Floats, t: Floats32) -> None:
-    """The weight for each learner."""
-    tally.carry[0] = number
-    for k in range(tally.scores.size):
-        tally.carry[1 + k] = 0.0
-    _round(booster, tally.votes, float(y), p, t, 0, tally.carry)
 
 
 @hot
@@ -162,12 +159,6 @@ def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> No
     for i in range(votes.size):
         record.edges[i] += p[i] if votes[i] == y else p[i] * wrong
         record.weights[i] += p[i]
-
-
-@hot
-def settle(booster: Any, tally: Tally, y: int) -> None:
-    """The experts learn from the label."""
-    _settle(booster, tally.e, float(y))
 
 
 @hot

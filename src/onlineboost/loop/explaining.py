@@ -23,7 +23,7 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, cut
 from onlineboost.loop.link import CARRIED, Alone
 from onlineboost.loop.loop import VECTOR
-from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.chain import Transforms, transformed
 
 _predict, _pull, _explain = dispatch.predict, dispatch.pull, dispatch.explain
 _lead, _vote, _credit = dispatch.lead, dispatch.vote, dispatch.credit
@@ -141,7 +141,8 @@ def _summed(node: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Floats
     """The answers to rows after all transforms; where the terms of each row end, their slots and values."""
     learner, committee, n, size = node.learner, node.committee, node.settings.n_learners, rows.y.size
     fallback = dispatch.credit.kernels[type(node.booster)] is credit_in_turn  # type: ignore[attr-defined]
-    decided = not _answers_by_votes(node.head) and (node.settings.hard or fallback)
+    by_booster = dispatch.trust.kernels[type(node.head)] is trust_nothing  # type: ignore[attr-defined]
+    decided = by_booster and (node.settings.hard or fallback)
     step, padded, room = max(min(_NUMBERS // n, size), 1), -(-n // VECTOR) * VECTOR, learner.n_terms(committee, rows)
     h, link = np.zeros((step, padded), np.float32), np.empty((step, 0 if decided else n))
     up, down = (np.empty((step, padded if decided else 0)) for _ in range(2))
@@ -164,11 +165,6 @@ def _summed(node: Any, rows: Batch, means: Floats, n_slots: int) -> tuple[Floats
     return scores, ends, slots[: ends[-1]], values[: ends[-1]]
 
 
-def _answers_by_votes(head: Any) -> bool:
-    """Whether the head answers by the learners' real votes, not by the booster's score."""
-    return dispatch.trust.kernels[type(head)] is not trust_nothing  # type: ignore[attr-defined]
-
-
 def _transformed(transforms: Transforms, rows: Batch) -> Iterator[tuple[Batch, tuple[Ints32, Ints32] | None]]:
     """The rows after all transforms, in parts; and the features that each entry was made of, if there are transforms.
 
@@ -182,12 +178,13 @@ def _transformed(transforms: Transforms, rows: Batch) -> Iterator[tuple[Batch, t
         before, befores = cut(rows, done, rows.y.size), []
         for transform in transforms:
             befores.append(before)
-            before = transform.apply(before, False)
+            before = transformed(transform, before, learning=False)
+        n = before.y.size
         sources = before.indices, np.full(before.indices.size, _SECOND, np.int32)
         for transform, given in zip(reversed(transforms), reversed(befores), strict=True):
-            sources = transform.sources(*sources, given)
+            sources = transform.sources(*sources, cut(given, 0, n))
         yield before, sources
-        done += before.y.size
+        done += n
         if done == rows.y.size:
             return
 

@@ -16,7 +16,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Ints, cut
-from onlineboost.loop.class_tally import hear, new_tally, write
+from onlineboost.loop.class_tally import call_hear, link_classes, new_tally, write
 from onlineboost.loop.explaining import Explained, Terms, joined, shared
 
 _predict, _credit, _explain = dispatch.predict, dispatch.credit, dispatch.explain_classes
@@ -52,7 +52,9 @@ def explained(node: Any, rows: Batch) -> Explained:
         size = part.y.size
         answers, ends = np.empty((size, node.width)), np.zeros(size + 1, np.int64)
         slots, values = np.empty(size * ids.size, np.int32), np.empty((size * ids.size, k))
-        states = committee, node.booster, work, h, new_tally(n, k), found
+        tally = new_tally(n, k)
+        to = link_classes(node.booster, tally, np.empty(n), np.empty(n, np.float32))
+        states = committee, node.booster, to, work, h, tally, found
         Call(explain_class_rows, part, answers, ends, slots, values, *states)()
         slots, by_class = slots[: ends[-1]], np.ascontiguousarray(values[: ends[-1]].T)
         of_answers = by_class if node.width > 1 else by_class[1:] - by_class[:1]
@@ -63,12 +65,12 @@ def explained(node: Any, rows: Batch) -> Explained:
 
 @njit
 def explain_class_rows(block: Any) -> None:
-    batch, answers, ends, slots, values, committee, booster, work, h, tally, found = unpack(block)
+    batch, answers, ends, slots, values, committee, booster, to, work, h, tally, found = unpack(block)
     for r in range(batch.y.size):
         _predict(committee, work, batch, r, h)
         for i in range(tally.votes.size):
             tally.votes[i] = h[i]
-        hear(booster, tally, 0)
+        call_hear(to, tally, 0)
         write(tally.scores, answers[r])
         _credit(booster, tally.votes, tally.e, found.slopes, True)
         _explain(committee, work, batch, r, h, found)

@@ -50,6 +50,13 @@ class Link(NamedTuple):
     settles: bool  # the booster has a ``settle``
     each: bool  # each learner alone tells a class from the rest
 
+    def take(self, step: int, y: float = 0.0) -> float:
+        """Take a step of the booster, from Python; returns the score, after ``VOTE``."""
+        assert self.booster is not None
+        self.step[0], self.numbers[0] = step, y
+        self.booster()
+        return float(self.numbers[1])
+
 
 def new_table(rows: int, n_learners: int, leading: bool) -> Table:
     opinions = np.empty((rows, n_learners if leading else 0))

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from onlineboost.data.arrays import check_features, writable
-from onlineboost.data.batch import Batch, cut, joined
+from onlineboost.data.batch import Batch, joined
 from onlineboost.errors import DataError, MissingPackageError, ParameterError, not_fitted
 from onlineboost.interop.sklearn import SklearnMethods
 from onlineboost.parameters import Parameters
-from onlineboost.transforms.chain import Transforms, output_names
+from onlineboost.transforms.chain import Transforms, output_names, through
 from onlineboost.transforms.crosses import (
     check_crosses,
     columns_not_met,
@@ -101,7 +101,7 @@ class Binner(SklearnMethods, Parameters):
 
         if self._states is None:
             raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
-        batch = joined([part for rows in self._batches(X) for part in _through(self._states, rows)])
+        batch = joined([part for rows in self._batches(X) for part in through(self._states, rows, learning=False)])
         return csr_matrix((batch.values, batch.indices, batch.indptr), (batch.y.size, self._width()))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -145,18 +145,6 @@ class Binner(SklearnMethods, Parameters):
 
 
 def _learn(state: IndicatorsState, rows: Batch) -> None:
-    nothing, done = np.empty((0, 2, 0), np.float32), 0
-    while done < rows.y.size:
-        done += state.apply(cut(rows, done, rows.y.size), learning=True).y.size
+    nothing = np.empty((0, 2, 0), np.float32)
+    for _ in through((state,), rows, learning=True):
         state.settle(nothing, np.empty((0, 0), np.float32), 0)
-
-
-def _through(states: Transforms, rows: Batch) -> Iterator[Batch]:
-    if not states:
-        yield rows
-        return
-    done = 0
-    while done < rows.y.size:
-        part = states[0].apply(cut(rows, done, rows.y.size), learning=False)
-        yield from _through(states[1:], part)
-        done += part.y.size

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, Self
 
+import numpy as np
+
 from onlineboost.compiled.block import Call
-from onlineboost.data.batch import Batch, Ints, Ints32
+from onlineboost.data.batch import Batch, Ints, Ints32, cut, longest_row, typed
+
+_MOST = 1 << 22  # entries of the rows that are transformed at a time, if it is not a single one
 
 
 class Level(NamedTuple):
@@ -34,11 +38,8 @@ class Transform(Protocol):
     def pauses(self) -> bool:
         """Whether ``Learner.settle`` may have something to do after a row."""
 
-    def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The first rows, at least one, transformed; with ``learning``, those of positive weight update the state."""
-
     def call(self, level: Level, learning: bool) -> Call:
-        """``apply`` in memory that stays where it is."""
+        """The call that transforms rows; with ``learning``, those of positive weight update the state."""
 
     def most(self, longest: int) -> int:
         """Most entries of a transformed row, given those of the row."""
@@ -71,3 +72,26 @@ def output_names(transforms: Transforms, names: Mapping[int, str]) -> Mapping[in
     for transform in transforms:
         names = transform.output_names(names)
     return names
+
+
+def transformed(transform: Transform, batch: Batch, learning: bool) -> Batch:
+    """The first rows of a batch, at least one, after a transform, in memory of their own."""
+    n, most = batch.y.size, transform.most(longest_row(batch))
+    room = max(most, min(n * most, _MOST)) + 1
+    after = Batch(np.empty(n + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.float32), *batch[3:])
+    ends = np.array([n, 0])
+    transform.call(Level(typed(batch), after, np.zeros(1, np.int64), ends, 1), learning)()
+    rows, size = int(ends[1]), after.indptr[ends[1]]
+    entries = after.indptr[: rows + 1].copy(), after.indices[:size].copy(), after.values[:size].copy()
+    return Batch(*entries, batch.y[:rows], batch.weight[:rows])
+
+
+def through(transforms: Transforms, rows: Batch, learning: bool) -> Iterator[Batch]:
+    """Rows after all transforms, in parts."""
+    done = 0
+    while transforms and done < rows.y.size:
+        part = transformed(transforms[0], cut(rows, done, rows.y.size), learning)
+        yield from through(transforms[1:], part, learning)
+        done += part.y.size
+    if not transforms:
+        yield rows

@@ -6,7 +6,7 @@ Output features have the numbers [products | features]: only the last part grows
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.allocation import filled, with_room
-from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, cut, longest_row
+from onlineboost.data.batch import LARGEST, Batch, Floats32, Ints, Ints32, longest_row
 from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 from onlineboost.registry import TRANSFORMS, Entry, Option
@@ -46,11 +46,6 @@ class CrossesState(NamedTuple):
         """Whether each model must transform rows by itself: they are too long to be kept."""
         return True
 
-    def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows with their products; as many of them as fit into some tens of megabytes."""
-        part = self.rows_of(batch)
-        return Batch(*_transform(self, part, longest_row(batch)), part.y, part.weight)
-
     @property
     def pauses(self) -> bool:
         return False
@@ -60,12 +55,6 @@ class CrossesState(NamedTuple):
 
     def most(self, longest: int) -> int:
         return longest + longest * (longest - 1) // 2
-
-    def rows_of(self, batch: Batch) -> Batch:
-        """The rows that are transformed at a time."""
-        longest = longest_row(batch)
-        rows = max(1, (1 << 22) // (1 + longest * longest // 2))
-        return cut(batch, 0, rows) if rows < batch.y.size else batch
 
     def grown(self, n_features: int) -> CrossesState:
         """The same state with room for more features."""
@@ -77,22 +66,17 @@ class CrossesState(NamedTuple):
         return self
 
     def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
-        rows = self.rows_of(before)
-        return _sources(self, rows, longest_row(rows), first.size)
+        return _sources(self, before, longest_row(before), first.size)
 
     def origins(self, given: Mapping[int, tuple[int, ...]]) -> Mapping[int, tuple[int, ...]]:
         """A product belongs to the first pair with its hash; to none if there are too many features."""
         found = {self.products + number: origin for number, origin in given.items()}
-        if len(given) > MAX_CROSSED or self.products > 1 << 24:
-            return found
-        known = np.sort(np.fromiter(given, np.int64, len(given)))
-        pairs = zip(*(array.tolist() for array in _products(self, known)), strict=True)
-        numbers = known.tolist()
-        return found | {product: given[numbers[a]] + given[numbers[b]] for product, a, b in pairs}
+        return found | {product: given[a] + given[b] for product, a, b in _named_products(self, given)}
 
     def output_names(self, names: Mapping[int, str]) -> Mapping[int, str]:
         """The names of output features, as far as known."""
-        return {self.products + number: name for number, name in names.items()} | _product_names(self, names)
+        found = {self.products + number: name for number, name in names.items()}
+        return found | {product: f"{names[a]} and {names[b]}" for product, a, b in _named_products(self, names)}
 
 
 def check_crosses(bins: object, crosses: Any, bits: object) -> None:
@@ -179,30 +163,8 @@ def _column(state: CrossesState, number: int) -> int:
 
 
 @njit
-def _transform(state: CrossesState, batch: Batch, longest: int) -> tuple[Ints, Ints32, Floats32]:
-    rows = batch.y.size
-    room = batch.indptr[rows] - batch.indptr[0] + 1024
-    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
-    columns = np.empty(longest, np.int32)
-    indptr = np.zeros(rows + 1, np.int64)
-    k = 0
-    for r in range(rows):
-        first, n, crossed = batch.indptr[r], batch.indptr[r + 1] - batch.indptr[r], 0
-        for j in range(n):
-            columns[j] = _column(state, batch.indices[first + j])
-            crossed += state.crossed[0, 0] or columns[j] > 0
-        most = n + crossed * (crossed - 1) // 2
-        if k + most > room:
-            room = 2 * room + most
-            indices, values = _larger(indices, room), _larger(values, room)
-        k = _row(state, batch, first, n, columns, indices, values, k)
-        indptr[r + 1] = k
-    return indptr, indices[:k].copy(), values[:k].copy()
-
-
-@njit
 def cross_rows(block: Any) -> None:
-    """``_transform`` in memory that stays where it is; ``columns`` has room for a row."""
+    """Rows with their products; ``columns`` has room for a row."""
     state, level, columns = unpack(block)
     before, after, rows, ends, number = level
     k = 0
@@ -218,13 +180,6 @@ def cross_rows(block: Any) -> None:
             return
         k = _row(state, before, first, n, columns, after.indices, after.values, k)
         after.indptr[r + 1] = k
-
-
-@njit
-def _larger(old: Any, room: int) -> Any:
-    new = np.empty(room, old.dtype)
-    new[: old.size] = old
-    return new
 
 
 @hot
@@ -277,15 +232,12 @@ def _pair(a: int, b: int, products: int) -> int:
     return int(i64((key >> u64(33)) & u64(products - 1)))
 
 
-def _product_names(state: CrossesState, names: Mapping[int, str]) -> dict[int, str]:
-    """The name of each product: the first pair with this hash. Empty if there are too many features."""
-    if len(names) > MAX_CROSSED or state.products > 1 << 24:
-        return {}
-    known = np.sort(np.fromiter(names, np.int64))
-    products, at, other = _products(state, known)
-    titles = [names[number] for number in known.tolist()]
-    pairs = zip(products.tolist(), at.tolist(), other.tolist(), strict=True)
-    return {product: f"{titles[a]} and {titles[b]}" for product, a, b in pairs}
+def _named_products(state: CrossesState, names: Collection[int]) -> Iterator[tuple[int, int, int]]:
+    """Each product with the first pair of these features that has its hash; none if there are too many features."""
+    if len(names) <= MAX_CROSSED and state.products <= 1 << 24:
+        known = np.sort(np.fromiter(names, np.int64, len(names)))
+        products, at, other = _products(state, known)
+        yield from zip(products.tolist(), known[at].tolist(), known[other].tolist(), strict=True)
 
 
 @njit
@@ -312,11 +264,6 @@ def _pair_of_columns(text: str) -> tuple[str, str]:
 
 CROSSES = (
     Option("crosses", "Products of all pairs of features, as new features.", bool, flag="--crosses"),
-    Option(
-        "cross",
-        "Pair of columns A,B whose features are multiplied.",
-        repeated=True,
-        parse=_pair_of_columns,
-    ),
+    Option("cross", "Pair of columns A,B whose features are multiplied.", repeated=True, parse=_pair_of_columns),
 )
 TRANSFORMS.add(Entry("crosses", new_crosses, "Products of features", CROSSES))

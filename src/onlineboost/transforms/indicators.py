@@ -65,12 +65,6 @@ class IndicatorsState(NamedTuple):
         """Whether each model must transform rows by itself."""
         return True
 
-    def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The rows with indicators of bins, up to the row after which edges are due."""
-        indptr, indices, values = _apply(self, batch, learning)
-        rows = indptr.size - 1
-        return Batch(indptr, indices, values, batch.y[:rows], batch.weight[:rows])
-
     @property
     def pauses(self) -> bool:
         return True
@@ -144,23 +138,8 @@ _number = hot(number_of)
 
 
 @njit
-def _apply(state: IndicatorsState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
-    rows, bins = batch.y.size, state.bins
-    room = batch.indptr[rows] - batch.indptr[0]
-    indptr, indices, values = np.zeros(rows + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.float32)
-    known = bins.clock[ROWS] >= FIRST
-    k = 0
-    for r in range(rows):
-        k = _row(state, batch, r, known, indices, values, k)
-        indptr[r + 1] = k
-        if learning and batch.weight[r] > 0 and _meet(state, batch, r):
-            return indptr[: r + 2].copy(), indices[:k].copy(), values[:k].copy()
-    return indptr, indices[:k].copy(), values[:k].copy()
-
-
-@njit
 def indicate_rows(block: Any) -> None:
-    """``_apply`` in memory that stays where it is."""
+    """Rows with indicators of bins, up to the row after which edges are due."""
     state, level, learning = unpack(block)
     before, after, rows, ends, n = level
     known = state.bins.clock[ROWS] >= FIRST

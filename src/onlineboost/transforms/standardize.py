@@ -26,7 +26,7 @@ import numpy as np
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import f32, hot, i64, njit, u32
 from onlineboost.data.allocation import filled, with_room
-from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32
+from onlineboost.data.batch import Batch, Floats, Ints, Ints32
 from onlineboost.registry import TRANSFORMS, Entry, Option
 from onlineboost.storage.validity import COUNT, Limits, require
 from onlineboost.transforms.chain import Level
@@ -57,10 +57,6 @@ class StandardizeState(NamedTuple):
     @property
     def apart(self) -> bool:
         return False
-
-    def apply(self, batch: Batch, learning: bool) -> Batch:
-        """The transformed rows; with ``learning``, rows of positive weight update the state for the next row."""
-        return Batch(*_standardize(self, batch, learning), batch.y, batch.weight)
 
     @property
     def pauses(self) -> bool:
@@ -111,104 +107,60 @@ def _is_valid(state: StandardizeState) -> bool:
 
 
 @njit
-def _standardize(state: StandardizeState, batch: Batch, learning: bool) -> tuple[Ints, Ints32, Floats32]:
-    counts = state.counts
-    rows = batch.y.size
-    indptr = np.zeros(rows + 1, np.int64)
-    room = batch.indptr[rows] - batch.indptr[0] + 1024
-    indices, values = np.empty(room, np.int32), np.empty(room, np.float32)
-    present = np.zeros(counts[0], np.int64)  # by place: the last row, from 1, in which the feature was
-    k = 0
-    for r in range(rows):
-        first, last = batch.indptr[r], batch.indptr[r + 1]
-        if k + last - first + counts[0] > room:
-            room = 2 * room + last - first + counts[0]
-            indices, values = _larger(indices, room), _larger(values, room)
-        if counts[0] > present.size:
-            present = _larger(present, 2 * counts[0])
-        learns = learning and batch.weight[r] > 0
-        k = _row(state, batch.indices, batch.values, first, last, r + 1, learns, present, indices, values, k)
-        indptr[r + 1] = k
-    return indptr, indices[:k].copy(), values[:k].copy()
-
-
-@njit
 def standardize_rows(block: Any) -> None:
-    """``_standardize`` in memory that stays where it is; ``number`` counts the rows."""
+    """Transform rows; ``present`` has the last row, by ``number``, in which each centred feature was."""
     state, level, learning, present, number = unpack(block)
     before, after, rows, ends, n = level
     k = 0
     after.indptr[rows[0]] = 0
     ends[n] = ends[n - 1]
     for r in range(rows[0], ends[n - 1]):
-        first, last = before.indptr[r], before.indptr[r + 1]
-        if k + last - first + state.counts[0] >= after.indices.size:  # the place after the last entry is written to
+        most = before.indptr[r + 1] - before.indptr[r] + state.counts[0]
+        if k + most >= after.indices.size:  # the place after the last entry is written to
             ends[n] = r
             return
         number[0] += 1
-        learns = learning and before.weight[r] > 0
-        k = _row(
-            state,
-            before.indices,
-            before.values,
-            first,
-            last,
-            number[0],
-            learns,
-            present,
-            after.indices,
-            after.values,
-            k,
-        )
+        k = _row(state, before, r, number[0], learning and before.weight[r] > 0, present, after, k)
         after.indptr[r + 1] = k
 
 
 @hot
 def _row(
-    state: StandardizeState,
-    index: Ints32,
-    value: Floats32,
-    first: int,
-    last: int,
-    row: int,
-    learns: bool,
-    present: Ints,
-    indices: Ints32,
-    values: Floats32,
-    k: int,
+    state: StandardizeState, before: Batch, r: int, number: int, learns: bool, present: Ints, after: Batch, k: int
 ) -> int:
+    """Write the output features of a row from k on; returns where they end."""
     features, counts = state.features, state.counts
     n = float(counts[1])
     centred = counts[0]
     changed = False
-    for j in range(first, last):
-        f = u32(index[j])
-        x = _known(features, f, float(value[j]))
+    for j in range(before.indptr[r], before.indptr[r + 1]):
+        f = u32(before.indices[j])
+        x = _known(features, f, float(before.values[j]))
         place = i64(features[f, _PLACE])
         if place > 0:
-            present[place - 1] = row
+            present[place - 1] = number
             z = _centred(features, f, x, n)
         else:
             z = _bounded(features, f, x) if state.centring else _near_mean(features, f, x)
-        indices[k] = f
-        values[k] = z
+        after.indices[k] = f
+        after.values[k] = z
         # The first row is left out: without statistics, a raw value could set the learner's scale for ever.
         k += (n > 0) & (f32(z) != 0)
         if learns:
-            _learn(features, f, float(value[j]))
+            _learn(features, f, float(before.values[j]))
             changed |= state.centring & (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
     for p in range(centred):
-        if present[p] != row:
+        if present[p] != number:
             f = u32(state.centred[p])
             z = _centred(features, f, 0.0, n)
-            indices[k] = f
-            values[k] = z
+            after.indices[k] = f
+            after.values[k] = z
             k += f32(z) != 0
             changed |= learns & (features[f, _COUNT] < LEAVE * (n + 1))
     if learns:
         counts[1] += 1
         if changed:
-            _choose_centred(state, index, first, last)
+            _choose_centred(state, before, r)
     return k
 
 
@@ -263,7 +215,7 @@ def _learn(features: Floats, f: int, x: float) -> None:
 
 
 @njit
-def _choose_centred(state: StandardizeState, index: Ints32, first: int, last: int) -> None:
+def _choose_centred(state: StandardizeState, batch: Batch, r: int) -> None:
     """Choose the features centred from now on. Rare after the first rows: the two thresholds are far apart."""
     features, centred, counts = state.features, state.centred, state.counts
     m = 0
@@ -274,20 +226,13 @@ def _choose_centred(state: StandardizeState, index: Ints32, first: int, last: in
             centred[m] = f
             m += 1
             features[f, _PLACE] = m
-    for j in range(first, last):
-        f = index[j]
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        f = batch.indices[j]
         if features[f, _PLACE] == 0 and features[f, _COUNT] >= JOIN * counts[1]:
             centred[m] = f
             m += 1
             features[f, _PLACE] = m
     counts[0] = m
-
-
-@njit
-def _larger(array: Any, size: int) -> Any:
-    larger = np.zeros(size, array.dtype)
-    larger[: array.size] = array
-    return larger
 
 
 STANDARDIZE = Option("standardize", "Centring and bounding of features while learning.", bool, default=True)

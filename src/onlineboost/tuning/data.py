@@ -20,7 +20,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.model import OnlineModel
 from onlineboost.readers import Stream, open_stream
 from onlineboost.readers.frames import feature_frame, is_numeric
-from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.chain import Transforms, through
 from onlineboost.transforms.slots import new_slots
 
 ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
@@ -97,12 +97,8 @@ class Data:
 
 
 def _transform(batch: Batch, states: Transforms) -> Batch:
-    parts = []
-    for part in pieces(batch, 0, batch.y.size) if states else ():
-        for state in states:
-            part = state.apply(part, learning=True)
-        parts.append(part)
-    return joined(parts) if states else batch
+    parts = (part for piece in pieces(batch, 0, batch.y.size) for part in through(states, piece, learning=True))
+    return joined([*parts]) if states else batch
 
 
 def pieces(batch: Batch, start: int, stop: int) -> Iterator[Batch]:

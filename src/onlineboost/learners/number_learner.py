@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from onlineboost.engine.committee import Committee
+from onlineboost.engine.committee import Committee, new_committee
 from onlineboost.engine.regression import NumberHead, RegressionNode, regression_node
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.learners.base import WeakLearner
 from onlineboost.loop.link import Alone
-from onlineboost.loop.record import Settings, new_record
+from onlineboost.loop.record import Settings
 from onlineboost.regressor import OnlineRegressor
-from onlineboost.transforms.slots import new_slots
 
 
 class NumberLearner(WeakLearner, OnlineRegressor):
@@ -27,8 +26,6 @@ class NumberLearner(WeakLearner, OnlineRegressor):
 
 def compiled_numbers(learner: Any, booster: Any, n_features: int, settings: Settings) -> Committee:
     """The node of a committee of learners whose targets are numbers."""
-    n = settings.n_learners
-    head: Any = NumberHead(n)
-    states = learner.committee(n, n_features), booster, head, new_record(n)
-    slots = new_slots(learner.max_features())
-    return Committee(settings, learner, *states, learner.transforms(n_features), slots, kept=NO_NUMBERS)
+    head = NumberHead(settings.n_learners)
+    node: Committee = new_committee(learner, booster, head, n_features, settings, kept=NO_NUMBERS)
+    return node

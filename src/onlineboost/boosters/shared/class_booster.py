@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from onlineboost.boosters.base import MAX_LEARNERS, seed_of
-from onlineboost.engine.class_objects import ClassObjectCommittee
-from onlineboost.engine.class_votes import ClassVotesCommittee
+from onlineboost.engine.object_classes import ClassObjectCommittee
+from onlineboost.engine.objects import ObjectCommittee
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner, class_votes_committee
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
 from onlineboost.loop.class_tally import sharpness_head
-from onlineboost.loop.record import Settings, new_record
 from onlineboost.model import OnlineModel
-from onlineboost.parameters import check_count, check_one_of
 
 
-class ClassVotes:
+class ClassBooster:
     """A booster of learners that vote for classes: in one committee, however many classes there are.
 
     A subclass has the state for a number of classes (``state_for``), given that for fewer of them.
@@ -26,12 +23,10 @@ class ClassVotes:
 
     advice: ClassVar[str] = "OnlineBoost"
     learner_name: ClassVar[str] = "class-tree"
-    max_learners: ClassVar[int] = MAX_LEARNERS
+    object_committee: ClassVar[type[ObjectCommittee]] = ClassObjectCommittee
+    compiled_committee = staticmethod(class_votes_committee)
 
     estimator: Any
-    n_estimators: int
-    delivery: str
-    random_state: Any
 
     def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> Any:
         """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
@@ -60,20 +55,6 @@ class ClassVotes:
             expected = "a learner of many classes; for learners of True and False there are OnlineBBM and others"
             raise ParameterError("estimator", inside, expected)
         return learner
-
-    def new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee | ClassObjectCommittee:
-        check_count("n_estimators", self.n_estimators, self.max_learners)
-        check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
-        learner, n = self.base_learner(), int(self.n_estimators)
-        sampled = (learner.prefers if self.delivery == "auto" else self.delivery) == "sample"
-        seed = seed_of(self.random_state) if seed is None else seed
-        settings = Settings(n, hard=True, sample=sampled, seed=seed)
-        booster = self.initial_state(n, sampled, seed)
-        if isinstance(learner, Copies):
-            committee = learner.committee(n, n_features, True, sampled)
-            head: Any = sharpness_head()
-            return ClassObjectCommittee(settings, committee, booster, head, new_record(n))
-        return class_votes_committee(learner, booster, n_features, settings)
 
     def with_classes(self, node: Any, n: int) -> Any:
         """The node for more classes: the same learners, from this row on."""
