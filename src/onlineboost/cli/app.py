@@ -23,7 +23,7 @@ from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.terminal import Interrupted, flush, say, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
-from onlineboost.cli.vw.command import verbatim, vw
+from onlineboost.cli.vw.translate import verbatim, vw
 from onlineboost.cli.warm import warm
 from onlineboost.errors import (
     ConflictError,
