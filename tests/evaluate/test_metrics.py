@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import log_loss, mean_pinball_loss, r2_score, roc_auc_score
 
 from onlineboost import Adaptive, Copies, DataError, LeastSquares, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
+from onlineboost.cli.notes import Notes
 from onlineboost.data.classes import joined_scores
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
@@ -86,7 +88,8 @@ def test_a_curve_remembers_the_same_points_whatever_the_batches(wrong, cuts):
 def test_a_curve_survives_json():
     curve = Curve()
     curve.update(np.array([True, False, True]), np.array([1.0, 2.0, 0.3]))
-    assert Curve.from_json(json.loads(json.dumps(curve.as_json()))) == curve
+    notes = json.loads(json.dumps(Notes(curve).as_json()))
+    assert Notes.from_json(Path("model"), notes).curve == curve
 
 
 # ---- the registry

@@ -222,7 +222,7 @@ def _cost(result: dict[str, Any], target: Any, fn: float, fp: float) -> float:
 
     from onlineboost.errors import ConflictError
     from onlineboost.evaluate.metrics import Confusion
-    from onlineboost.evaluate.metrics.positive import cost
+    from onlineboost.evaluate.metrics.confusion import cost
 
     if len(result.get("confusion", ())) != 2:
         raise ConflictError("--cost is for two labels: leave it out for this model.")

@@ -46,8 +46,7 @@ class Lines:
     def _f1(self, k: int) -> str:
         """F1 of the positive label at a mark; empty unless it is rare, or a threshold was asked for."""
         from onlineboost.cli.thresholds import is_rare
-        from onlineboost.evaluate.metrics.confusion import Confusion
-        from onlineboost.evaluate.metrics.positive import f1
+        from onlineboost.evaluate.metrics.confusion import Confusion, f1
 
         threshold, fitted = self.training.threshold, self.training.model.fitted
         if threshold is None or fitted is None or len(threshold.marks) != len(self.training.curve.marks):

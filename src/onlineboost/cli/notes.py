@@ -11,10 +11,8 @@ from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.errors import ModelFileError
-from onlineboost.evaluate.metrics import Curve
-from onlineboost.evaluate.number_errors import NumberErrors
-from onlineboost.evaluate.paired import Paired
-from onlineboost.evaluate.paired_loss import PairedLoss
+from onlineboost.evaluate.metrics import Curve, NumberErrors
+from onlineboost.evaluate.paired import Paired, PairedLoss
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Threshold
 
@@ -38,8 +36,8 @@ class Notes:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "curve": self.curve.as_json(),
-            "base_curve": self.base_curve.as_json(),
+            "curve": asdict(self.curve),
+            "base_curve": asdict(self.base_curve),
             "entries": self.entries,
             "unfinished": self.unfinished and self.unfinished.as_json(),
             "learnt": [one._asdict() for one in self.learnt],

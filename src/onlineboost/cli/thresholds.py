@@ -98,7 +98,7 @@ def is_rare(confusion: Confusion) -> bool:
 
 def positive_figures(training: Training) -> dict[str, Any]:
     """How well the positive label is found, and the threshold; empty for more than two labels, and for numbers."""
-    from onlineboost.evaluate.metrics.positive import cost, f1, precision, recall
+    from onlineboost.evaluate.metrics.confusion import cost, f1, precision, recall
 
     threshold, fitted = training.threshold, training.model.fitted
     if threshold is None or fitted is None or len(fitted.target.classes) != 2:

@@ -16,10 +16,8 @@ from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.diagnostics.verdict import comparison, comparison_of_losses, spare_learners
 from onlineboost.evaluate.delayed import Delayed
-from onlineboost.evaluate.metrics import Curve
-from onlineboost.evaluate.number_errors import NumberErrors
-from onlineboost.evaluate.paired import Paired
-from onlineboost.evaluate.paired_loss import PairedLoss
+from onlineboost.evaluate.metrics import Curve, NumberErrors
+from onlineboost.evaluate.paired import Paired, PairedLoss
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Cut, Threshold
 from onlineboost.model import OnlineModel
