@@ -19,6 +19,7 @@ from onlineboost.evaluate import Measurement, progressive_score
 from onlineboost.evaluate.measurement import metrics_of
 from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
 from onlineboost.evaluate.metrics.top_k import TopK
+from onlineboost.evaluate.training import Counts
 from onlineboost.readers import open_stream
 from onlineboost.registry import METRICS, Registry
 
@@ -88,8 +89,8 @@ def test_a_curve_remembers_the_same_points_whatever_the_batches(wrong, cuts):
 def test_a_curve_survives_json():
     curve = Curve()
     curve.update(np.array([True, False, True]), np.array([1.0, 2.0, 0.3]))
-    notes = json.loads(json.dumps(Notes(curve).as_json()))
-    assert Notes.from_json(Path("model"), notes).curve == curve
+    notes = json.loads(json.dumps(Notes(Counts(curve)).as_json()))
+    assert Notes.from_json(Path("model"), notes).counts.curve == curve
 
 
 # ---- the registry

@@ -82,9 +82,9 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     with suppress(ModelFileError):  # notes that somebody else made
         notes = Notes.from_json(path, loaded.notes)
-        if notes.curve.weight:
-            facts["progressive_error"] = notes.curve.error
-        rule = notes.threshold.rule if notes.threshold is not None else None
+        if notes.counts.curve.weight:
+            facts["progressive_error"] = notes.counts.curve.error
+        rule = notes.counts.threshold.rule if notes.counts.threshold is not None else None
         if "threshold" in facts and rule is not None and rule.by is not None:
             facts["threshold_rule"] = str(rule)
         if notes.unfinished:

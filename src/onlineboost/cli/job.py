@@ -293,9 +293,8 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        counted = training.paired, training.repeated, training.errors, training.threshold, training.losses
-        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
-        training.model.save(self.output, base=training.base, notes=notes.as_json())
+        notes = Notes(training, left, self.inputs.learnt).as_json()
+        training.model.save(self.output, base=training.base, notes=notes)
         self.found = identity(self.output)
 
     def _look_for_others(self, output: Path) -> None:

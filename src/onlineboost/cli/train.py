@@ -279,15 +279,4 @@ def _resumed(path: Path) -> tuple[Training, Notes]:
 
     loaded = load(path)
     notes = Notes.from_json(path, loaded.notes)
-    return Training(
-        loaded.model,
-        loaded.base,
-        notes.curve,
-        notes.base_curve,
-        notes.entries,
-        notes.paired,
-        notes.repeated,
-        notes.errors,
-        notes.threshold,
-        notes.losses,
-    ), notes
+    return Training(loaded.model, loaded.base, notes.counts), notes
