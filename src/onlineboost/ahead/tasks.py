@@ -19,7 +19,6 @@ import numpy as np
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import cache
 from onlineboost.data.batch import check_batch
-from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
 from onlineboost.learners.linear import Linear
 from onlineboost.model import OnlineModel, load
@@ -54,6 +53,8 @@ class Models:
         return self.learner
 
     def run(self) -> None:
+        from onlineboost.datasets import load_letter
+
         X, y = load_letter()
         X, y = X[:_ROWS], y[:_ROWS]
         for model in self.models:

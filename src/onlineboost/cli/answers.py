@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
+from onlineboost.data.batch import Batch
 from onlineboost.data.numbers import Numbers
 from onlineboost.errors import DataError, ParameterError
+from onlineboost.evaluate.threshold import Cut
+from onlineboost.model import OnlineModel
 from onlineboost.storage.atomic import replacing
-
-if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
-    from onlineboost.evaluate.threshold import Cut
-    from onlineboost.model import OnlineModel
 
 Columns = dict[str, list[Any]]
 
@@ -166,16 +167,11 @@ def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Outpu
 
 
 def json_lines(columns: Columns) -> str:
-    import json
-
     rows = zip(*columns.values(), strict=True)
     return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)), default=str)}\n" for row in rows)
 
 
 def csv_lines(columns: Columns, escape: bool) -> str:
-    import csv
-    import io
-
     text = io.StringIO(newline="")
     texts = (cells for cells in columns.values() if cells and not isinstance(cells[0], float))
     returns = any("\r" in str(cell) for cells in texts for cell in set(map(str, cells)))  # 3.11 forgets to quote them

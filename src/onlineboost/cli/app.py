@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import re
 import sys
 import warnings
@@ -11,8 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
+import numba
 import typer
 
+from onlineboost import __version__
 from onlineboost.cli.convert import convert
 from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
@@ -25,6 +29,7 @@ from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 from onlineboost.cli.vw.translate import verbatim, vw
 from onlineboost.cli.warm import warm
+from onlineboost.compiled import cache
 from onlineboost.errors import (
     ConflictError,
     DataError,
@@ -43,19 +48,12 @@ WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 def _version(asked: bool) -> None:
     if asked:
-        import platform
-
-        import numba
-
-        from onlineboost import __version__
-        from onlineboost.compiled.cache import cache_directory, processor, shipped_levels
-
         say(f"onlineboost {__version__}")
         say(f"Python {platform.python_version()}, Numba {numba.__version__}")
-        if shipped_levels():
-            say(f"compiled code of this package: for {shipped_levels()[0]}")
-        place = f"in {cache_directory()}" if cache_directory() else "not kept"
-        say(f"compiled on this machine: for {processor()}, {place}")
+        if cache.shipped_levels():
+            say(f"compiled code of this package: for {cache.shipped_levels()[0]}")
+        place = f"in {cache.cache_directory()}" if cache.cache_directory() else "not kept"
+        say(f"compiled on this machine: for {cache.processor()}, {place}")
         raise typer.Exit
 
 
@@ -214,8 +212,6 @@ def _report(problem: object, arguments: list[str], code: int) -> int:
         message = type(problem).__name__
     tell(f"onlineboost: {message}")
     if _asks_json(arguments):
-        import json
-
         facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}
         with suppress(OSError):  # of standard output, which may be the problem
             say(json.dumps({"error": message, **facts}, default=str))

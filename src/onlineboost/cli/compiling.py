@@ -7,24 +7,20 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from onlineboost.ahead.side_by_side import SideBySide
+from onlineboost.ahead.tasks import Task, missing, tasks_of
 from onlineboost.cli.terminal import Interrupted, tell
-from onlineboost.compiled import cores
+from onlineboost.compiled import cache, cores
 from onlineboost.compiled.jit import without_notice
-
-if TYPE_CHECKING:
-    from onlineboost.ahead.tasks import Task
-    from onlineboost.model import OnlineModel
+from onlineboost.model import OnlineModel
 
 
 def compiling(models: Iterable[OnlineModel | None], quiet: bool) -> Compiling:
     """Compile side by side what these models need and was not compiled before; nothing on a single core."""
-    from onlineboost.ahead.tasks import missing, tasks_of
-    from onlineboost.compiled.cache import cache_directory
-
     tasks = missing(tasks_of(model for model in models if model is not None))
-    return Compiling(tasks if cores.n_cores() > 1 and tasks and cache_directory() else [], quiet)
+    return Compiling(tasks if cores.n_cores() > 1 and tasks and cache.cache_directory() else [], quiet)
 
 
 def compile_first(models: Iterable[OnlineModel | None], quiet: bool) -> None:
@@ -37,8 +33,6 @@ class Compiling:
     """Tasks that are compiled from ``with`` on; ``wait`` shows which, on a terminal as a bar."""
 
     def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
-        from onlineboost.ahead.side_by_side import SideBySide
-
         self.work, self.open = SideBySide(tasks), ExitStack()
         self.pending = bool(tasks)  # until ``wait``
         self.quiet = not tasks or quiet or bool(os.environ.get("ONLINEBOOST_QUIET")) or sys.stderr is None

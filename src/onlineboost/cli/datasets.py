@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.show import print_json
 from onlineboost.cli.terminal import say, tell
 from onlineboost.errors import ConflictError
 
@@ -36,7 +37,6 @@ def datasets(
 
       onlineboost datasets --download covtype
     """
-    from onlineboost.cli.show import print_json
     from onlineboost.datasets import SETS, get
     from onlineboost.datasets import download as fetch
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from onlineboost.cli.identity import PIPE, Input, has_grown, head_digest, identify
 from onlineboost.cli.terminal import tell
+from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
 
 MOST_TIMES = 10_000  # that a training learns one input
 _SHOWN = 3

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
+from onlineboost.cli.load import Loaded, load
+from onlineboost.cli.notes import Notes
+from onlineboost.cli.show import format_labels, print_json
 from onlineboost.cli.terminal import say
+from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.errors import ModelFileError
-
-if TYPE_CHECKING:
-    from onlineboost.cli.load import Loaded
-    from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.parameters import brief
+from onlineboost.storage.pictures import check_picture, draw_bars
 
 
 def inspect(
@@ -35,9 +38,6 @@ def inspect(
 
       onlineboost inspect clicks.model --json --top 100
     """
-    from onlineboost.cli.show import print_json
-    from onlineboost.storage.pictures import check_picture, draw_bars
-
     target = check_picture(plot, "--plot") if plot is not None else None
     facts = describe(model, top)
     if target is not None:
@@ -49,12 +49,6 @@ def inspect(
 
 
 def describe(path: Path, top: int) -> dict[str, Any]:
-    from onlineboost.cli.load import load
-    from onlineboost.cli.notes import Notes
-    from onlineboost.ensembles.ensemble import Ensemble
-    from onlineboost.ensembles.regressor import OnlineBoostRegressor
-    from onlineboost.parameters import brief
-
     loaded = load(path)
     model, columns = loaded.model, loaded.fitted.columns
     facts: dict[str, Any] = {
@@ -102,9 +96,6 @@ def _plain(value: Any) -> Any:
 
 def _parts(model: Ensemble) -> list[dict[str, Any]]:
     """What each part of an ensemble is worth, by its report."""
-    from onlineboost.ensembles.ensemble import Ensemble
-    from onlineboost.parameters import brief
-
     report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
     names = [brief(part) for part in model.parts()]
     awake = len(names) - model.n_resting_
@@ -121,8 +112,6 @@ def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    from onlineboost.cli.show import format_labels
-
     say(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
     if facts["strongest"]:
         say()

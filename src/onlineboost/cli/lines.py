@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-if TYPE_CHECKING:
-    from onlineboost.cli.show import Progress
-    from onlineboost.evaluate.training import Training
+from onlineboost import Adaptive, Restarting
+from onlineboost.cli.show import Progress
+from onlineboost.cli.thresholds import is_rare
+from onlineboost.evaluate.metrics.confusion import Confusion, f1
+from onlineboost.evaluate.training import Training
 
 
 class Lines:
@@ -45,9 +47,6 @@ class Lines:
 
     def _f1(self, k: int) -> str:
         """F1 of the positive label at a mark; empty unless it is rare, or a threshold was asked for."""
-        from onlineboost.cli.thresholds import is_rare
-        from onlineboost.evaluate.metrics.confusion import Confusion, f1
-
         threshold, fitted = self.training.threshold, self.training.model.fitted
         if threshold is None or fitted is None or len(threshold.marks) != len(self.training.curve.marks):
             return ""
@@ -58,8 +57,6 @@ class Lines:
         return f"{value:.4f}" if shown and value == value else ""
 
     def _print_alarms(self, new: int, progress: Progress) -> None:
-        from onlineboost import Adaptive, Restarting
-
         model = cast(Any, self.training.model)
         whole = f"{'the model' if isinstance(model, Adaptive | Restarting) else 'a part'} starts over"
         for example, learner in model.alarms_[-new:] if new else ():

@@ -13,7 +13,7 @@ from onlineboost.data.batch import Batch
 from onlineboost.data.columns import is_lag
 from onlineboost.errors import DataError
 from onlineboost.fitted.fitted import Fitted
-from onlineboost.model import OnlineModel
+from onlineboost.model import OnlineModel, load_all
 
 _COLUMNS = 64  # numeric columns of a table; more are words of a text
 
@@ -27,8 +27,6 @@ class Loaded(NamedTuple):
 
 def load(path: Path) -> Loaded:
     """The model of a file, its base learner and the notes of its training."""
-    from onlineboost.model import load_all
-
     if not path.expanduser().exists():
         raise FileNotFoundError(f"{path}: no such model; to train one: onlineboost train FILES -o {path}")
     model, base, notes = load_all(path)

@@ -7,22 +7,27 @@ from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
+from onlineboost.cli.compiling import compile_first
+from onlineboost.cli.load import check_features, features_of, load
+from onlineboost.cli.show import Progress
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
 from onlineboost.cli.train import RUN
 from onlineboost.data.numbers import Numbers
+from onlineboost.data.page import Page
 from onlineboost.errors import ConflictError
+from onlineboost.model import OnlineModel
+from onlineboost.readers import open_stream
+from onlineboost.readers.files import expand
+from onlineboost.scale import cluster, find_ray, in_order
 from onlineboost.storage.atomic import check_target
-
-if TYPE_CHECKING:
-    from onlineboost.data.page import Page
-    from onlineboost.model import OnlineModel
 
 
 class EngineName(StrEnum):
@@ -90,13 +95,6 @@ def predict(
 
       onlineboost predict clicks.model 'day-*.csv.gz' --engine ray -o answers.parquet
     """
-    from onlineboost.cli.compiling import compile_first
-    from onlineboost.cli.load import load
-    from onlineboost.cli.show import Progress
-    from onlineboost.readers import open_stream
-    from onlineboost.readers.files import expand
-    from onlineboost.scale import cluster, find_ray, in_order
-
     if output != "-":
         check_target("--output", output, [*files, str(model)])
     if escape_formulas and (json_output or Path(output).suffix.lower() in (".jsonl", ".parquet")):
@@ -170,10 +168,6 @@ _ENOUGH = 100  # rows of a pipe by which its features are compared with those of
 
 def _checked(model: OnlineModel, pages: Iterable[Page], live: bool) -> Iterator[Page]:
     """The pages; the features of the first one, or of the first rows of a pipe, are compared with the model's."""
-    import numpy as np
-
-    from onlineboost.cli.load import check_features, features_of
-
     met, rows = np.empty(0, np.int32), 0
     for page in pages:
         if rows < _ENOUGH and (live or not rows):

@@ -7,15 +7,13 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS, Entry, Option, Registry, merged
-
-if TYPE_CHECKING:
-    from onlineboost.classifier import OnlineClassifier
 
 BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
 AUTO = "auto"  # OnlineBoost, or SafeBoost over a learner with options

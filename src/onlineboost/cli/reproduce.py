@@ -13,11 +13,12 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.options import EngineName
 from onlineboost.cli.terminal import say, tell
+from onlineboost.data.batch import Batch, joined
 from onlineboost.errors import ParameterError
+from onlineboost.readers import open_stream
 from onlineboost.storage.atomic import write_text
 
 if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
     from onlineboost.tuning.race import Row
 
 
@@ -110,10 +111,8 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
 
 
 def _load(name: str, data: Path | None) -> Batch:
-    from onlineboost.data.batch import joined
     from onlineboost.datasets import find, get
     from onlineboost.datasets.places import check
-    from onlineboost.readers import open_stream
 
     path, file = find(name, data), get(name).file
     batch = joined([page.batch for page in open_stream(path)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -141,7 +142,6 @@ def peak_memory() -> int:
 
 def print_json(result: dict[str, Any]) -> None:
     """Print one JSON document; NaN and infinity become null."""
-    import json
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.choice import EffortName, TaskName, bounded, choose, choose_regressor, find_task, unknown_labels
+from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
+from onlineboost.cli.load import load
+from onlineboost.cli.notes import Notes
 from onlineboost.cli.registered import BOOSTING, registered_options
 from onlineboost.cli.show import print_json
 from onlineboost.cli.summary import print_summary
@@ -17,11 +20,10 @@ from onlineboost.cli.terminal import printable, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
+from onlineboost.data.numbers import Numbers
 from onlineboost.errors import ConflictError
-
-if TYPE_CHECKING:
-    from onlineboost.cli.notes import Notes
-    from onlineboost.evaluate.training import Training
+from onlineboost.evaluate.plots import draw, picture
+from onlineboost.evaluate.training import Training
 
 RUN = "Run"
 
@@ -159,9 +161,6 @@ def train(
         given_schema = o.schema_options(label, weight, drop, categorical, positive)
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
-        from onlineboost.cli.notes import Notes
-        from onlineboost.evaluate.training import Training
-
         schema = o.schema_options(label, weight, drop, categorical, positive)
         chosen = chosen_options(context)
         schema["task"] = find_task(task, files, reading | schema, chosen)
@@ -191,12 +190,8 @@ def train(
     for name in training.model.columns_not_met():
         tell(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
     if holdout and not job.interrupted:
-        from onlineboost.cli.evaluate import measure
-
         result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet, training.cut)
     if plot is not None:
-        from onlineboost.evaluate.plots import draw, picture
-
         title = f"{result['algorithm']} on {', '.join(Path(f).name for f in files[:3])}"
         curves = training.curve.line(), training.base_curve.line()
         draw(picture(printable(title), training.model, curves), plot)
@@ -255,8 +250,6 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
 
 def _settings_of(model: Any) -> dict[str, Any]:
     """Options by which a model was trained, as they are typed."""
-    from onlineboost.data.numbers import Numbers
-
     schema = model.fitted.columns.schema
     task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
     settings = {"lag": model.lag, "task": task}
@@ -273,10 +266,6 @@ def _words(value: Any) -> set[str]:
 
 
 def _resumed(path: Path) -> tuple[Training, Notes]:
-    from onlineboost.cli.load import load
-    from onlineboost.cli.notes import Notes
-    from onlineboost.evaluate.training import Training
-
     loaded = load(path)
     notes = Notes.from_json(path, loaded.notes)
     return Training(loaded.model, loaded.base, notes.counts), notes

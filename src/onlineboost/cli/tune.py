@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from onlineboost import LeastSquares, OnlineBoost, OnlineBoostRegressor, OnlineGradientBoost, RegressionTree
 from onlineboost.cli import options as o
 from onlineboost.cli.choice import TaskName, bounded, choose_regressor, find_task
 from onlineboost.cli.registered import (
@@ -27,13 +28,15 @@ from onlineboost.cli.registered import (
     registered_options,
     values_of,
 )
+from onlineboost.cli.show import Progress, RaceProgress, print_json, say_skipped
 from onlineboost.cli.terminal import say, say_lines
 from onlineboost.cli.train import RUN, chosen_options
 from onlineboost.errors import ConflictError, ParameterError
+from onlineboost.model import OnlineModel
+from onlineboost.readers import open_stream
 from onlineboost.registry import BOOSTERS, LEARNERS, Option
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineModel
     from onlineboost.tuning.race import Race
 
 HALVING = 3
@@ -91,7 +94,6 @@ def tune(
 
       onlineboost tune 'day-*.csv.gz' --label bought --journal bought.jsonl -j 8
     """
-    from onlineboost.cli.show import RaceProgress, print_json
     from onlineboost.tuning import race
 
     quiet = quiet or json_output
@@ -138,8 +140,6 @@ class Entry(NamedTuple):
 
 def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry]:
     """Every combination of the values that apply to the algorithm and the learner."""
-    from onlineboost import OnlineBoost
-
     algorithms = _algorithms(given, named)
     known = {name: BOOSTERS.find(name).options if name not in (AUTO, NONE) else () for name in algorithms}
     for parameter, option in booster_options().items():
@@ -188,8 +188,6 @@ def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[st
 
 def _regressors(chosen: set[str], seed: int) -> list[Entry]:
     """The default, boosted trees of three depths that remember all or the last rows, and linear models."""
-    from onlineboost import LeastSquares, OnlineGradientBoost, RegressionTree
-
     default, _ = choose_regressor(chosen, seed, 0)
     trees = [RegressionTree(depth, memory=memory) for depth in (3, 5, 8) for memory in (0, 64)]
     boosters = [OnlineGradientBoost(tree, n) for tree in trees for n in (20, 60)]
@@ -199,8 +197,6 @@ def _regressors(chosen: set[str], seed: int) -> list[Entry]:
 
 def _lines_of_python(context: typer.Context, best: Any) -> str:
     """How to train the best regressor: by the command, if it is the default."""
-    from onlineboost import OnlineBoostRegressor
-
     if isinstance(best.model, OnlineBoostRegressor):
         return _command(context, {"task": "number"})
     return f"in Python: model = {' '.join(repr(best.model).split())}"
@@ -222,8 +218,6 @@ def _check_journal(journal: Path | None) -> None:
 
 
 def _read(files: list[str], options: dict[str, Any], quiet: bool, numbers: bool) -> Any:
-    from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.readers import open_stream
     from onlineboost.tuning.data import read
 
     with open_stream(files, **options) as stream, Progress("reading", stream.size, quiet) as progress:

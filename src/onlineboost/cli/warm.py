@@ -6,9 +6,13 @@ from typing import Annotated
 
 import typer
 
+from onlineboost.ahead.catalogue import all_models, usual_models
+from onlineboost.ahead.tasks import missing, tasks_of
 from onlineboost.cli import options as o
 from onlineboost.cli.compiling import Compiling
 from onlineboost.cli.terminal import say, tell
+from onlineboost.compiled import cache
+from onlineboost.registry import FORMATS
 
 
 def warm(
@@ -27,12 +31,7 @@ def warm(
 
       NUMBA_CACHE_DIR=/opt/onlineboost onlineboost warm --all
     """
-    from onlineboost.ahead.catalogue import all_models, usual_models
-    from onlineboost.ahead.tasks import missing, tasks_of
-    from onlineboost.compiled.cache import cache_directory
-    from onlineboost.registry import FORMATS
-
-    if not cache_directory():
+    if not cache.cache_directory():
         raise typer.Exit(1)
     tasks = missing(tasks_of(all_models() if all else usual_models(), FORMATS.names()))
     if not tasks and not quiet:
