@@ -1,18 +1,86 @@
-"""``onlineboost warm``: what commands need, compiled ahead."""
+"""``onlineboost warm``: what commands need, compiled ahead; and what they compile while reading begins."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import Annotated, Self
 
 import typer
 
 from onlineboost.ahead.catalogue import all_models, usual_models
-from onlineboost.ahead.tasks import missing, tasks_of
+from onlineboost.ahead.side_by_side import SideBySide
+from onlineboost.ahead.tasks import Task, missing, tasks_of
 from onlineboost.cli import options as o
-from onlineboost.cli.compiling import Compiling
-from onlineboost.cli.terminal import say, tell
-from onlineboost.compiled import cache
+from onlineboost.cli.terminal import Interrupted, say, tell
+from onlineboost.compiled import cache, cores
+from onlineboost.compiled.jit import without_notice
+from onlineboost.model import OnlineModel
 from onlineboost.registry import FORMATS
+
+
+def compiling(models: Iterable[OnlineModel | None], quiet: bool) -> Compiling:
+    """Compile side by side what these models need and was not compiled before; nothing on a single core."""
+    tasks = missing(tasks_of(model for model in models if model is not None))
+    return Compiling(tasks if cores.n_cores() > 1 and tasks and cache.cache_directory() else [], quiet)
+
+
+def compile_first(models: Iterable[OnlineModel | None], quiet: bool) -> None:
+    """Compile side by side, and wait for it."""
+    with compiling(models, quiet) as code:
+        code.wait()
+
+
+class Compiling:
+    """Tasks that are compiled from ``with`` on; ``wait`` shows which, on a terminal as a bar."""
+
+    def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
+        self.work, self.open = SideBySide(tasks), ExitStack()
+        self.pending = bool(tasks)  # until ``wait``
+        self.quiet = not tasks or quiet or bool(os.environ.get("ONLINEBOOST_QUIET")) or sys.stderr is None
+
+    def __enter__(self) -> Self:
+        self.began = time.perf_counter()
+        self.open.enter_context(self.work)
+        if self.work.tasks:
+            self.open.enter_context(without_notice())
+        if not self.quiet:
+            tell(f"onlineboost: compiling for this machine, once: {', '.join(map(str, self.work.tasks))} ...")
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.open.close()
+
+    def wait(self) -> list[Task]:
+        """Wait for all. Returns the tasks that failed."""
+        self.pending = False
+        try:
+            return self._wait()
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+    def _wait(self) -> list[Task]:
+        if self.quiet:
+            return self.work.wait()
+        if not sys.stderr.isatty():
+            failed = self.work.wait()
+        else:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn()
+            with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+                shown = bar.add_task("", total=len(self.work.tasks))
+
+                def show(done: int, running: Sequence[Task]) -> None:
+                    bar.update(shown, completed=done, description=", ".join(map(str, running)))
+
+                failed = self.work.wait(show)
+        tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
+        return failed
 
 
 def warm(
