@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.show import Progress, say_skipped
-from onlineboost.cli.terminal import tell
+from onlineboost.cli.terminal import Progress, say_skipped, tell
 from onlineboost.errors import ParameterError
 from onlineboost.readers import open_stream
 from onlineboost.readers.detect import by_name

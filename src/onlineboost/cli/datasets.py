@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.show import print_json
-from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.terminal import print_json, say, tell
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import bounds_of
 from onlineboost.cli.load import check_known, load
-from onlineboost.cli.show import Progress, print_json, say_skipped
-from onlineboost.cli.terminal import printable, say, tell
+from onlineboost.cli.terminal import Progress, print_json, printable, say, say_skipped, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
 from onlineboost.cli.warm import compile_first
 from onlineboost.data.batch import Floats

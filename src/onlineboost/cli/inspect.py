@@ -11,8 +11,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.load import Loaded, load
 from onlineboost.cli.notes import Notes
-from onlineboost.cli.show import format_labels, print_json
-from onlineboost.cli.terminal import say
+from onlineboost.cli.terminal import format_labels, print_json, say
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.errors import ModelFileError

@@ -14,9 +14,8 @@ from onlineboost.cli.answers import check_kind, open_output, progressive_columns
 from onlineboost.cli.ids import warn_of_ids
 from onlineboost.cli.inputs import Inputs
 from onlineboost.cli.notes import Notes
-from onlineboost.cli.show import Progress, peak_memory, say_skipped
 from onlineboost.cli.summary import Lines
-from onlineboost.cli.terminal import Interrupted, tell
+from onlineboost.cli.terminal import Interrupted, Progress, peak_memory, say_skipped, tell
 from onlineboost.cli.thresholds import positive_figures
 from onlineboost.cli.warm import Compiling, compiling
 from onlineboost.compiled.jit import compile_seconds

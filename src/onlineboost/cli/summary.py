@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from onlineboost import Adaptive, Restarting
-from onlineboost.cli.show import Progress, format_labels
-from onlineboost.cli.terminal import say, say_lines
+from onlineboost.cli.terminal import Progress, format_labels, say, say_lines
 from onlineboost.cli.thresholds import is_rare, positive_lines
 from onlineboost.evaluate.metrics.confusion import Confusion, f1
 from onlineboost.evaluate.training import Training

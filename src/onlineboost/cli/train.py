@@ -14,9 +14,8 @@ from onlineboost.cli.job import Job
 from onlineboost.cli.load import load
 from onlineboost.cli.notes import Notes
 from onlineboost.cli.registered import BOOSTING, registered_options
-from onlineboost.cli.show import print_json
 from onlineboost.cli.summary import print_summary
-from onlineboost.cli.terminal import printable, tell
+from onlineboost.cli.terminal import print_json, printable, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG

@@ -28,8 +28,7 @@ from onlineboost.cli.registered import (
     registered_options,
     values_of,
 )
-from onlineboost.cli.show import Progress, RaceProgress, print_json, say_skipped
-from onlineboost.cli.terminal import say, say_lines
+from onlineboost.cli.terminal import Progress, RaceProgress, print_json, say, say_lines, say_skipped
 from onlineboost.cli.train import RUN, chosen_options
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.model import OnlineModel
@@ -207,7 +206,7 @@ def _tried(option: Option, text: str | None) -> list[Any]:
 
 
 def _check_journal(journal: Path | None) -> None:
-    from onlineboost.tuning.journal import is_journal
+    from onlineboost.tuning.runs import is_journal
 
     if journal is not None:
         if journal.expanduser().is_file() and not is_journal(journal.expanduser()):

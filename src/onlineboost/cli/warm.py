@@ -11,9 +11,8 @@ from typing import Annotated, Self
 
 import typer
 
-from onlineboost.ahead.catalogue import all_models, usual_models
 from onlineboost.ahead.side_by_side import SideBySide
-from onlineboost.ahead.tasks import Task, missing, tasks_of
+from onlineboost.ahead.tasks import Task, all_models, missing, tasks_of, usual_models
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import Interrupted, say, tell
 from onlineboost.compiled import cache, cores

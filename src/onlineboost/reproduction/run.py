@@ -6,7 +6,7 @@ Results are saved to a folder cell by cell, and reused when the same experiment 
 | --- | --- |
 | ``results.json`` | errors; the same for the same command, whatever engine and number of workers |
 | ``timings.json`` | times, and the machine |
-| ``races/`` | each configuration (``tuning/journal.py``), and each cell |
+| ``races/`` | each configuration (``tuning/runs.py``), and each cell |
 """
 
 from __future__ import annotations

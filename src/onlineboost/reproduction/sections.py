@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onlineboost.reproduction import charts, details, tables, words
+from onlineboost.reproduction import charts, tables, words
 from onlineboost.reproduction.figures import Results, Summary
 from onlineboost.reproduction.tables import Table
 
@@ -64,12 +64,12 @@ def _further(results: Results, summary: Summary) -> list[Section]:
 
 def _behind(results: Results) -> list[Section]:
     lead = "Click a set to see everything that was run on it."
-    chosen = [details.chosen(results, each) for each in results["sets"] if each["entries"]]
+    chosen = [tables.chosen(results, each) for each in results["sets"] if each["entries"]]
     timed = [sentence for sentence in [words.sweep(results)] if sentence]
     return [
-        Section("data", "Data", [], [details.data(results)], points=words.caveats(results)),
+        Section("data", "Data", [], [tables.data(results)], points=words.caveats(results)),
         Section("chosen", "Chosen parameters", [lead], chosen, folded=True),
-        Section("time", "Time", timed, [details.timings(results)]),
+        Section("time", "Time", timed, [tables.timings(results)]),
     ]
 
 
