@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from onlineboost.bars import new_bar
 from onlineboost.cli import options as o
 from onlineboost.cli.options import EngineName
 from onlineboost.cli.terminal import say, tell
@@ -140,12 +141,7 @@ class Bar:
         self.began = time.perf_counter()
         self.bar: Any = None
         if not quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-            left = (TimeElapsedColumn(), TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"))
-            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), *left)
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+            self.bar = new_bar(facts=False)
             self.task = self.bar.add_task("", total=None)
             self.bar.start()
 

@@ -15,7 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from onlineboost.bars import new_bar
 from onlineboost.readers import Stream
+
+if TYPE_CHECKING:
+    from onlineboost.tuning.race import Row
 
 
 class Interrupted(BaseException):
@@ -76,10 +80,6 @@ def _print(line: object, file: TextIO) -> None:
     print(text, file=file, flush=file is sys.stderr)
 
 
-if TYPE_CHECKING:
-    from onlineboost.tuning.race import Row
-
-
 class Progress:
     """A bar with examples, speed, error and, if the size is known, the time left; on a terminal only."""
 
@@ -89,18 +89,7 @@ class Progress:
         self.bar: Any = None
         if quiet or not sys.stderr.isatty():
             return
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[facts]}"),
-            TimeElapsedColumn(),
-            *((TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left")) if size else ()),
-        )
-        self.bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+        self.bar = new_bar(facts=True, left=bool(size))
         self.task = self.bar.add_task(what, total=size, facts="")
 
     def __enter__(self) -> Self:
@@ -154,13 +143,7 @@ class RaceProgress:
         if self.hidden or time.perf_counter() - self.began < 2:
             return
         if self.bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            left = (TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"))
-            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn(), *left)
-            self.bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+            self.bar = new_bar(facts=False)
             self.task = self.bar.add_task("", total=total)
             self.bar.start()
         facts = f", best error {best.error:.4g}" if best is not None else ""

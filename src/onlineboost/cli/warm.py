@@ -13,6 +13,7 @@ import typer
 
 from onlineboost.ahead.side_by_side import SideBySide
 from onlineboost.ahead.tasks import Task, all_models, missing, tasks_of, usual_models
+from onlineboost.bars import new_bar
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import Interrupted, say, tell
 from onlineboost.compiled import cache, cores
@@ -67,11 +68,7 @@ class Compiling:
         if not sys.stderr.isatty():
             failed = self.work.wait()
         else:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-            columns = BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn()
-            with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            with new_bar(facts=False, left=False) as bar:
                 shown = bar.add_task("", total=len(self.work.tasks))
 
                 def show(done: int, running: Sequence[Task]) -> None:
