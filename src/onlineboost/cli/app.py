@@ -17,6 +17,7 @@ import numba
 import typer
 
 from onlineboost import __version__
+from onlineboost.cli import options as o
 from onlineboost.cli.convert import convert
 from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
@@ -58,9 +59,7 @@ def _version(asked: bool) -> None:
 
 
 def about(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Version of onlineboost.")
-    ] = False,
+    version: Annotated[bool, o.plain("Version of onlineboost.", "--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Online boosting: turns weak online learners into a strong one, in one pass over a stream of any length.
 
@@ -69,9 +68,7 @@ def about(
 
 
 def demo(
-    export: Annotated[
-        Path | None, typer.Option("--export", help="CSV file to write the data to; nothing else is done.")
-    ] = None,
+    export: Annotated[Path | None, o.plain("CSV file to write the data to; nothing else is done.")] = None,
 ) -> None:
     """Compare boosters with their learners alone, and with the default, on a bundled data set.
 

@@ -19,8 +19,8 @@ COLUMNS = ("VW alone", "Online BBM", "AdaBoost.OL", "AdaBoost.OL.S", "OSBoost.OC
 
 def datasets(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a set. (default: all of them)")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder of the sets, for downloads too.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Download of the set from its public source.")] = False,
+    data: Annotated[Path | None, o.plain("Folder of the sets, for downloads too.")] = None,
+    download: Annotated[bool, o.plain("Download of the set from its public source.", "--download")] = False,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:

@@ -21,10 +21,8 @@ from onlineboost.storage.pictures import check_picture, draw_bars
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="Model file.")],
-    top: Annotated[int, typer.Option("--top", help="Number of strongest features to show.", min=0)] = 20,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="File for a picture of the strongest features (.png, .svg or .pdf).")
-    ] = None,
+    top: Annotated[int, o.plain("Number of strongest features to show.", min=0)] = 20,
+    plot: Annotated[Path | None, o.plain("File for a picture of the strongest features (.png, .svg or .pdf).")] = None,
     json_output: o.Json = False,
 ) -> None:
     """Show the strongest features, the algorithm and its settings, and what each weak learner or part is worth.

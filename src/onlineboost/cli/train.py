@@ -13,7 +13,7 @@ from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
 from onlineboost.cli.load import load
 from onlineboost.cli.notes import Notes
-from onlineboost.cli.registered import BOOSTING, registered_options
+from onlineboost.cli.registered import registered_options
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import print_json, printable, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
@@ -24,92 +24,67 @@ from onlineboost.errors import ConflictError
 from onlineboost.evaluate.plots import draw, picture
 from onlineboost.evaluate.training import Training
 
-RUN = "Run"
-
 
 def train(
     context: typer.Context,
     files: o.Files,
-    output: Annotated[Path | None, o.option("--output", "-o", help="Model file to write.", panel=o.OUTPUT)] = None,
+    output: Annotated[Path | None, o.output("Model file to write.", "--output", "-o")] = None,
     label: o.Label = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     task: Annotated[
-        TaskName,
-        o.option("--task", help="Labels: two; classes, two or more; or a number. (auto: by the first examples)"),
+        TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
-        EffortName,
-        o.option("--effort", help="Effort of OnlineBoost: more takes more time and errs less.", panel=BOOSTING),
+        EffortName, o.boosting("Effort of OnlineBoost: more takes more time and errs less.")
     ] = EffortName.NORMAL,
     adaptive: Annotated[
         bool,
-        o.option(
-            "--adaptive",
-            help="Drift handling: the model starts over when its error rises; a fast learner bridges the gap. "
+        o.boosting(
+            "Drift handling: the model starts over when its error rises; a fast learner bridges the gap. "
             "OnlineBoost has its own.",
-            panel=BOOSTING,
+            "--adaptive",
         ),
     ] = False,
     lag: Annotated[
         int,
-        o.option(
-            "--lag",
-            help="Number of last labels that are features of each example, for streams whose order tells much.",
-            panel=BOOSTING,
+        o.boosting(
+            "Number of last labels that are features of each example, for streams whose order tells much.",
             min=0,
             max=MAX_LAG,
         ),
     ] = 0,
     class_weight: Annotated[
         list[str] | None,
-        o.option(
-            "--class-weight",
-            help="Factor of the weights of examples by their label: 'balanced', by how rare labels are, or yes=10 (can "
-            "be repeated).",
-            panel=BOOSTING,
+        o.boosting(
+            "Factor of the weights of examples by their label: 'balanced', by how rare labels are, or yes=10 (can "
+            "be repeated)."
         ),
     ] = None,
     max_classes: o.MaxClasses = None,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
-    seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
-    passes: Annotated[int, o.option("--passes", help="Number of times to read the files.", panel=RUN, min=1)] = 1,
-    holdout: Annotated[
-        list[str] | None, o.option("--holdout", help="File to test on at the end (can be repeated).", panel=RUN)
-    ] = None,
-    resume: Annotated[Path | None, o.option("--resume", help="Model file to continue from.", panel=RUN)] = None,
-    again: Annotated[
-        bool, o.option("--again", help="Once more all rows of files that the model has learnt before.", panel=RUN)
-    ] = False,
+    seed: Annotated[int, o.boosting("Random seed.", min=0)] = 0,
+    passes: Annotated[int, o.run("Number of times to read the files.", min=1)] = 1,
+    holdout: Annotated[list[str] | None, o.run("File to test on at the end (can be repeated).")] = None,
+    resume: Annotated[Path | None, o.run("Model file to continue from.")] = None,
+    again: Annotated[bool, o.run("Once more all rows of files that the model has learnt before.", "--again")] = False,
     jobs: o.Jobs = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
-    delay: Annotated[
-        float | None,
-        o.option("--delay", help="Labels come late: after so many further examples.", panel=RUN, min=0),
-    ] = None,
-    delay_column: Annotated[
-        str | None,
-        o.option("--delay-column", help="Column of times, in whose unit --delay is.", panel=RUN),
-    ] = None,
-    checkpoint_every: Annotated[
-        int | None,
-        o.option("--checkpoint-every", help="Number of examples after which the model is saved.", panel=RUN, min=1),
-    ] = None,
-    baseline: Annotated[
-        bool, o.option("--baseline/--no-baseline", help="Comparison with the base learner alone.", panel=RUN)
-    ] = True,
+    delay: Annotated[float | None, o.run("Labels come late: after so many further examples.", min=0)] = None,
+    delay_column: Annotated[str | None, o.run("Column of times, in whose unit --delay is.")] = None,
+    checkpoint_every: Annotated[int | None, o.run("Number of examples after which the model is saved.", min=1)] = None,
+    baseline: Annotated[bool, o.run("Comparison with the base learner alone.", "--baseline/--no-baseline")] = True,
     predictions: Annotated[
         Path | None,
-        o.option(
+        o.output(
+            "File (.csv, .jsonl or .parquet) for the answer to each example, before it is learnt.",
             "--predictions",
             "-p",
-            help="File (.csv, .jsonl or .parquet) for the answer to each example, before it is learnt.",
-            panel=o.OUTPUT,
         ),
     ] = None,
     plot: o.Plot = None,

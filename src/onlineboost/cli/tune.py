@@ -17,7 +17,6 @@ from onlineboost.cli import options as o
 from onlineboost.cli.choice import TaskName, bounded, choose_regressor, find_task
 from onlineboost.cli.registered import (
     AUTO,
-    BOOSTING,
     NONE,
     booster_options,
     learner_for,
@@ -29,7 +28,7 @@ from onlineboost.cli.registered import (
     values_of,
 )
 from onlineboost.cli.terminal import Progress, RaceProgress, print_json, say, say_lines, say_skipped
-from onlineboost.cli.train import RUN, chosen_options
+from onlineboost.cli.train import chosen_options
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.model import OnlineModel
 from onlineboost.readers import open_stream
@@ -50,30 +49,22 @@ def tune(
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     task: Annotated[
-        TaskName,
-        o.option("--task", help="Labels: classes, two or more; or a number. (auto: by the first examples)"),
+        TaskName, o.data("Labels: classes, two or more; or a number. (auto: by the first examples)")
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     max_classes: o.MaxClasses = None,
-    seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
+    seed: Annotated[int, o.boosting("Random seed.", min=0)] = 0,
     halving: Annotated[
         bool,
-        o.option(
-            "--halving",
-            help="Early stopping: only the best third continues after 1/9 of the examples, and after 1/3.",
-            panel=RUN,
-        ),
+        o.run("Early stopping: only the best third continues after 1/9 of the examples, and after 1/3.", "--halving"),
     ] = False,
     workers: Annotated[
-        int | None, o.option("--workers", "-j", help="Number of workers. (default: one per core)", panel=RUN, min=1)
+        int | None, o.run("Number of workers. (default: one per core)", "--workers", "-j", min=1)
     ] = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
     journal: Annotated[
-        Path | None,
-        o.option(
-            "--journal", help="File of results, added as they come; those in it are not computed again.", panel=RUN
-        ),
+        Path | None, o.run("File of results, added as they come; those in it are not computed again.")
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,

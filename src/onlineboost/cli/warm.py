@@ -80,9 +80,7 @@ class Compiling:
 
 
 def warm(
-    all: Annotated[
-        bool, typer.Option("--all", help="All algorithms with all weak learners, which takes some minutes.")
-    ] = False,
+    all: Annotated[bool, o.plain("All algorithms with all weak learners, which takes some minutes.", "--all")] = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Compile the default models and all file formats ahead, so that they start at once.
