@@ -29,22 +29,20 @@ def _panel(title: str | None) -> Callable[..., Any]:
 plain, data, boosting, run, output = map(_panel, (None, DATA, BOOSTING, "Run", "Output"))
 Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
 Label = Annotated[str | None, data("Column of the label, by name or position. (default: label)", "--label", "-l")]
-Weight = Annotated[str | None, data("Column of importance weights.", "--weight")]
-Drop = Annotated[list[str] | None, data("Column to leave out (can be repeated).", "--drop")]
+Weight = Annotated[str | None, data("Column of importance weights.")]
+Drop = Annotated[list[str] | None, data("Column to leave out (can be repeated).")]
 Categorical = Annotated[
-    list[str] | None,
-    data("Column whose numbers are categories, such as a zip code (can be repeated).", "--categorical"),
+    list[str] | None, data("Column whose numbers are categories, such as a zip code (can be repeated).")
 ]
 Positive = Annotated[
     str | None,
     data(
         "Positive label; all others are negative. (default: the larger of two labels; 1, true, yes against 0, "
-        "false, no)",
-        "--positive",
+        "false, no)"
     ),
 ]
 OnErrorOption = Annotated[
-    OnError, data("Handling of rows that cannot be read: raise an error, or skip and count them.", "--on-error")
+    OnError, data("Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
 
 
@@ -53,9 +51,7 @@ class OtherColumns(StrEnum):
     WARN = "warn"
 
 
-Columns = Annotated[
-    OtherColumns, data("Columns that are not those of the training: an error, or a warning.", "--columns")
-]
+Columns = Annotated[OtherColumns, data("Columns that are not those of the training: an error, or a warning.")]
 
 
 class EngineName(StrEnum):
@@ -63,8 +59,8 @@ class EngineName(StrEnum):
     RAY = "ray"
 
 
-Engine = Annotated[EngineName, run("Engine: threads of this process, or Ray.", "--engine")]
-Address = Annotated[str | None, run("Address of a Ray cluster. (default: one on this machine)", "--address")]
+Engine = Annotated[EngineName, run("Engine: threads of this process, or Ray.")]
+Address = Annotated[str | None, run("Address of a Ray cluster. (default: one on this machine)")]
 Jobs = Annotated[
     int | None, run("Number of threads; the result is the same. (default: one per core)", "--jobs", "-j", min=1)
 ]
@@ -72,16 +68,13 @@ MaxClasses = Annotated[
     int | None,
     data(
         "Number of different labels beyond which they are refused: ids and numbers are no classes. (default: 100)",
-        "--max-classes",
         min=2,
         max=1000,
     ),
 ]
 Json = Annotated[bool, output("JSON output.", "--json")]
 Quiet = Annotated[bool, output("No progress output.", "--quiet", "-q")]
-Plot = Annotated[
-    Path | None, output("Plot of error curves and the learners' edges: a .png, .svg or .html file.", "--plot")
-]
+Plot = Annotated[Path | None, output("Plot of error curves and the learners' edges: a .png, .svg or .html file.")]
 
 
 def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> dict[str, Any]:
@@ -92,11 +85,7 @@ def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> 
 
 
 def schema_options(
-    label: str | None,
-    weight: str | None,
-    drop: list[str] | None,
-    categorical: list[str] | None,
-    positive: str | None,
+    label: str | None, weight: str | None, drop: list[str] | None, categorical: list[str] | None, positive: str | None
 ) -> dict[str, Any]:
     """Arguments of ``open_stream`` for the schema: the roles of columns."""
     names = {"drop": drop or (), "categorical": categorical or ()}

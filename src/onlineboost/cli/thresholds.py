@@ -18,16 +18,14 @@ ThresholdOption = Annotated[
     str | None,
     o.data(
         "Threshold of the positive one of two labels: a probability, or chosen by 'f1', by 'cost', or by a "
-        "wanted recall, 'recall=0.9', from the answers in training. (default: as in training, else 0.5)",
-        "--threshold",
+        "wanted recall, 'recall=0.9', from the answers in training. (default: as in training, else 0.5)"
     ),
 ]
 CostOption = Annotated[
     str | None,
     o.data(
         "Costs of mistakes, such as fn=10,fp=1: of a positive example that is missed, and of a negative one that "
-        "is taken for positive.",
-        "--cost",
+        "is taken for positive."
     ),
 ]
 

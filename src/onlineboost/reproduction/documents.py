@@ -32,13 +32,7 @@ def markdown(results: Results, folded: bool = True) -> str:
 
 def readme_table(results: Results) -> str:
     """Errors of the baseline, Online BBM and the best over trees, by set; the paper's values in parentheses."""
-    header = [
-        "set",
-        "baseline (paper)",
-        "Online BBM (paper)",
-        "its VW variant",
-        "best over trees",
-    ]
+    header = ["set", "baseline (paper)", "Online BBM (paper)", "its VW variant", "best over trees"]
     lines: list[list[str]] = [header, ["---", *["---:"] * 4]]
     gains = []
     for each in results["sets"]:

@@ -20,13 +20,7 @@ from onlineboost.registry import BOOSTERS
 
 LARGE = 200_000  # examples; larger sets get fewer configurations
 
-ALGORITHMS = (
-    "bbm",
-    "adaboost-ol",
-    "adaboost-ol-s",
-    "osboost-ocp",
-    "osboost",
-)  # as the paper orders them
+ALGORITHMS = ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost")  # as the paper orders them
 FAMILIES = {"baseline": "baseline", **{name: BOOSTERS.find(name).title for name in (*ALGORITHMS, "safe")}}
 SETTINGS = {
     "paper": "the paper's pseudo-code: hard votes, importance weights, a coin of 1/2 + gamma/2, a random expert",
