@@ -23,7 +23,14 @@ from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
-from onlineboost.cli.registered import flag_of, load_named, registered_options, with_formats, with_registered
+from onlineboost.cli.registered import (
+    flag_of,
+    format_options,
+    load_named,
+    registered_options,
+    with_formats,
+    with_registered,
+)
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.terminal import Interrupted, flush, say, tell
 from onlineboost.cli.train import train
@@ -181,24 +188,12 @@ def _with_flags(problem: object) -> str:
     """The message with options as they are typed: ``label=...`` is ``--label``, ``gamma=0.7`` is ``--gamma=0.7``."""
     message = _KEYWORD.sub(lambda found: flag_of(found[1]), str(problem))
     name = problem.name if isinstance(problem, ParameterError) else "-"
-    known = name in registered_options() or name in _READING
+    known = name in {*registered_options(), *format_options(), *_READING}
     return message.replace(f"{name}=", f"{flag_of(name)}=", 1) if known and message.startswith(f"{name}=") else message
 
 
-_READING = (
-    "label",
-    "weight",
-    "drop",
-    "categorical",
-    "positive",
-    "format",
-    "header",
-    "separator",
-    "decimal",
-    "encoding",
-    "max_line_mb",
-    "max_batch_mb",
-)
+# Other parameters of reading than those of formats.
+_READING = ("label", "weight", "drop", "categorical", "positive", "format")
 
 
 def _report(problem: object, arguments: list[str], code: int) -> int:

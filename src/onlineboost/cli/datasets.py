@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import print_json, say, tell
+from onlineboost.cli.terminal import print_json, say, say_facts, tell
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def _print(facts: dict[str, Any]) -> None:
         lines += [("made from", facts["origin"]), ("SHA-256 of the text", file["text"])]
     lines += [("web page", facts["page"]), ("licence", facts["licence"])]
     lines += [("download", remote["url"]) for remote in facts["source"] or ()]
-    for name, value in lines:
-        if value:
-            say(f"{name + ':':<20} {value}")
+    say_facts((name, value) for name, value in lines if value)
     if paper:
         sizes = f"{paper['examples']:,} examples, {paper['features']:,} features ({paper['per_example']} per example)"
         say()

@@ -11,8 +11,9 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import bounds_of
-from onlineboost.cli.load import check_known, load
-from onlineboost.cli.terminal import Progress, print_json, printable, say, say_skipped, tell
+from onlineboost.cli.columns import check_known
+from onlineboost.cli.notes import load
+from onlineboost.cli.terminal import Progress, print_json, printable, say, say_facts, say_skipped, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
 from onlineboost.cli.warm import compile_first
 from onlineboost.data.batch import Floats
@@ -190,8 +191,7 @@ def _print(result: dict[str, Any]) -> None:
         lines.append(("cost per example", _format(result["cost"])))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     labels = _labels(result)
     say()
     if len(labels) > 2:
@@ -223,8 +223,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
         lines.append(("pinball loss of it", f"{result['pinball']:.5g}"))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
-    for name, value in lines:
-        say(f"{name + ':':<21} {value}")
+    say_facts(lines, 21)
 
 
 def _print_classes(labels: list[str], result: dict[str, Any]) -> None:

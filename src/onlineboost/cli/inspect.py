@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.load import Loaded, load
-from onlineboost.cli.notes import Notes
-from onlineboost.cli.terminal import format_labels, print_json, say
+from onlineboost.cli.notes import Loaded, Notes, load
+from onlineboost.cli.terminal import format_labels, print_json, say, say_facts
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.errors import ModelFileError
@@ -135,8 +134,7 @@ def _print(facts: dict[str, Any]) -> None:
         where = f"after row {place['rows']:,} of {place['input']['name']}" if place["input"] else "between two files"
         left = ", ".join(dict.fromkeys(one["name"] for one in place["left"]))
         lines.append(("stopped", where + (f"; left: {left}" if left else "")))
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     if facts["labels"]:
         say()
     if "parts" in facts:

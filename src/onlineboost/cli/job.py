@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
-from onlineboost.cli.ids import warn_of_ids
+from onlineboost.cli.columns import warn_of_ids
 from onlineboost.cli.inputs import Inputs
 from onlineboost.cli.notes import Notes
 from onlineboost.cli.summary import Lines

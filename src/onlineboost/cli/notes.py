@@ -1,11 +1,11 @@
-"""The notes of a training in its model file: error curves, where it stopped, and which inputs it has learnt."""
+"""Model files of ``train``: their loading, and their notes: error curves, where it stopped, which inputs were learnt."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
@@ -16,6 +16,8 @@ from onlineboost.evaluate.paired import Paired, PairedLoss
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Threshold
 from onlineboost.evaluate.training import Counts
+from onlineboost.fitted.fitted import Fitted
+from onlineboost.model import OnlineModel, load_all
 
 _MANY = 1 << 62
 
@@ -64,6 +66,21 @@ class Notes:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
             raise ModelFileError(path, "notes", expected) from problem
+
+
+class Loaded(NamedTuple):
+    model: OnlineModel
+    fitted: Fitted
+    base: OnlineModel | None  # the base learner, trained on the same stream
+    notes: Any  # of its training, as JSON: ``Notes.from_json`` checks them
+
+
+def load(path: Path) -> Loaded:
+    """The model of a file, its base learner and the notes of its training."""
+    if not path.expanduser().exists():
+        raise FileNotFoundError(f"{path}: no such model; to train one: onlineboost train FILES -o {path}")
+    model, base, notes = load_all(path)
+    return Loaded(model, model.fitted, base, notes)
 
 
 def threshold_of(path: Path, facts: Any) -> Threshold | None:

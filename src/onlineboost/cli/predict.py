@@ -14,7 +14,8 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
-from onlineboost.cli.load import check_features, features_of, load
+from onlineboost.cli.columns import check_features, features_of
+from onlineboost.cli.notes import load
 from onlineboost.cli.terminal import Interrupted, Progress, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
 from onlineboost.cli.warm import compile_first

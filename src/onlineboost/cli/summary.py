@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from onlineboost import Adaptive, Restarting
-from onlineboost.cli.terminal import Progress, format_labels, say, say_lines
+from onlineboost.cli.terminal import Progress, format_labels, say, say_facts, say_lines
 from onlineboost.cli.thresholds import is_rare, positive_lines
 from onlineboost.evaluate.metrics.confusion import Confusion, f1
 from onlineboost.evaluate.training import Training
@@ -124,7 +124,6 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("answers", result["predictions"]))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     if result["verdict"]:
         say_lines(f"\n{result['verdict']}")

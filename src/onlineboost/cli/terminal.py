@@ -11,7 +11,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -66,6 +66,12 @@ def say_lines(text: str) -> None:
     """Print a text of several lines to standard output."""
     for line in text.split("\n"):
         say(line)
+
+
+def say_facts(facts: Iterable[tuple[str, object]], width: int = 20) -> None:
+    """Print names and values to standard output, one pair a line."""
+    for name, value in facts:
+        say(f"{name + ':':<{width}} {value}")
 
 
 def tell(line: object) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from onlineboost.cli import options as o
-from onlineboost.cli.load import Loaded
-from onlineboost.cli.notes import threshold_of
+from onlineboost.cli.notes import Loaded, threshold_of
 from onlineboost.cli.terminal import printable
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion, cost, f1, precision, recall

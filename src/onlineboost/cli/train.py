@@ -11,8 +11,7 @@ from onlineboost.cli import options as o
 from onlineboost.cli.choice import EffortName, TaskName, bounded, choose, choose_regressor, find_task, unknown_labels
 from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
-from onlineboost.cli.load import load
-from onlineboost.cli.notes import Notes
+from onlineboost.cli.notes import Notes, load
 from onlineboost.cli.registered import registered_options
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import print_json, printable, tell
@@ -185,18 +184,8 @@ def chosen_options(context: typer.Context) -> set[str]:
 
 
 _SAVED_IN_MODEL = {
-    "label",
-    "weight",
-    "task",
-    "drop",
-    "categorical",
-    "positive",
-    "adaptive",
-    "effort",
-    "lag",
-    "class_weight",
-    "seed",
-    "baseline",
+    *("label", "weight", "task", "drop", "categorical", "positive", "algorithm", "learner"),
+    *("adaptive", "effort", "lag", "class_weight", "seed", "baseline"),
 }
 
 
@@ -206,7 +195,7 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
     Returns the options for columns that a model does not have: one trained in Python, which has learnt no stream.
     """
     new = given_schema if model.fitted.columns.schema is None else {}
-    fixed = _SAVED_IN_MODEL | {"algorithm", "learner"} | registered_options().keys()
+    fixed = _SAVED_IN_MODEL | registered_options().keys()
     saved = _settings_of(model)
     for parameter in context.command.params:
         name = parameter.name or ""

@@ -27,7 +27,7 @@ from onlineboost.cli.registered import (
     registered_options,
     values_of,
 )
-from onlineboost.cli.terminal import Progress, RaceProgress, print_json, say, say_lines, say_skipped
+from onlineboost.cli.terminal import Progress, RaceProgress, print_json, say, say_facts, say_lines, say_skipped
 from onlineboost.cli.train import chosen_options
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.model import OnlineModel
@@ -254,7 +254,6 @@ def _print(race: Race, examples: int, seconds: float, command: str) -> None:
     say()
     lines = [("configurations", finished), ("examples", f"{examples:,}"), ("time", f"{seconds:.2f} s")]
     lines.append(race.lowest)
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     say()
     say(command)
