@@ -1,4 +1,4 @@
-"""Model files of ``train``: their loading, and their notes: error curves, where it stopped, which inputs were learnt."""
+"""Model files of ``train``, and their notes: error curves, where it stopped, which inputs were learnt."""
 
 from __future__ import annotations
 
