@@ -61,13 +61,12 @@ def id_columns(page: Page, n: int) -> tuple[list[str], list[str]]:
             found.setdefault(column, []).append(id)
         elif not equals and id in frequent and _counts_up(values[ids == id], rows[ids == id], n):
             counting.append(name)
-    words = [name for name, mine in found.items() if len(mine) >= n and _all_differ(ids, rows, mine, n)]
+    words = []
+    for name, mine in found.items():
+        here = np.isin(ids, mine) if len(mine) >= n else np.zeros(0, bool)
+        if here.sum() == n and np.unique(rows[here]).size == n and np.unique(ids[here]).size == n:
+            words.append(name)
     return words, counting
-
-
-def _all_differ(ids: Any, rows: Any, mine: list[int], n: int) -> bool:
-    here = np.isin(ids, mine)
-    return bool(here.sum() == n and np.unique(rows[here]).size == n and np.unique(ids[here]).size == n)
 
 
 def _counts_up(values: Any, rows: Any, n: int) -> bool:
@@ -86,13 +85,8 @@ def features_of(batch: Batch) -> NDArray[Any]:
     return np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
 
 
-def check_known(model: OnlineModel, batch: Batch) -> None:
-    """Raise an error if the model knows no feature of the data; warn if it knows few, or misses some of its own."""
-    check_features(model, features_of(batch), batch.y.size)
-
-
 def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
-    """``check_known`` for the features of so many rows."""
+    """Raise an error if the model knows no feature of so many rows; warn if it knows few, or misses some of its own."""
     if model.fitted is None or not met.size or not any(model.fitted.root.sizes):
         return
     share = float(np.mean(model.fitted.root.knows(met)))

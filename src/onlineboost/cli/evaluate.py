@@ -11,7 +11,7 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import bounds_of
-from onlineboost.cli.columns import check_known
+from onlineboost.cli.columns import check_features, features_of
 from onlineboost.cli.notes import load
 from onlineboost.cli.terminal import Progress, print_json, printable, say, say_facts, say_skipped, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
@@ -161,7 +161,7 @@ def _score(
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
             if not curve.examples:
-                check_known(model, page.batch)
+                check_features(model, features_of(page.batch), page.n_rows)
             update(page, model.scores(page))
             progress.update(stream, page.n_rows, f", error {curve.error:.4g}")
     say_skipped(stream)

@@ -80,7 +80,8 @@ class Inputs:
             self.times.setdefault(input, self.learnt[self.place[input]].times if input in self.place else 0)
             self.goal[input] = self._goal_of_stopped(input)
         left = any(goal > self.times[input] + (input in self.skip) for input, goal in self.goal.items())
-        self.waits = stopped is not None and _is_pipe(stopped.input)  # whether the stream where it stopped was not met
+        before = None if stopped is None else stopped.input
+        self.waits = before is not None and before.size is None  # whether the stream where it stopped was not met
         if stopped is not None and self.waits and self.pipes:
             self.waits = not again
             what = "--again: not continuing" if again else "continuing"
@@ -289,10 +290,6 @@ class Inputs:
             tell(f"onlineboost: {name} has changed since {rows:,} rows of it were learnt: learning all its rows")
         if not left:
             tell("onlineboost: nothing to learn: --again learns these files once more")
-
-
-def _is_pipe(input: Input | None) -> bool:
-    return input is not None and input.size is None
 
 
 def _shown(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.notes import Loaded, Notes, load
+from onlineboost.cli.notes import Notes, load
 from onlineboost.cli.terminal import format_labels, print_json, say, say_facts
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
@@ -47,6 +47,7 @@ def inspect(
 def describe(path: Path, top: int) -> dict[str, Any]:
     loaded = load(path)
     model, columns = loaded.model, loaded.fitted.columns
+    strongest = loaded.fitted.root.strengths(columns.names)
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
         "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items() if name != "n_jobs"},
@@ -54,7 +55,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "labels": loaded.fitted.target.classes.tolist(),
         "features": model.n_features_in_,
         "edges": model.edges_.tolist(),
-        "strongest": _strongest(loaded, top),
+        "strongest": [dict(zip(("feature", "number", "strength"), one, strict=True)) for one in strongest[:top]],
         "strength": model.strength if isinstance(model, Ensemble) else getattr(model.base_learner(), "strength", ""),
     }
     if loaded.fitted.cut is not None:
@@ -67,7 +68,8 @@ def describe(path: Path, top: int) -> dict[str, Any]:
             for part, weight in zip(model.parts(), model.weights_.tolist(), strict=True)
         ]
     if columns.schema:
-        facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if _is_given(value)}
+        given = columns.schema._asdict().items()
+        facts["reading"] = {name: value for name, value in given if value is not False and value not in (None, ())}
     if hasattr(model, "alarms_"):  # ensembles, and models that start over
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     with suppress(ModelFileError):  # notes that somebody else made
@@ -80,10 +82,6 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         if notes.unfinished:
             facts["unfinished"] = notes.unfinished.as_json()
     return facts
-
-
-def _is_given(value: Any) -> bool:
-    return value is not False and value not in (None, ())
 
 
 def _plain(value: Any) -> Any:
@@ -100,11 +98,6 @@ def _parts(model: Ensemble) -> list[dict[str, Any]]:
         for part, value in zip(found, values.tolist(), strict=True):
             part[column.replace(" ", "_")] = value
     return found
-
-
-def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
-    found = loaded.fitted.root.strengths(loaded.fitted.columns.names)[:top]
-    return [{"feature": name, "number": number, "strength": strength} for name, number, strength in found]
 
 
 def _print(facts: dict[str, Any]) -> None:

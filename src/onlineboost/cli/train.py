@@ -130,7 +130,9 @@ def train(
     if again and resume is None:
         raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
     if resume is not None:
-        training, notes = _resumed(resume)
+        loaded = load(resume)
+        notes = Notes.from_json(resume, loaded.notes)
+        training = Training(loaded.model, loaded.base, notes.counts)
         given_schema = o.schema_options(label, weight, drop, categorical, positive)
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
@@ -226,9 +228,3 @@ def _words(value: Any) -> set[str]:
     """One or several values of an option, to be compared."""
     several = value if isinstance(value, list | tuple) else () if value is None else (value,)
     return {str(one) for one in several}
-
-
-def _resumed(path: Path) -> tuple[Training, Notes]:
-    loaded = load(path)
-    notes = Notes.from_json(path, loaded.notes)
-    return Training(loaded.model, loaded.base, notes.counts), notes

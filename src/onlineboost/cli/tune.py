@@ -32,7 +32,7 @@ from onlineboost.cli.train import chosen_options
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.model import OnlineModel
 from onlineboost.readers import open_stream
-from onlineboost.registry import BOOSTERS, LEARNERS, Option
+from onlineboost.registry import BOOSTERS, LEARNERS
 
 if TYPE_CHECKING:
     from onlineboost.tuning.race import Race
@@ -145,7 +145,7 @@ def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry
         for learner in map(LEARNERS.find, learners):
             others = {option for other in learners for option in LEARNERS.find(other).options} - {*learner.options}
             mine = {option.parameter: option for option in (*varied, *learner.options)}
-            lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
+            lists = {key: values_of(option, given[key]) for key, option in mine.items() if option.tried}
             fixed = {key: given[key] for key in mine.keys() - lists.keys()}
             # An option that applies to no learner is an error; one of another algorithm or learner in the list is not.
             known_to_none = {key for key, option in learner_options().items() if option not in others} - mine.keys()
@@ -190,10 +190,6 @@ def _lines_of_python(context: typer.Context, best: Any) -> str:
     if isinstance(best.model, OnlineBoostRegressor):
         return _command(context, {"task": "number"})
     return f"in Python: model = {' '.join(repr(best.model).split())}"
-
-
-def _tried(option: Option, text: str | None) -> list[Any]:
-    return list(option.tried) if text is None else values_of(option, text)
 
 
 def _check_journal(journal: Path | None) -> None:

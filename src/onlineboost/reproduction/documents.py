@@ -5,7 +5,6 @@ from __future__ import annotations
 from onlineboost.reproduction import words
 from onlineboost.reproduction.figures import (
     Average,
-    Error,
     Results,
     average,
     best_over_trees,
@@ -40,12 +39,17 @@ def readme_table(results: Results) -> str:
         tested = spread(best["test"]) if best else None
         gains.append(gain(tested, error_of(each, "baseline", "paper")))
         named = f" ({results['families'][best['family']]})" if best else ""
-        pair = [_beside(error_of(each, family, "paper"), paper_error(each, family)) for family in ("baseline", "bbm")]
+        pair = [
+            f"{written(error_of(each, family, 'paper'))} ({written(paper_error(each, family))})"
+            for family in ("baseline", "bbm")
+        ]
         lines.append([_escaped(each["name"]), *pair, written(error_of(each, "bbm", "vw")), written(tested) + named])
     numbers = summary(results)
     paper = f" ({_mean(numbers.paper.get('bbm'))})" if "bbm" in numbers.paper else ""
     ours, variant = (_mean(numbers.ours.get(setting, {}).get("bbm")) for setting in ("paper", "vw"))
-    lines.append(["**fewer mistakes than the baseline, mean**", "", ours + paper, variant, _with_count(average(gains))])
+    best_mean = average(gains)
+    count = f", better on {best_mean.better} of {best_mean.sets}" if best_mean else ""
+    lines.append(["**fewer mistakes than the baseline, mean**", "", ours + paper, variant, _mean(best_mean) + count])
     return "\n".join(_line(cells) for cells in lines) + "\n"
 
 
@@ -87,14 +91,6 @@ def _paragraph(text: str) -> str:
 def _escaped(text: str) -> str:
     """Text without characters that end a table cell or begin a tag."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
-
-
-def _beside(ours: Error | None, paper: Error | None) -> str:
-    return f"{written(ours)} ({written(paper)})"
-
-
-def _with_count(found: Average | None) -> str:
-    return _mean(found) + (f", better on {found.better} of {found.sets}" if found else "")
 
 
 def _mean(found: Average | None) -> str:

@@ -16,7 +16,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -215,18 +215,14 @@ def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
     curve = Curve(most=1 << 6)
     curve.update(Classes.mistakes(model.progressive_fit(train), train.y), train.weight)
     wrong = Classes.mistakes(model.decision_function(test), test.y)
+    points = [*curve.marks, (curve.examples, curve.weight, curve.mistakes)]
     return {
         "chosen": _settings(model),
         "model": repr(model),
         "progressive": curve.error,
         "test": [float(wrong.mean())],
-        "curve": [[n, round(mistakes / weight, 5)] for n, weight, mistakes in _points(curve) if n >= CURVE],
+        "curve": [[n, round(mistakes / weight, 5)] for n, weight, mistakes in points if n >= CURVE],
     }
-
-
-def _points(curve: Curve) -> Iterator[tuple[int, float, float]]:
-    yield from curve.marks
-    yield curve.examples, curve.weight, curve.mistakes
 
 
 def _settings(model: OnlineClassifier) -> dict[str, Any]:
