@@ -128,13 +128,11 @@ def main(arguments: list[str] | None = None) -> None:
         flush()
     except (ParameterError, ConflictError, MissingPackageError) as problem:
         code = _report(problem, arguments, WRONG_USAGE)
-    except (DataError, ModelFileError, NotFittedError, WorkerError) as problem:
-        code = _report(problem, arguments, WRONG_DATA)
     except BrokenPipeError:
         # Whoever reads our output has closed it, as ``head`` does. Nothing more may be written, not even at exit.
         _discard_output()
         code = WRONG_DATA
-    except OSError as problem:
+    except (DataError, ModelFileError, NotFittedError, WorkerError, OSError) as problem:
         code = _report(problem, arguments, WRONG_DATA)
     except MemoryError:
         code = _report("out of memory: use --effort low, fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
@@ -153,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     """The exit code of a command."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = lambda message, *_, **__: tell(f"onlineboost: {_with_flags(message)}")
             warnings.simplefilter("always", RangeWarning)
             warnings.simplefilter("default", ReadWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
@@ -167,10 +165,6 @@ def _run(arguments: list[str]) -> int:
 
 def _asks_json(arguments: list[str]) -> bool:
     return "--json" in arguments and arguments[0] != "vw"  # which has an option of this name
-
-
-def _show_warning(message: object, *_: object) -> None:
-    tell(f"onlineboost: {_with_flags(message)}")
 
 
 def _discard_output() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,6 @@ from onlineboost.readers.files import expand, is_regular
 from onlineboost.storage.atomic import check_target, identity
 
 
-def _no_answers(training: Training, page: Page) -> object:
-    return None
-
-
 def _learnt_before() -> ConflictError:
     rows = "rows of these files were learnt before, and have no answers now"
     return ConflictError(f"--predictions: {rows}: name new files only, or learn all rows with --again.")
@@ -56,7 +52,8 @@ class Job:
         quiet: bool,
         predictions: Path | None = None,
     ) -> None:
-        self.predictions, self.answers = predictions, _no_answers
+        self.predictions = predictions
+        self.answers: Callable[[Training, Page], object] = lambda training, page: None
         self.output = output or resumed
         self.found = identity(self.output) if self.output is not None else None  # before it is read, or last saved
         self.replaced = False  # what another process has saved

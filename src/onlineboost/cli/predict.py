@@ -44,7 +44,7 @@ def predict(
     threshold: ThresholdOption = None,
     cost: CostOption = None,
     engine: Annotated[EngineName | None, o.run("Engine: Ray, for parallel scoring. (default: this process)")] = None,
-    address: Annotated[str | None, o.run("Address of a Ray cluster. (default: one on this machine)")] = None,
+    address: o.Address = None,
     jobs: Annotated[int | None, o.run("Number of workers. (default: one per core)", "--jobs", "-j", min=1)] = None,
     explain: Annotated[int, o.output("Number of strongest features per answer, in a column 'because'.", min=0)] = 0,
     keep: Annotated[
