@@ -54,15 +54,11 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
 
 def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     """The answers for a batch, with what was asked for beside them."""
-    reasons = {"because": because(model, batch, extras.explain)} if extras.explain else {}
-    return _answers(model, batch, extras) | reasons
-
-
-def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
+    reasons: Columns = {"because": because(model, batch, extras.explain)} if extras.explain else {}
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
-        return _numbers(model, scores)
+        return _numbers(model, scores) | reasons
     cut = extras.cut
     answers = cut.signs(fitted, scores) if cut is not None and scores.ndim == 1 else scores
     labels, chances = fitted.target.decode(answers).tolist(), fitted.probabilities(scores)
@@ -72,7 +68,7 @@ def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
     found: Columns = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
-    return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ())
+    return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ()) | reasons
 
 
 def _of_labels(model: OnlineModel) -> list[str]:

@@ -54,13 +54,8 @@ def head_digest(batch: Batch, most: int = _HEAD) -> str:
     """The digest of the first rows of an input, of its first batch."""
     n, found = min(_HEAD, most, batch.y.size), hashlib.blake2b(digest_size=8)
     part = slice(batch.indptr[0], batch.indptr[n])
-    for array in (
-        np.diff(batch.indptr[: n + 1]),
-        batch.indices[part],
-        batch.values[part],
-        batch.y[:n],
-        batch.weight[:n],
-    ):
+    lengths = np.diff(batch.indptr[: n + 1])
+    for array in (lengths, batch.indices[part], batch.values[part], batch.y[:n], batch.weight[:n]):
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 

@@ -36,14 +36,8 @@ class Unfinished(NamedTuple):
     times: int = 0  # that this input was learnt to its end before
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "input": None if self.input is None else self.input._asdict(),
-            "rows": self.rows,
-            "left": [{**input._asdict(), "times": times} for input, times in self.left.items()],
-            "error": self.error,
-            "head": self.head,
-            "times": self.times,
-        }
+        left = [{**input._asdict(), "times": times} for input, times in self.left.items()]
+        return {**self._asdict(), "input": None if self.input is None else self.input._asdict(), "left": left}
 
 
 class Inputs:

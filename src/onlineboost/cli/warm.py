@@ -58,25 +58,21 @@ class Compiling:
         """Wait for all. Returns the tasks that failed."""
         self.pending = False
         try:
-            return self._wait()
+            failed = self.work.wait() if self.quiet or not sys.stderr.isatty() else self._wait_with_bar()
         except KeyboardInterrupt:
             raise Interrupted from None
-
-    def _wait(self) -> list[Task]:
-        if self.quiet:
-            return self.work.wait()
-        if not sys.stderr.isatty():
-            failed = self.work.wait()
-        else:
-            with new_bar(facts=False, left=False) as bar:
-                shown = bar.add_task("", total=len(self.work.tasks))
-
-                def show(done: int, running: Sequence[Task]) -> None:
-                    bar.update(shown, completed=done, description=", ".join(map(str, running)))
-
-                failed = self.work.wait(show)
-        tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
+        if not self.quiet:
+            tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
         return failed
+
+    def _wait_with_bar(self) -> list[Task]:
+        with new_bar(facts=False, left=False) as bar:
+            shown = bar.add_task("", total=len(self.work.tasks))
+
+            def show(done: int, running: Sequence[Task]) -> None:
+                bar.update(shown, completed=done, description=", ".join(map(str, running)))
+
+            return self.work.wait(show)
 
 
 def warm(

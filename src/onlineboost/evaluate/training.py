@@ -15,9 +15,9 @@ from onlineboost.data.classes import joined_scores
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.diagnostics.verdict import comparison, comparison_of_losses, spare_learners
-from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.metrics import Curve, NumberErrors
 from onlineboost.evaluate.paired import Paired, PairedLoss
+from onlineboost.evaluate.progressive import Delayed
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Cut, Threshold
 from onlineboost.model import OnlineModel

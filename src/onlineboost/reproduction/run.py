@@ -72,21 +72,20 @@ class Experiment:
     def run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
         """Results and timings together, for the report."""
         with cluster(self.workers, self.address) if self.engine == "ray" else nullcontext():
-            return self._run(sets)
-
-    def _run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
-        (self.folder / "races").mkdir(parents=True, exist_ok=True)
-        found, seconds = [], {}
-        for name, whole in sets.items():
-            cells = [self._split(name, shuffled(whole, self.seed + split), split) for split in range(self.splits)]
-            found.append({**_about(name, whole), "entries": [_joined(entries) for entries in zip(*cells, strict=True)]})
-            for entry in found[-1]["entries"]:
-                seconds[f"{name} {entry['family']} {entry['setting']}"] = entry.pop("seconds")
-            self._keep("results.json", self._results(found))
-        timings = {"seconds": sum(seconds.values()), "machine": _machine(), "cells": seconds}
-        timings["vw_sweep"] = self._vw_sweep(sets)
-        self._keep("timings.json", timings)
-        return together(self._results(found), timings)
+            (self.folder / "races").mkdir(parents=True, exist_ok=True)
+            found, seconds = [], {}
+            for name, whole in sets.items():
+                cells = [self._split(name, shuffled(whole, self.seed + split), split) for split in range(self.splits)]
+                found.append(
+                    {**_about(name, whole), "entries": [_joined(entries) for entries in zip(*cells, strict=True)]}
+                )
+                for entry in found[-1]["entries"]:
+                    seconds[f"{name} {entry['family']} {entry['setting']}"] = entry.pop("seconds")
+                self._keep("results.json", self._results(found))
+            timings = {"seconds": sum(seconds.values()), "machine": _machine(), "cells": seconds}
+            timings["vw_sweep"] = self._vw_sweep(sets)
+            self._keep("timings.json", timings)
+            return together(self._results(found), timings)
 
     def configurations(self, sets: Mapping[str, Batch]) -> int:
         """Number of configurations in all."""

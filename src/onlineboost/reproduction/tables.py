@@ -204,21 +204,16 @@ def chosen(results: Results, each: Results) -> Table:
     rows = []
     for entry in each["entries"]:
         parameters = ", ".join(f"{name} {_plain(value)}" for name, value in (entry.get("chosen") or {}).items())
-        tried = Cell(f"{entry.get('tried', 0):,}", _failures(entry))
         progressive = entry.get("progressive")
-        rows.append(
-            Row(
-                results["families"].get(entry["family"], entry["family"]),
-                [
-                    Cell(NAMES.get(entry["setting"], entry["setting"]), words=True),
-                    Cell(parameters or DASH, entry.get("model") or "", words=True),
-                    tried,
-                    Cell(DASH if progressive is None else f"{progressive:.4f}"),
-                    Cell(written(spread(entry["test"]))),
-                    Cell(_seconds(entry.get("seconds"))),
-                ],
-            )
-        )
+        cells = [
+            Cell(NAMES.get(entry["setting"], entry["setting"]), words=True),
+            Cell(parameters or DASH, entry.get("model") or "", words=True),
+            Cell(f"{entry.get('tried', 0):,}", _failures(entry)),
+            Cell(DASH if progressive is None else f"{progressive:.4f}"),
+            Cell(written(spread(entry["test"]))),
+            Cell(_seconds(entry.get("seconds"))),
+        ]
+        rows.append(Row(results["families"].get(entry["family"], entry["family"]), cells))
     header = ["algorithm", "setting", "chosen", "tried", "progressive", "test", "seconds"]
     return Table(f"{each['name']}: chosen parameters", header, rows)
 
