@@ -25,20 +25,8 @@ from onlineboost.readers.files import expand, is_regular
 from onlineboost.readers.labels import plain_label
 from onlineboost.registry import BOOSTERS
 
-
-class EffortName(StrEnum):
-    LOW = "low"
-    NORMAL = "normal"
-    HIGH = "high"
-
-
-class TaskName(StrEnum):
-    AUTO = "auto"
-    BINARY = "binary"
-    CLASSES = "classes"
-    NUMBER = "number"
-
-
+EffortName = StrEnum("EffortName", {"LOW": "low", "NORMAL": "normal", "HIGH": "high"})
+TaskName = StrEnum("TaskName", {"AUTO": "auto", "BINARY": "binary", "CLASSES": "classes", "NUMBER": "number"})
 _OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold", "max_classes")
 _FIRST = 2000  # rows by which the task is found
 _MANY = 30  # different whole numbers among them that are no classes

@@ -11,10 +11,9 @@ import typer
 
 from onlineboost.cli.registered import BOOSTING, DATA, format_options, parsed
 
-
-class OnError(StrEnum):
-    RAISE = "raise"
-    SKIP = "skip"
+OnError = StrEnum("OnError", {"RAISE": "raise", "SKIP": "skip"})
+OtherColumns = StrEnum("OtherColumns", {"STRICT": "strict", "WARN": "warn"})
+EngineName = StrEnum("EngineName", {"THREADS": "threads", "RAY": "ray"})
 
 
 def _panel(title: str | None) -> Callable[..., Any]:
@@ -44,21 +43,7 @@ Positive = Annotated[
 OnErrorOption = Annotated[
     OnError, data("Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
-
-
-class OtherColumns(StrEnum):
-    STRICT = "strict"
-    WARN = "warn"
-
-
 Columns = Annotated[OtherColumns, data("Columns that are not those of the training: an error, or a warning.")]
-
-
-class EngineName(StrEnum):
-    THREADS = "threads"
-    RAY = "ray"
-
-
 Engine = Annotated[EngineName, run("Engine: threads of this process, or Ray.")]
 Address = Annotated[str | None, run("Address of a Ray cluster. (default: one on this machine)")]
 Jobs = Annotated[

@@ -28,9 +28,7 @@ from onlineboost.readers.files import expand
 from onlineboost.scale import cluster, find_ray, in_order
 from onlineboost.storage.atomic import check_target
 
-
-class EngineName(StrEnum):
-    RAY = "ray"
+EngineName = StrEnum("EngineName", {"RAY": "ray"})
 
 
 def predict(
