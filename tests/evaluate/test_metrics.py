@@ -46,7 +46,8 @@ def test_figures_do_not_depend_on_batches_and_equal_those_of_scikit_learn(rows, 
         confusion.update(scores, y, weight)
         calibration.update(1 / (1 + np.exp(-scores)), y, weight)
     scores, y, weight = np.array(rows).T
-    assert confusion.error == pytest.approx(np.average((scores >= 0) != (y > 0), weights=weight))
+    right = confusion.table.trace() / confusion.table.sum()
+    assert right == pytest.approx(np.average((scores >= 0) == (y > 0), weights=weight))
     probability = 1 / (1 + np.exp(-scores))
     assert calibration.log_loss == pytest.approx(log_loss(y, probability, sample_weight=weight, labels=[-1, 1]))
     assert calibration.brier == pytest.approx(np.average((probability - (y > 0)) ** 2, weights=weight))

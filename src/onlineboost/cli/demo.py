@@ -57,6 +57,10 @@ In Python:
     model = OnlineBoost().fit(X, y)"""
 
 
+_STEPS = (0.005, 0.01, 0.02, 0.025, 0.05, 0.1)  # from one line of the chart to the next
+_LINES = 14
+
+
 def run() -> None:
     """Train all models, and print what was seen."""
     every = [*ALONE.values(), *BOOSTERS, DEFAULT]
@@ -132,10 +136,6 @@ def _status(text: str) -> AbstractContextManager[object]:
     from rich.console import Console
 
     return Console(stderr=True).status(text, spinner="line")
-
-
-_STEPS = (0.005, 0.01, 0.02, 0.025, 0.05, 0.1)  # from one line to the next
-_LINES = 14
 
 
 def chart(curves: Mapping[str, Sequence[float]], places: Sequence[object]) -> list[str]:

@@ -21,13 +21,8 @@ NONE = "none"  # the learner alone, not boosted
 _DEFAULTS = {"algorithm": AUTO, "learner": "linear"}
 RACED = {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}  # by ``tune``, the learners by safe
 _AUTO_HELP = "auto: OnlineBoost, or safe if a learner, an option of learners or boosters, or --adaptive is given."
-_NAMED: dict[str, Registry[Any]] = {
-    "--algorithm": BOOSTERS,
-    "-a": BOOSTERS,
-    "--learner": LEARNERS,
-    "--format": FORMATS,
-    "-f": FORMATS,
-}
+_NAMED: dict[str, Registry[Any]] = {"--algorithm": BOOSTERS, "-a": BOOSTERS, "--learner": LEARNERS}
+_NAMED |= {"--format": FORMATS, "-f": FORMATS}
 
 
 def load_named(arguments: list[str]) -> None:

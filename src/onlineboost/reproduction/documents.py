@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from onlineboost.reproduction import words
 from onlineboost.reproduction.figures import (
     Average,
     Results,
@@ -14,14 +13,14 @@ from onlineboost.reproduction.figures import (
     spread,
     summary,
 )
-from onlineboost.reproduction.sections import TITLE, Section, sections
+from onlineboost.reproduction.sections import TITLE, Section, findings, how, made, quick, sections
 from onlineboost.reproduction.tables import Cell, Table, percent, written
 
 
 def markdown(results: Results, folded: bool = True) -> str:
     """The sections of the page without charts; ``folded``: with the sections that are folded there."""
     numbers = summary(results)
-    paragraphs = [words.quick(results), words.findings(results, numbers), words.how(results), words.made(results)]
+    paragraphs = [quick(results), findings(results, numbers), how(results), made(results)]
     blocks = [f"# {TITLE}", *(_paragraph(text) for text in paragraphs if text)]
     for part in sections(results, numbers):
         if (part.tables or part.points) and (folded or not part.folded):

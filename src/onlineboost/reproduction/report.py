@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onlineboost.reproduction import words
 from onlineboost.reproduction.documents import markdown, readme_table
 from onlineboost.reproduction.figures import LINEAR, Average, Results, summary
 from onlineboost.reproduction.page import page as html
 from onlineboost.reproduction.protocol import ALGORITHMS
+from onlineboost.reproduction.sections import quick
 from onlineboost.reproduction.tables import errors, percent
 
 __all__ = ["html", "markdown", "readme_table", "summary", "text"]
@@ -27,7 +27,7 @@ def text(results: Results, setting: str = "paper") -> Table:
     from rich.table import Table
 
     found = errors(results, setting)
-    title = " ".join(filter(None, [found.caption, words.quick(results)]))
+    title = " ".join(filter(None, [found.caption, quick(results)]))
     table = Table(title=title, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     table.add_column(found.header[0], justify="left")
     for name in found.header[1:]:

@@ -18,6 +18,9 @@ from onlineboost.scale import cluster
 from onlineboost.tuning.data import Data
 from onlineboost.tuning.runs import Failure, Outcome, Run, attempt
 
+_RETRIES = 1  # if a worker dies
+_mine: dict[str, Data] = {}  # in a worker: its examples
+
 
 class Engine(Protocol):
     """Advances runs. A ticket stands for a run in progress; only the engine reads it."""
@@ -65,10 +68,6 @@ class Threads:
     def close(self) -> None:
         self.stopped.set()
         self.pool.shutdown(cancel_futures=True)
-
-
-_RETRIES = 1  # if a worker dies
-_mine: dict[str, Data] = {}  # in a worker: its examples
 
 
 class Ray:

@@ -25,6 +25,8 @@ from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested
 
+_START = b'{"key": "'  # of a line of a journal
+
 
 class Interrupted(BaseException):
     """The race was stopped, and the result is not needed."""
@@ -160,9 +162,6 @@ def nesting_key(model: OnlineModel) -> str | None:
     except Exception:  # it fails with a reason when it is run
         return None
     return repr(model.clone().set_params(n_estimators=1).describe())
-
-
-_START = b'{"key": "'
 
 
 def is_journal(path: Path) -> bool:

@@ -42,11 +42,6 @@ class Confusion:
         return Confusion(self.table[::-1, ::-1])
 
     @property
-    def error(self) -> float:
-        total = self.table.sum()
-        return float(1 - np.trace(self.table) / total) if total else math.nan
-
-    @property
     def recall(self) -> Floats:
         """Of each label, the share that was predicted as such."""
         return _shares(np.diagonal(self.table), self.table.sum(axis=1))
