@@ -18,7 +18,7 @@ import numpy as np
 from rich.progress import Progress
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier, Tree, datasets
-from onlineboost.evaluate.delayed import Delayed
+from onlineboost.evaluate.progressive import Delayed
 from onlineboost.readers import open_stream
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))

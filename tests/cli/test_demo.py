@@ -9,7 +9,7 @@ import pytest
 
 from onlineboost import Linear, OnlineBBM, Tree
 from onlineboost.cli import demo
-from onlineboost.cli.chart import chart
+from onlineboost.cli.demo import chart
 from onlineboost.datasets import load_letter
 
 

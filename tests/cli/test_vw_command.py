@@ -15,9 +15,8 @@ from commands import run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onlineboost.cli.vw.counterparts import INSTEAD, NOTHING_TO_DO
 from onlineboost.cli.vw.model import MODEL_OPTIONS
-from onlineboost.cli.vw.options import LISTS, SHORT, SWITCHES, VALUES, parse
+from onlineboost.cli.vw.options import INSTEAD, LISTS, NOTHING_TO_DO, SHORT, SWITCHES, VALUES, parse
 from onlineboost.cli.vw.translate import translate
 from onlineboost.errors import ConflictError
 

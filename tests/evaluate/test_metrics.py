@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from sklearn.metrics import log_loss, mean_pinball_loss, r2_score, roc_auc_score
 
 from onlineboost import Adaptive, Copies, DataError, LeastSquares, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
+from onlineboost.cli.notes import Notes
 from onlineboost.data.classes import joined_scores
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
 from onlineboost.evaluate.measurement import metrics_of
 from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
 from onlineboost.evaluate.metrics.top_k import TopK
+from onlineboost.evaluate.training import Counts
 from onlineboost.readers import open_stream
 from onlineboost.registry import METRICS, Registry
 
@@ -43,7 +46,8 @@ def test_figures_do_not_depend_on_batches_and_equal_those_of_scikit_learn(rows, 
         confusion.update(scores, y, weight)
         calibration.update(1 / (1 + np.exp(-scores)), y, weight)
     scores, y, weight = np.array(rows).T
-    assert confusion.error == pytest.approx(np.average((scores >= 0) != (y > 0), weights=weight))
+    right = confusion.table.trace() / confusion.table.sum()
+    assert right == pytest.approx(np.average((scores >= 0) == (y > 0), weights=weight))
     probability = 1 / (1 + np.exp(-scores))
     assert calibration.log_loss == pytest.approx(log_loss(y, probability, sample_weight=weight, labels=[-1, 1]))
     assert calibration.brier == pytest.approx(np.average((probability - (y > 0)) ** 2, weights=weight))
@@ -86,7 +90,8 @@ def test_a_curve_remembers_the_same_points_whatever_the_batches(wrong, cuts):
 def test_a_curve_survives_json():
     curve = Curve()
     curve.update(np.array([True, False, True]), np.array([1.0, 2.0, 0.3]))
-    assert Curve.from_json(json.loads(json.dumps(curve.as_json()))) == curve
+    notes = json.loads(json.dumps(Notes(Counts(curve)).as_json()))
+    assert Notes.from_json(Path("model"), notes).counts.curve == curve
 
 
 # ---- the registry

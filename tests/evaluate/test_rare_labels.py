@@ -14,8 +14,7 @@ from sklearn import metrics
 from onlineboost import Linear, OnlineBBM, ParameterError
 from onlineboost.data.classes import Classes
 from onlineboost.evaluate import Measurement, Threshold, progressive_score
-from onlineboost.evaluate.metrics.confusion import Confusion
-from onlineboost.evaluate.metrics.positive import cost
+from onlineboost.evaluate.metrics.confusion import Confusion, cost
 from onlineboost.evaluate.threshold import Cut, Rule
 from onlineboost.evaluate.training import Training
 from onlineboost.readers import open_stream

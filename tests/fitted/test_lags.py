@@ -33,7 +33,7 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.data.classes import joined_scores
-from onlineboost.evaluate.delayed import Delayed
+from onlineboost.evaluate.progressive import Delayed
 from onlineboost.readers import open_stream
 from onlineboost.tuning import tune
 

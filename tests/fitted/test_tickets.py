@@ -35,7 +35,7 @@ from onlineboost.data.hashing import feature_id
 from onlineboost.engine.node import PastAnswers
 from onlineboost.ensembles.resting import LENGTH
 from onlineboost.evaluate import progressive_score
-from onlineboost.evaluate.delayed import Delayed
+from onlineboost.evaluate.progressive import Delayed
 from onlineboost.fitted.asked import HEAD, SIGNATURE
 from onlineboost.readers import open_stream
 

@@ -101,7 +101,7 @@ def test_an_error_names_file_and_line_and_answers_before_it_are_written(letters,
 
 
 def test_files_are_looked_at_before_ray(predict, monkeypatch):
-    monkeypatch.setattr("onlineboost.scale.cluster", None)
+    monkeypatch.setattr("onlineboost.cli.predict.cluster", None)
     assert "nowhere.csv: no such file" in predict("nowhere.csv", *RAY, code=1)[1]
 
 

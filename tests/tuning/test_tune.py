@@ -537,18 +537,18 @@ def timeless(result):
 
 
 def test_a_bar_after_two_seconds_on_a_terminal(monkeypatch):
-    from onlineboost.cli import show
+    from onlineboost.cli import terminal
     from onlineboost.tuning import Row
 
-    monkeypatch.setattr(show.sys.stderr, "isatty", lambda: True, raising=False)
-    progress = show.RaceProgress(quiet=False)
+    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True, raising=False)
+    progress = terminal.RaceProgress(quiet=False)
     progress(1, 9, None)
     assert progress.bar is None
     progress.began -= 3
     progress(2, 9, Row(Linear(), 0.25))
     assert progress.bar.tasks[0].description == "2 of 9 configurations, best error 0.25"
     progress.close()
-    hidden = show.RaceProgress(quiet=True)
+    hidden = terminal.RaceProgress(quiet=True)
     hidden.began -= 3
     hidden(2, 9, None)
     assert hidden.bar is None
@@ -600,15 +600,15 @@ def test_without_ray_it_is_said_how_to_get_it(letters, monkeypatch):
 
 
 def test_rows_are_copied_out_of_the_object_store_once(letters, cluster):
-    from onlineboost.tuning import ray_engine
+    from onlineboost.tuning import engines
 
     X, y, _ = letters
     reference = cluster.put(read(X, y))
-    mine = ray_engine._own(reference)
-    assert mine is ray_engine._own(reference)
+    mine = engines._own(reference)
+    assert mine is engines._own(reference)
     assert all(array.flags.writeable for array in mine.batch)
     assert not cluster.get(reference).batch.values.flags.writeable
-    ray_engine._mine.clear()
+    engines._mine.clear()
 
 
 def test_a_journal_is_not_written_over_other_files(tmp_path, capsys):

@@ -16,15 +16,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from onlineboost.boosters.online_bbm import OnlineBBM
+from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import cache
 from onlineboost.data.batch import check_batch
-from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
+from onlineboost.ensembles.online_boost import EFFORTS, OnlineBoost
+from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.learners.linear import Linear
+from onlineboost.learners.tree import Tree
 from onlineboost.model import OnlineModel, load
 from onlineboost.readers import open_stream
-from onlineboost.registry import FORMATS
+from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS
 
 _ROWS = 6_000  # enough that trees grow and change their bins
 _LEARNERS = 63  # at most, of a booster
@@ -54,6 +58,8 @@ class Models:
         return self.learner
 
     def run(self) -> None:
+        from onlineboost.datasets import load_letter
+
         X, y = load_letter()
         X, y = X[:_ROWS], y[:_ROWS]
         for model in self.models:
@@ -169,3 +175,20 @@ def missing(tasks: Iterable[Task]) -> list[Task]:
         if not all(map(cache.is_done, task.names)):
             left.append(task)
     return left
+
+
+def usual_models() -> list[OnlineModel]:
+    """The defaults for classes, with every effort, and for numbers; the models of the demo and of the first pages."""
+    models: list[OnlineModel] = [*(OnlineBoost(effort) for effort in EFFORTS), OnlineBoostRegressor()]
+    for learner in (Linear(standardize=True), Tree()):
+        models += [learner, OnlineBBM(learner), SafeBoost(learner)]
+    return models
+
+
+def all_models() -> list[OnlineModel]:
+    """The usual models, and every booster with every learner that it boosts."""
+    models = usual_models()
+    for learner in LEARNERS:
+        boosters = (entry.make for entry in BOOSTERS if entry.make.boosts(learner.make))  # type: ignore[attr-defined]
+        models += [learner.make(), *(booster(learner.make()) for booster in boosters)]
+    return models

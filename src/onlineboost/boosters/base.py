@@ -14,8 +14,7 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.diagnostics.certificate import Certificate
-from onlineboost.diagnostics.report import Columns, Report
+from onlineboost.diagnostics.report import Certificate, Columns, Report
 from onlineboost.diagnostics.verdict import verdict
 from onlineboost.engine.committee import Committee, new_committee
 from onlineboost.engine.objects import ObjectCommittee

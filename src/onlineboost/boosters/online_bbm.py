@@ -24,7 +24,7 @@ from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, wei
 from onlineboost.compiled.jit import njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.diagnostics.certificate import Certificate
+from onlineboost.diagnostics.report import Certificate
 from onlineboost.errors import ParameterError
 from onlineboost.loop.explaining import credit_sum
 from onlineboost.loop.heads import HeadName

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
+from onlineboost.data.batch import Batch
 from onlineboost.data.numbers import Numbers
 from onlineboost.errors import DataError, ParameterError
+from onlineboost.evaluate.threshold import Cut
+from onlineboost.model import OnlineModel
 from onlineboost.storage.atomic import replacing
-
-if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
-    from onlineboost.evaluate.threshold import Cut
-    from onlineboost.model import OnlineModel
 
 Columns = dict[str, list[Any]]
 
@@ -53,15 +54,11 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
 
 def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     """The answers for a batch, with what was asked for beside them."""
-    reasons = {"because": because(model, batch, extras.explain)} if extras.explain else {}
-    return _answers(model, batch, extras) | reasons
-
-
-def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
+    reasons: Columns = {"because": because(model, batch, extras.explain)} if extras.explain else {}
     scores, fitted = model.scores(batch), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
-        return _numbers(model, scores)
+        return _numbers(model, scores) | reasons
     cut = extras.cut
     answers = cut.signs(fitted, scores) if cut is not None and scores.ndim == 1 else scores
     labels, chances = fitted.target.decode(answers).tolist(), fitted.probabilities(scores)
@@ -71,7 +68,7 @@ def _answers(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     else:
         scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
     found: Columns = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
-    return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ())
+    return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ()) | reasons
 
 
 def _of_labels(model: OnlineModel) -> list[str]:
@@ -166,16 +163,11 @@ def _lines(file: TextIO, names: list[str], as_json: bool, escape: bool) -> Outpu
 
 
 def json_lines(columns: Columns) -> str:
-    import json
-
     rows = zip(*columns.values(), strict=True)
     return "".join(f"{json.dumps(dict(zip(columns, row, strict=True)), default=str)}\n" for row in rows)
 
 
 def csv_lines(columns: Columns, escape: bool) -> str:
-    import csv
-    import io
-
     text = io.StringIO(newline="")
     texts = (cells for cells in columns.values() if cells and not isinstance(cells[0], float))
     returns = any("\r" in str(cell) for cells in texts for cell in set(map(str, cells)))  # 3.11 forgets to quote them

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import re
 import sys
 import warnings
@@ -11,20 +13,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
+import numba
 import typer
 
+from onlineboost import __version__
+from onlineboost.cli import options as o
 from onlineboost.cli.convert import convert
 from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
 from onlineboost.cli.predict import predict
-from onlineboost.cli.registered import flag_of, load_named, registered_options, with_formats, with_registered
+from onlineboost.cli.registered import (
+    flag_of,
+    format_options,
+    load_named,
+    registered_options,
+    with_formats,
+    with_registered,
+)
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.terminal import Interrupted, flush, say, tell
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
-from onlineboost.cli.vw.command import verbatim, vw
+from onlineboost.cli.vw.translate import verbatim, vw
 from onlineboost.cli.warm import warm
+from onlineboost.compiled import cache
 from onlineboost.errors import (
     ConflictError,
     DataError,
@@ -43,26 +56,17 @@ WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 def _version(asked: bool) -> None:
     if asked:
-        import platform
-
-        import numba
-
-        from onlineboost import __version__
-        from onlineboost.compiled.cache import cache_directory, processor, shipped_levels
-
         say(f"onlineboost {__version__}")
         say(f"Python {platform.python_version()}, Numba {numba.__version__}")
-        if shipped_levels():
-            say(f"compiled code of this package: for {shipped_levels()[0]}")
-        place = f"in {cache_directory()}" if cache_directory() else "not kept"
-        say(f"compiled on this machine: for {processor()}, {place}")
+        if cache.shipped_levels():
+            say(f"compiled code of this package: for {cache.shipped_levels()[0]}")
+        place = f"in {cache.cache_directory()}" if cache.cache_directory() else "not kept"
+        say(f"compiled on this machine: for {cache.processor()}, {place}")
         raise typer.Exit
 
 
 def about(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Version of onlineboost.")
-    ] = False,
+    version: Annotated[bool, o.plain("Version of onlineboost.", "--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Online boosting: turns weak online learners into a strong one, in one pass over a stream of any length.
 
@@ -71,9 +75,7 @@ def about(
 
 
 def demo(
-    export: Annotated[
-        Path | None, typer.Option("--export", help="CSV file to write the data to; nothing else is done.")
-    ] = None,
+    export: Annotated[Path | None, o.plain("CSV file to write the data to; nothing else is done.")] = None,
 ) -> None:
     """Compare boosters with their learners alone, and with the default, on a bundled data set.
 
@@ -126,13 +128,11 @@ def main(arguments: list[str] | None = None) -> None:
         flush()
     except (ParameterError, ConflictError, MissingPackageError) as problem:
         code = _report(problem, arguments, WRONG_USAGE)
-    except (DataError, ModelFileError, NotFittedError, WorkerError) as problem:
-        code = _report(problem, arguments, WRONG_DATA)
     except BrokenPipeError:
         # Whoever reads our output has closed it, as ``head`` does. Nothing more may be written, not even at exit.
         _discard_output()
         code = WRONG_DATA
-    except OSError as problem:
+    except (DataError, ModelFileError, NotFittedError, WorkerError, OSError) as problem:
         code = _report(problem, arguments, WRONG_DATA)
     except MemoryError:
         code = _report("out of memory: use --effort low, fewer --bits or fewer learners (-n)", arguments, WRONG_USAGE)
@@ -151,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     """The exit code of a command."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = lambda message, *_, **__: tell(f"onlineboost: {_with_flags(message)}")
             warnings.simplefilter("always", RangeWarning)
             warnings.simplefilter("default", ReadWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
@@ -165,10 +165,6 @@ def _run(arguments: list[str]) -> int:
 
 def _asks_json(arguments: list[str]) -> bool:
     return "--json" in arguments and arguments[0] != "vw"  # which has an option of this name
-
-
-def _show_warning(message: object, *_: object) -> None:
-    tell(f"onlineboost: {_with_flags(message)}")
 
 
 def _discard_output() -> None:
@@ -186,24 +182,12 @@ def _with_flags(problem: object) -> str:
     """The message with options as they are typed: ``label=...`` is ``--label``, ``gamma=0.7`` is ``--gamma=0.7``."""
     message = _KEYWORD.sub(lambda found: flag_of(found[1]), str(problem))
     name = problem.name if isinstance(problem, ParameterError) else "-"
-    known = name in registered_options() or name in _READING
+    known = name in {*registered_options(), *format_options(), *_READING}
     return message.replace(f"{name}=", f"{flag_of(name)}=", 1) if known and message.startswith(f"{name}=") else message
 
 
-_READING = (
-    "label",
-    "weight",
-    "drop",
-    "categorical",
-    "positive",
-    "format",
-    "header",
-    "separator",
-    "decimal",
-    "encoding",
-    "max_line_mb",
-    "max_batch_mb",
-)
+# Other parameters of reading than those of formats.
+_READING = ("label", "weight", "drop", "categorical", "positive", "format")
 
 
 def _report(problem: object, arguments: list[str], code: int) -> int:
@@ -214,8 +198,6 @@ def _report(problem: object, arguments: list[str], code: int) -> int:
         message = type(problem).__name__
     tell(f"onlineboost: {message}")
     if _asks_json(arguments):
-        import json
-
         facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}
         with suppress(OSError):  # of standard output, which may be the problem
             say(json.dumps({"error": message, **facts}, default=str))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from onlineboost import Adaptive, OnlineBoost, OnlineBoostRegressor
 from onlineboost.cli.registered import (
     AUTO,
     NONE,
@@ -16,25 +19,14 @@ from onlineboost.cli.registered import (
     registered_options,
 )
 from onlineboost.errors import ConflictError, ParameterError
+from onlineboost.model import OnlineModel
+from onlineboost.readers import open_stream
+from onlineboost.readers.files import expand, is_regular
+from onlineboost.readers.labels import plain_label
 from onlineboost.registry import BOOSTERS
 
-if TYPE_CHECKING:
-    from onlineboost.model import OnlineModel
-
-
-class EffortName(StrEnum):
-    LOW = "low"
-    NORMAL = "normal"
-    HIGH = "high"
-
-
-class TaskName(StrEnum):
-    AUTO = "auto"
-    BINARY = "binary"
-    CLASSES = "classes"
-    NUMBER = "number"
-
-
+EffortName = StrEnum("EffortName", {"LOW": "low", "NORMAL": "normal", "HIGH": "high"})
+TaskName = StrEnum("TaskName", {"AUTO": "auto", "BINARY": "binary", "CLASSES": "classes", "NUMBER": "number"})
 _OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold", "max_classes")
 _FIRST = 2000  # rows by which the task is found
 _MANY = 30  # different whole numbers among them that are no classes
@@ -45,11 +37,6 @@ def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen:
     classes = {"positive", *_OF_CLASSES, *registered_options()} & chosen
     if task is not TaskName.AUTO or classes:
         return "classes" if task is TaskName.AUTO else task.value
-    import numpy as np
-
-    from onlineboost.readers import open_stream
-    from onlineboost.readers.files import expand, is_regular
-
     if not all(map(is_regular, expand(files))):  # pipes are read once
         return "classes"
 
@@ -69,8 +56,6 @@ def are_numbers(labels: set[float]) -> bool:
 
 def choose_regressor(chosen: set[str], seed: int, lag: int) -> tuple[OnlineModel, OnlineModel | None]:
     """The model for numbers."""
-    from onlineboost import OnlineBoostRegressor
-
     for name in ("positive", *_OF_CLASSES, *registered_options()):
         if name in chosen:
             raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
@@ -116,8 +101,6 @@ def class_weights(given: list[str] | None, positive: str | None = None) -> str |
 
     Labels are as files give them: numbers where they look like it, but words where the positive label is named.
     """
-    from onlineboost.readers.labels import plain_label
-
     if not given or given == ["balanced"]:
         return given[0] if given else None
     found: dict[Any, float] = {}
@@ -142,8 +125,6 @@ def unknown_labels(model: OnlineModel) -> list[Any]:
 def _chosen(
     given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int
 ) -> tuple[OnlineModel, OnlineModel | None]:
-    from onlineboost import Adaptive, OnlineBoost
-
     algorithm = given["algorithm"].value
     learner = learner_for(algorithm, given, chosen)
     settings = [name for name in ("learner", *registered_options(), "adaptive") if name in chosen]

@@ -9,8 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import tell
+from onlineboost.cli.terminal import Progress, say_skipped, tell
 from onlineboost.errors import ParameterError
+from onlineboost.readers import open_stream
+from onlineboost.readers.detect import by_name
+from onlineboost.readers.files import is_regular
+from onlineboost.readers.write import open_writer
 from onlineboost.registry import FORMATS
 from onlineboost.storage.atomic import check_target
 
@@ -39,11 +43,6 @@ def convert(
 
       onlineboost convert data.libsvm data.csv
     """
-    from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.readers import open_stream
-    from onlineboost.readers.files import is_regular
-    from onlineboost.readers.write import open_writer
-
     options = o.stream_options(given, on_error)
     options |= o.schema_options(label, weight, drop, categorical, positive)
 
@@ -68,8 +67,6 @@ def convert(
 
 
 def _check_ending(target: str) -> None:
-    from onlineboost.readers.detect import by_name
-
     if by_name(target) is None:
         known = [format.suffixes[0] for format in FORMATS if format.writer is not None]
         met = [close for ending in Path(target).suffixes for close in difflib.get_close_matches(ending, known, 1)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.terminal import print_json, say, say_facts, tell
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ COLUMNS = ("VW alone", "Online BBM", "AdaBoost.OL", "AdaBoost.OL.S", "OSBoost.OC
 
 def datasets(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a set. (default: all of them)")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder of the sets, for downloads too.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Download of the set from its public source.")] = False,
+    data: Annotated[Path | None, o.plain("Folder of the sets, for downloads too.")] = None,
+    download: Annotated[bool, o.plain("Download of the set from its public source.", "--download")] = False,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -36,7 +36,6 @@ def datasets(
 
       onlineboost datasets --download covtype
     """
-    from onlineboost.cli.show import print_json
     from onlineboost.datasets import SETS, get
     from onlineboost.datasets import download as fetch
 
@@ -111,9 +110,7 @@ def _print(facts: dict[str, Any]) -> None:
         lines += [("made from", facts["origin"]), ("SHA-256 of the text", file["text"])]
     lines += [("web page", facts["page"]), ("licence", facts["licence"])]
     lines += [("download", remote["url"]) for remote in facts["source"] or ()]
-    for name, value in lines:
-        if value:
-            say(f"{name + ':':<20} {value}")
+    say_facts((name, value) for name, value in lines if value)
     if paper:
         sizes = f"{paper['examples']:,} examples, {paper['features']:,} features ({paper['per_example']} per example)"
         say()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
@@ -12,9 +14,8 @@ from numpy.typing import NDArray
 
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.classifier import OnlineClassifier
-from onlineboost.cli.chart import chart
-from onlineboost.cli.compiling import compile_first
 from onlineboost.cli.terminal import flush, say, say_lines
+from onlineboost.cli.warm import compile_first
 from onlineboost.data.classes import Classes
 from onlineboost.datasets import load_letter
 from onlineboost.diagnostics.verdict import Difference, difference, gain
@@ -54,6 +55,10 @@ In Python:
 
     from onlineboost import OnlineBoost
     model = OnlineBoost().fit(X, y)"""
+
+
+_STEPS = (0.005, 0.01, 0.02, 0.025, 0.05, 0.1)  # from one line of the chart to the next
+_LINES = 14
 
 
 def run() -> None:
@@ -131,3 +136,40 @@ def _status(text: str) -> AbstractContextManager[object]:
     from rich.console import Console
 
     return Console(stderr=True).status(text, spinner="line")
+
+
+def chart(curves: Mapping[str, Sequence[float]], places: Sequence[object]) -> list[str]:
+    """Lines of text: the curves, each drawn with its letter, above the places they were measured at.
+
+    The letters stand side by side, so that curves that meet can be told apart.
+
+    >>> for line in chart({"a": [0.2, 0.1], "b": [0.2, 0.0]}, ["May", "June"]):
+    ...     print(line)
+    0.20 |ab
+    0.18 |
+    0.16 |
+    0.14 |
+    0.12 |
+    0.10 |     a
+    0.08 |
+    0.06 |
+    0.04 |
+    0.02 |
+    0.00 |      b
+         +---------
+          May  June
+    """
+    highest = max(max(curve) for curve in curves.values())
+    step = next((step for step in _STEPS if highest / step <= _LINES - 1), 1 / (_LINES - 1))
+    width = max(len(curves), *(len(str(place)) for place in places)) + 1
+    digits = max(2, len(f"{step:g}") - 2)
+    lines = []
+    for level in range(math.ceil(round(highest / step, 6)), -1, -1):
+        cells = (
+            "".join(letter if round(curve[k] / step) == level else " " for letter, curve in curves.items()).ljust(width)
+            for k in range(len(places))
+        )
+        lines.append(f"{level * step:.{digits}f} |{''.join(cells)}".rstrip())
+    margin = " " * (digits + 3)
+    axis = "".join(str(place).ljust(width) for place in places).rstrip()
+    return [*lines, f"{margin}+{'-' * len(axis)}", f"{margin} {axis}"]

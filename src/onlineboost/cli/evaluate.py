@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import printable, say, tell
+from onlineboost.cli.answers import bounds_of
+from onlineboost.cli.columns import check_features, features_of
+from onlineboost.cli.notes import load
+from onlineboost.cli.terminal import Progress, print_json, printable, say, say_facts, say_skipped, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
+from onlineboost.cli.warm import compile_first
+from onlineboost.data.batch import Floats
 from onlineboost.data.numbers import Numbers
+from onlineboost.data.page import Page
+from onlineboost.errors import ConflictError, DataError
+from onlineboost.evaluate.measurement import Measurement, metrics_of
+from onlineboost.evaluate.metrics import Confusion, Curve
+from onlineboost.evaluate.metrics.confusion import cost
+from onlineboost.evaluate.plots import check_plot, draw, picture
+from onlineboost.evaluate.threshold import Cut
+from onlineboost.model import OnlineModel
+from onlineboost.readers import open_stream
+from onlineboost.readers.files import expand
+from onlineboost.registry import METRICS
 
 _MANY_CLASSES = 30  # of which no more are printed
-
-if TYPE_CHECKING:
-    from onlineboost.data.batch import Floats
-    from onlineboost.data.page import Page
-    from onlineboost.evaluate.metrics import Curve
-    from onlineboost.evaluate.threshold import Cut
-    from onlineboost.model import OnlineModel
 
 
 def evaluate(
@@ -45,12 +55,6 @@ def evaluate(
 
       onlineboost evaluate model 'test-*.csv' --json --plot test.html
     """
-    from onlineboost.cli.compiling import compile_first
-    from onlineboost.cli.load import load
-    from onlineboost.cli.show import print_json
-    from onlineboost.evaluate.plots import check_plot, draw, picture
-    from onlineboost.readers.files import expand
-
     if plot is not None:
         check_plot(plot)
     rule = rule_of(threshold, cost)
@@ -80,10 +84,6 @@ def measure(
     cut: Cut | None = None,
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
-    from onlineboost.evaluate import Measurement
-    from onlineboost.evaluate.threshold import Cut
-    from onlineboost.registry import METRICS
-
     fitted = model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
@@ -129,12 +129,6 @@ def _measure_numbers(
     model: OnlineModel, files: list[str], options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """``measure`` for numbers."""
-    import numpy as np
-
-    from onlineboost.cli.answers import bounds_of
-    from onlineboost.evaluate.measurement import Measurement, metrics_of
-    from onlineboost.evaluate.metrics import Curve
-
     measured, curve = Measurement(metrics_of("number")), Curve()
 
     def update(page: Page, scores: Floats) -> None:
@@ -164,15 +158,10 @@ def _score(
     update: Callable[[Page, Floats], None],
 ) -> int:
     """Give each page and its scores to ``update``, by which the curve grows; returns how many records were skipped."""
-    from onlineboost.cli.load import check_known
-    from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.errors import DataError
-    from onlineboost.readers import open_stream
-
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
             if not curve.examples:
-                check_known(model, page.batch)
+                check_features(model, features_of(page.batch), page.n_rows)
             update(page, model.scores(page))
             progress.update(stream, page.n_rows, f", error {curve.error:.4g}")
     say_skipped(stream)
@@ -182,8 +171,6 @@ def _score(
 
 
 def _print(result: dict[str, Any]) -> None:
-    from onlineboost.evaluate.measurement import metrics_of
-
     if "r2" in result:
         _print_numbers(result)
         return
@@ -204,8 +191,7 @@ def _print(result: dict[str, Any]) -> None:
         lines.append(("cost per example", _format(result["cost"])))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     labels = _labels(result)
     say()
     if len(labels) > 2:
@@ -218,12 +204,6 @@ def _print(result: dict[str, Any]) -> None:
 
 
 def _cost(result: dict[str, Any], target: Any, fn: float, fp: float) -> float:
-    import numpy as np
-
-    from onlineboost.errors import ConflictError
-    from onlineboost.evaluate.metrics import Confusion
-    from onlineboost.evaluate.metrics.positive import cost
-
     if len(result.get("confusion", ())) != 2:
         raise ConflictError("--cost is for two labels: leave it out for this model.")
     confusion = Confusion(np.array(result["confusion"]))
@@ -243,8 +223,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
         lines.append(("pinball loss of it", f"{result['pinball']:.5g}"))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
-    for name, value in lines:
-        say(f"{name + ':':<21} {value}")
+    say_facts(lines, 21)
 
 
 def _print_classes(labels: list[str], result: dict[str, Any]) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
+from onlineboost.data.batch import Batch
+from onlineboost.readers.decompress import compression_of
+from onlineboost.readers.files import is_regular
 
 PIPE = "-"  # the name of standard input and all pipes
 _BLOCK, _BLOCKS = 1 << 12, 64
@@ -32,8 +33,6 @@ class Input(NamedTuple):
 
 
 def identify(name: str) -> Input:
-    from onlineboost.readers.files import is_regular
-
     if not is_regular(name):
         return Input(PIPE)
     size = os.path.getsize(name)
@@ -55,21 +54,14 @@ def head_digest(batch: Batch, most: int = _HEAD) -> str:
     """The digest of the first rows of an input, of its first batch."""
     n, found = min(_HEAD, most, batch.y.size), hashlib.blake2b(digest_size=8)
     part = slice(batch.indptr[0], batch.indptr[n])
-    for array in (
-        np.diff(batch.indptr[: n + 1]),
-        batch.indices[part],
-        batch.values[part],
-        batch.y[:n],
-        batch.weight[:n],
-    ):
+    lengths = np.diff(batch.indptr[: n + 1])
+    for array in (lengths, batch.indices[part], batch.values[part], batch.y[:n], batch.weight[:n]):
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 
 
 def has_grown(path: str, size: int, earlier: str) -> bool:
     """Whether the file still begins with what had this size and digest, up to the end of a line."""
-    from onlineboost.readers.decompress import compression_of
-
     with open(path, "rb") as file:
         start = file.read(8)
         file.seek(max(0, size - 1))

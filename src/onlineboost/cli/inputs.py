@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from onlineboost.cli.identity import PIPE, Input, has_grown, head_digest, identify
 from onlineboost.cli.terminal import tell
+from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
 
 MOST_TIMES = 10_000  # that a training learns one input
 _SHOWN = 3
@@ -38,14 +36,8 @@ class Unfinished(NamedTuple):
     times: int = 0  # that this input was learnt to its end before
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "input": None if self.input is None else self.input._asdict(),
-            "rows": self.rows,
-            "left": [{**input._asdict(), "times": times} for input, times in self.left.items()],
-            "error": self.error,
-            "head": self.head,
-            "times": self.times,
-        }
+        left = [{**input._asdict(), "times": times} for input, times in self.left.items()]
+        return {**self._asdict(), "input": None if self.input is None else self.input._asdict(), "left": left}
 
 
 class Inputs:
@@ -82,7 +74,8 @@ class Inputs:
             self.times.setdefault(input, self.learnt[self.place[input]].times if input in self.place else 0)
             self.goal[input] = self._goal_of_stopped(input)
         left = any(goal > self.times[input] + (input in self.skip) for input, goal in self.goal.items())
-        self.waits = stopped is not None and _is_pipe(stopped.input)  # whether the stream where it stopped was not met
+        before = None if stopped is None else stopped.input
+        self.waits = before is not None and before.size is None  # whether the stream where it stopped was not met
         if stopped is not None and self.waits and self.pipes:
             self.waits = not again
             what = "--again: not continuing" if again else "continuing"
@@ -291,10 +284,6 @@ class Inputs:
             tell(f"onlineboost: {name} has changed since {rows:,} rows of it were learnt: learning all its rows")
         if not left:
             tell("onlineboost: nothing to learn: --again learns these files once more")
-
-
-def _is_pipe(input: Input | None) -> bool:
-    return input is not None and input.size is None
 
 
 def _shown(name: str) -> str:

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import say
+from onlineboost.cli.notes import Notes, load
+from onlineboost.cli.terminal import format_labels, print_json, say, say_facts
+from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.errors import ModelFileError
-
-if TYPE_CHECKING:
-    from onlineboost.cli.load import Loaded
-    from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.parameters import brief
+from onlineboost.storage.pictures import check_picture, draw_bars
 
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="Model file.")],
-    top: Annotated[int, typer.Option("--top", help="Number of strongest features to show.", min=0)] = 20,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="File for a picture of the strongest features (.png, .svg or .pdf).")
-    ] = None,
+    top: Annotated[int, o.plain("Number of strongest features to show.", min=0)] = 20,
+    plot: Annotated[Path | None, o.plain("File for a picture of the strongest features (.png, .svg or .pdf).")] = None,
     json_output: o.Json = False,
 ) -> None:
     """Show the strongest features, the algorithm and its settings, and what each weak learner or part is worth.
@@ -35,9 +34,6 @@ def inspect(
 
       onlineboost inspect clicks.model --json --top 100
     """
-    from onlineboost.cli.show import print_json
-    from onlineboost.storage.pictures import check_picture, draw_bars
-
     target = check_picture(plot, "--plot") if plot is not None else None
     facts = describe(model, top)
     if target is not None:
@@ -49,14 +45,9 @@ def inspect(
 
 
 def describe(path: Path, top: int) -> dict[str, Any]:
-    from onlineboost.cli.load import load
-    from onlineboost.cli.notes import Notes
-    from onlineboost.ensembles.ensemble import Ensemble
-    from onlineboost.ensembles.regressor import OnlineBoostRegressor
-    from onlineboost.parameters import brief
-
     loaded = load(path)
     model, columns = loaded.model, loaded.fitted.columns
+    strongest = loaded.fitted.root.strengths(columns.names)
     facts: dict[str, Any] = {
         "algorithm": type(model).__name__,
         "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items() if name != "n_jobs"},
@@ -64,7 +55,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "labels": loaded.fitted.target.classes.tolist(),
         "features": model.n_features_in_,
         "edges": model.edges_.tolist(),
-        "strongest": _strongest(loaded, top),
+        "strongest": [dict(zip(("feature", "number", "strength"), one, strict=True)) for one in strongest[:top]],
         "strength": model.strength if isinstance(model, Ensemble) else getattr(model.base_learner(), "strength", ""),
     }
     if loaded.fitted.cut is not None:
@@ -77,23 +68,20 @@ def describe(path: Path, top: int) -> dict[str, Any]:
             for part, weight in zip(model.parts(), model.weights_.tolist(), strict=True)
         ]
     if columns.schema:
-        facts["reading"] = {name: value for name, value in columns.schema._asdict().items() if _is_given(value)}
+        given = columns.schema._asdict().items()
+        facts["reading"] = {name: value for name, value in given if value is not False and value not in (None, ())}
     if hasattr(model, "alarms_"):  # ensembles, and models that start over
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     with suppress(ModelFileError):  # notes that somebody else made
         notes = Notes.from_json(path, loaded.notes)
-        if notes.curve.weight:
-            facts["progressive_error"] = notes.curve.error
-        rule = notes.threshold.rule if notes.threshold is not None else None
+        if notes.counts.curve.weight:
+            facts["progressive_error"] = notes.counts.curve.error
+        rule = notes.counts.threshold.rule if notes.counts.threshold is not None else None
         if "threshold" in facts and rule is not None and rule.by is not None:
             facts["threshold_rule"] = str(rule)
         if notes.unfinished:
             facts["unfinished"] = notes.unfinished.as_json()
     return facts
-
-
-def _is_given(value: Any) -> bool:
-    return value is not False and value not in (None, ())
 
 
 def _plain(value: Any) -> Any:
@@ -102,9 +90,6 @@ def _plain(value: Any) -> Any:
 
 def _parts(model: Ensemble) -> list[dict[str, Any]]:
     """What each part of an ensemble is worth, by its report."""
-    from onlineboost.ensembles.ensemble import Ensemble
-    from onlineboost.parameters import brief
-
     report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
     names = [brief(part) for part in model.parts()]
     awake = len(names) - model.n_resting_
@@ -115,14 +100,7 @@ def _parts(model: Ensemble) -> list[dict[str, Any]]:
     return found
 
 
-def _strongest(loaded: Loaded, top: int) -> list[dict[str, Any]]:
-    found = loaded.fitted.root.strengths(loaded.fitted.columns.names)[:top]
-    return [{"feature": name, "number": number, "strength": strength} for name, number, strength in found]
-
-
 def _print(facts: dict[str, Any]) -> None:
-    from onlineboost.cli.show import format_labels
-
     say(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
     if facts["strongest"]:
         say()
@@ -149,8 +127,7 @@ def _print(facts: dict[str, Any]) -> None:
         where = f"after row {place['rows']:,} of {place['input']['name']}" if place["input"] else "between two files"
         left = ", ".join(dict.fromkeys(one["name"] for one in place["left"]))
         lines.append(("stopped", where + (f"; left: {left}" if left else "")))
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     if facts["labels"]:
         say()
     if "parts" in facts:

@@ -5,31 +5,29 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
-from onlineboost.cli.terminal import Interrupted, tell
+from onlineboost.cli.columns import warn_of_ids
+from onlineboost.cli.inputs import Inputs
+from onlineboost.cli.notes import Notes
+from onlineboost.cli.summary import Lines
+from onlineboost.cli.terminal import Interrupted, Progress, peak_memory, say_skipped, tell
+from onlineboost.cli.thresholds import positive_figures
+from onlineboost.cli.warm import Compiling, compiling
 from onlineboost.compiled.jit import compile_seconds
 from onlineboost.data.numbers import Numbers
+from onlineboost.data.page import Page
 from onlineboost.errors import ConflictError, DataError, ParameterError
+from onlineboost.evaluate.plots import check_plot
+from onlineboost.evaluate.training import Training
 from onlineboost.parameters import brief
+from onlineboost.readers import open_stream
+from onlineboost.readers.files import expand, is_regular
 from onlineboost.storage.atomic import check_target, identity
-
-if TYPE_CHECKING:
-    from onlineboost.cli.compiling import Compiling
-    from onlineboost.cli.inputs import Inputs
-    from onlineboost.cli.lines import Lines
-    from onlineboost.cli.notes import Notes
-    from onlineboost.cli.show import Progress
-    from onlineboost.data.page import Page
-    from onlineboost.evaluate.training import Training
-
-
-def _no_answers(training: Training, page: Page) -> object:
-    return None
 
 
 def _learnt_before() -> ConflictError:
@@ -54,7 +52,8 @@ class Job:
         quiet: bool,
         predictions: Path | None = None,
     ) -> None:
-        self.predictions, self.answers = predictions, _no_answers
+        self.predictions = predictions
+        self.answers: Callable[[Training, Page], object] = lambda training, page: None
         self.output = output or resumed
         self.found = identity(self.output) if self.output is not None else None  # before it is read, or last saved
         self.replaced = False  # what another process has saved
@@ -69,11 +68,7 @@ class Job:
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
-        from onlineboost.readers.files import expand, is_regular
-
         if plot is not None:
-            from onlineboost.evaluate.plots import check_plot
-
             check_plot(plot)
         if self.output is not None:
             check_target("--output", self.output, expand(files))
@@ -104,11 +99,6 @@ class Job:
         again: bool,
     ) -> None:
         """Learn what the model has not learnt of the files, and save it."""
-        from onlineboost.cli.compiling import compiling
-        from onlineboost.cli.inputs import Inputs
-        from onlineboost.cli.lines import Lines
-        from onlineboost.readers.files import expand
-
         names = expand(files)
         self.lines, self.notes = Lines(training, self.quiet), notes
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
@@ -177,10 +167,6 @@ class Job:
 
     def _round(self, training: Training, number: int, places: list[int], options: dict[str, Any]) -> None:
         """Learn some of the inputs, all of them for this time."""
-        from onlineboost.cli.ids import warn_of_ids
-        from onlineboost.cli.show import Progress, say_skipped
-        from onlineboost.readers import open_stream
-
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
         rows, skip = dict[int, int](), 0  # of each place; at the beginning of this one
         self.ended = 0  # places
@@ -286,16 +272,13 @@ class Job:
             tell(f"{learnt}: saved to {self.output}; mend the input, then continue with --resume {self.output}")
 
     def _save(self, training: Training) -> None:
-        from onlineboost.cli.notes import Notes
-
         assert self.output is not None
         self._look_for_others(self.output)
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        counted = training.paired, training.repeated, training.errors, training.threshold, training.losses
-        notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
-        training.model.save(self.output, base=training.base, notes=notes.as_json())
+        notes = Notes(training, left, self.inputs.learnt).as_json()
+        training.model.save(self.output, base=training.base, notes=notes)
         self.found = identity(self.output)
 
     def _look_for_others(self, output: Path) -> None:
@@ -306,9 +289,6 @@ class Job:
             tell(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")
 
     def summary(self, training: Training) -> dict[str, Any]:
-        from onlineboost.cli.show import peak_memory
-        from onlineboost.cli.thresholds import positive_figures
-
         curve, base = training.curve, training.base_curve
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,

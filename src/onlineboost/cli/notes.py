@@ -1,22 +1,23 @@
-"""The notes of a training in its model file: error curves, where it stopped, and which inputs it has learnt."""
+"""Model files of ``train``, and their notes: error curves, where it stopped, which inputs were learnt."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onlineboost.cli.identity import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.errors import ModelFileError
-from onlineboost.evaluate.metrics import Curve
-from onlineboost.evaluate.number_errors import NumberErrors
-from onlineboost.evaluate.paired import Paired
-from onlineboost.evaluate.paired_loss import PairedLoss
+from onlineboost.evaluate.metrics import Curve, NumberErrors
+from onlineboost.evaluate.paired import Paired, PairedLoss
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Threshold
+from onlineboost.evaluate.training import Counts
+from onlineboost.fitted.fitted import Fitted
+from onlineboost.model import OnlineModel, load_all
 
 _MANY = 1 << 62
 
@@ -25,29 +26,23 @@ _MANY = 1 << 62
 class Notes:
     """What ``onlineboost train`` keeps beside the model."""
 
-    curve: Curve = field(default_factory=Curve)
-    base_curve: Curve = field(default_factory=Curve)
-    entries: int = 0
+    counts: Counts = field(default_factory=Counts)
     unfinished: Unfinished | None = None  # None: the training came to its end
     learnt: list[Learnt] = field(default_factory=list)
-    paired: Paired | None = field(default_factory=Paired)  # None: of an older file, which did not count it
-    repeated: Repeated | None = field(default_factory=Repeated)  # as this
-    errors: NumberErrors = field(default_factory=NumberErrors)  # of numbers
-    threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
-    losses: PairedLoss | None = field(default_factory=PairedLoss)  # as this, or of an older file
 
     def as_json(self) -> dict[str, Any]:
+        counts = self.counts
         return {
-            "curve": self.curve.as_json(),
-            "base_curve": self.base_curve.as_json(),
-            "entries": self.entries,
+            "curve": asdict(counts.curve),
+            "base_curve": asdict(counts.base_curve),
+            "entries": counts.entries,
             "unfinished": self.unfinished and self.unfinished.as_json(),
             "learnt": [one._asdict() for one in self.learnt],
-            "paired": self.paired and asdict(self.paired),
-            "repeated": self.repeated and asdict(self.repeated),
-            "errors": asdict(self.errors) if self.errors.weight else None,
-            "threshold": self.threshold and self.threshold.as_json(),
-            "losses": self.losses and asdict(self.losses),
+            "paired": counts.paired and asdict(counts.paired),
+            "repeated": counts.repeated and asdict(counts.repeated),
+            "errors": asdict(counts.errors) if counts.errors.weight else None,
+            "threshold": counts.threshold and counts.threshold.as_json(),
+            "losses": counts.losses and asdict(counts.losses),
         }
 
     @classmethod
@@ -56,21 +51,36 @@ class Notes:
         if facts is None:
             return cls()
         try:
-            return cls(
+            counts = Counts(
                 _curve(facts["curve"]),
                 _curve(facts["base_curve"]),
                 _whole(facts["entries"]),
-                _unfinished(facts.get("unfinished")),
-                [_learnt(one) for one in _items(facts.get("learnt", []))],
                 _optional(_paired, facts.get("paired")),
                 _optional(_repeated, facts.get("repeated")),
                 _optional(_errors, facts.get("errors")) or NumberErrors(),
                 _optional(Threshold.from_json, facts["threshold"]) if "threshold" in facts else Threshold(),
                 _optional(_losses, facts.get("losses")),
             )
+            learnt = [_learnt(one) for one in _items(facts.get("learnt", []))]
+            return cls(counts, _unfinished(facts.get("unfinished")), learnt)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
             raise ModelFileError(path, "notes", expected) from problem
+
+
+class Loaded(NamedTuple):
+    model: OnlineModel
+    fitted: Fitted
+    base: OnlineModel | None  # the base learner, trained on the same stream
+    notes: Any  # of its training, as JSON: ``Notes.from_json`` checks them
+
+
+def load(path: Path) -> Loaded:
+    """The model of a file, its base learner and the notes of its training."""
+    if not path.expanduser().exists():
+        raise FileNotFoundError(f"{path}: no such model; to train one: onlineboost train FILES -o {path}")
+    model, base, notes = load_all(path)
+    return Loaded(model, model.fitted, base, notes)
 
 
 def threshold_of(path: Path, facts: Any) -> Threshold | None:

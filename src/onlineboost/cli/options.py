@@ -2,90 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from onlineboost.cli.registered import format_options, parsed
+from onlineboost.cli.registered import BOOSTING, DATA, format_options, parsed
 
-DATA, OUTPUT = "Data", "Output"
-
-
-class OnError(StrEnum):
-    RAISE = "raise"
-    SKIP = "skip"
+OnError = StrEnum("OnError", {"RAISE": "raise", "SKIP": "skip"})
+OtherColumns = StrEnum("OtherColumns", {"STRICT": "strict", "WARN": "warn"})
+EngineName = StrEnum("EngineName", {"THREADS": "threads", "RAY": "ray"})
 
 
-def option(*names: str, help: str, panel: str = DATA, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+def _panel(title: str | None) -> Callable[..., Any]:
+    """Options under this title of the help: their help, and their names if not that of the parameter."""
+
+    def option(help: str, *names: str, **more: Any) -> Any:
+        return typer.Option(*names, help=help, rich_help_panel=title, **more)
+
+    return option
 
 
+plain, data, boosting, run, output = map(_panel, (None, DATA, BOOSTING, "Run", "Output"))
 Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
-Label = Annotated[
-    str | None, option("--label", "-l", help="Column of the label, by name or position. (default: label)")
-]
-Weight = Annotated[str | None, option("--weight", help="Column of importance weights.")]
-Drop = Annotated[list[str] | None, option("--drop", help="Column to leave out (can be repeated).")]
+Label = Annotated[str | None, data("Column of the label, by name or position. (default: label)", "--label", "-l")]
+Weight = Annotated[str | None, data("Column of importance weights.")]
+Drop = Annotated[list[str] | None, data("Column to leave out (can be repeated).")]
 Categorical = Annotated[
-    list[str] | None,
-    option("--categorical", help="Column whose numbers are categories, such as a zip code (can be repeated)."),
+    list[str] | None, data("Column whose numbers are categories, such as a zip code (can be repeated).")
 ]
 Positive = Annotated[
     str | None,
-    option(
-        "--positive",
-        help="Positive label; all others are negative. (default: the larger of two labels; 1, true, yes against 0, "
-        "false, no)",
+    data(
+        "Positive label; all others are negative. (default: the larger of two labels; 1, true, yes against 0, "
+        "false, no)"
     ),
 ]
 OnErrorOption = Annotated[
-    OnError, option("--on-error", help="Handling of rows that cannot be read: raise an error, or skip and count them.")
+    OnError, data("Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]
-
-
-class OtherColumns(StrEnum):
-    STRICT = "strict"
-    WARN = "warn"
-
-
-Columns = Annotated[
-    OtherColumns,
-    option("--columns", help="Columns that are not those of the training: an error, or a warning."),
-]
-
-
-class EngineName(StrEnum):
-    THREADS = "threads"
-    RAY = "ray"
-
-
-Engine = Annotated[EngineName, option("--engine", help="Engine: threads of this process, or Ray.", panel="Run")]
-Address = Annotated[
-    str | None, option("--address", help="Address of a Ray cluster. (default: one on this machine)", panel="Run")
-]
+Columns = Annotated[OtherColumns, data("Columns that are not those of the training: an error, or a warning.")]
+Engine = Annotated[EngineName, run("Engine: threads of this process, or Ray.")]
+Address = Annotated[str | None, run("Address of a Ray cluster. (default: one on this machine)")]
 Jobs = Annotated[
-    int | None,
-    option(
-        "--jobs", "-j", help="Number of threads; the result is the same. (default: one per core)", panel="Run", min=1
-    ),
+    int | None, run("Number of threads; the result is the same. (default: one per core)", "--jobs", "-j", min=1)
 ]
 MaxClasses = Annotated[
     int | None,
-    option(
-        "--max-classes",
-        help="Number of different labels beyond which they are refused: ids and numbers are no classes. (default: 100)",
+    data(
+        "Number of different labels beyond which they are refused: ids and numbers are no classes. (default: 100)",
         min=2,
         max=1000,
     ),
 ]
-Json = Annotated[bool, option("--json", help="JSON output.", panel=OUTPUT)]
-Quiet = Annotated[bool, option("--quiet", "-q", help="No progress output.", panel=OUTPUT)]
-Plot = Annotated[
-    Path | None,
-    option("--plot", help="Plot of error curves and the learners' edges: a .png, .svg or .html file.", panel=OUTPUT),
-]
+Json = Annotated[bool, output("JSON output.", "--json")]
+Quiet = Annotated[bool, output("No progress output.", "--quiet", "-q")]
+Plot = Annotated[Path | None, output("Plot of error curves and the learners' edges: a .png, .svg or .html file.")]
 
 
 def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> dict[str, Any]:
@@ -96,11 +70,7 @@ def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> 
 
 
 def schema_options(
-    label: str | None,
-    weight: str | None,
-    drop: list[str] | None,
-    categorical: list[str] | None,
-    positive: str | None,
+    label: str | None, weight: str | None, drop: list[str] | None, categorical: list[str] | None, positive: str | None
 ) -> dict[str, Any]:
     """Arguments of ``open_stream`` for the schema: the roles of columns."""
     names = {"drop": drop or (), "categorical": categorical or ()}

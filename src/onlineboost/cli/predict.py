@@ -7,71 +7,56 @@ from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
-from onlineboost.cli.terminal import Interrupted, tell
+from onlineboost.cli.columns import check_features, features_of
+from onlineboost.cli.notes import load
+from onlineboost.cli.terminal import Interrupted, Progress, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
-from onlineboost.cli.train import RUN
+from onlineboost.cli.warm import compile_first
 from onlineboost.data.numbers import Numbers
+from onlineboost.data.page import Page
 from onlineboost.errors import ConflictError
+from onlineboost.model import OnlineModel
+from onlineboost.readers import open_stream
+from onlineboost.readers.files import expand
+from onlineboost.scale import cluster, find_ray, in_order
 from onlineboost.storage.atomic import check_target
 
-if TYPE_CHECKING:
-    from onlineboost.data.page import Page
-    from onlineboost.model import OnlineModel
-
-
-class EngineName(StrEnum):
-    RAY = "ray"
+EngineName = StrEnum("EngineName", {"RAY": "ray"})
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file.")],
     files: o.Files,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Output file (.csv, .jsonl or .parquet), or - for standard output.")
+        str, o.plain("Output file (.csv, .jsonl or .parquet), or - for standard output.", "--output", "-o")
     ] = "-",
     label: o.Label = None,
     columns: o.Columns = o.OtherColumns.STRICT,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
-    engine: Annotated[
-        EngineName | None,
-        o.option("--engine", help="Engine: Ray, for parallel scoring. (default: this process)", panel=RUN),
-    ] = None,
-    address: Annotated[
-        str | None, o.option("--address", help="Address of a Ray cluster. (default: one on this machine)", panel=RUN)
-    ] = None,
-    jobs: Annotated[
-        int | None, o.option("--jobs", "-j", help="Number of workers. (default: one per core)", panel=RUN, min=1)
-    ] = None,
-    explain: Annotated[
-        int,
-        o.option(
-            "--explain", help="Number of strongest features per answer, in a column 'because'.", panel=o.OUTPUT, min=0
-        ),
-    ] = 0,
+    engine: Annotated[EngineName | None, o.run("Engine: Ray, for parallel scoring. (default: this process)")] = None,
+    address: o.Address = None,
+    jobs: Annotated[int | None, o.run("Number of workers. (default: one per core)", "--jobs", "-j", min=1)] = None,
+    explain: Annotated[int, o.output("Number of strongest features per answer, in a column 'because'.", min=0)] = 0,
     keep: Annotated[
-        list[str] | None,
-        o.option("--keep", help="Columns of the input to copy into the answers, comma-separated.", panel=o.OUTPUT),
+        list[str] | None, o.output("Columns of the input to copy into the answers, comma-separated.")
     ] = None,
-    row_numbers: Annotated[
-        bool, o.option("--row-numbers", help="Column row before the answers: 1, 2, 3, ...", panel=o.OUTPUT)
-    ] = False,
+    row_numbers: Annotated[bool, o.output("Column row before the answers: 1, 2, 3, ...", "--row-numbers")] = False,
     probabilities: Annotated[
-        bool,
-        o.option("--probabilities", help="Columns probability.LABEL: the probability of each label.", panel=o.OUTPUT),
+        bool, o.output("Columns probability.LABEL: the probability of each label.", "--probabilities")
     ] = False,
     escape_formulas: Annotated[
         bool,
-        o.option(
+        o.output(
+            "Apostrophe before labels that a spreadsheet would take for a formula, such as =1+1 (CSV only).",
             "--escape-formulas",
-            help="Apostrophe before labels that a spreadsheet would take for a formula, such as =1+1 (CSV only).",
-            panel=o.OUTPUT,
         ),
     ] = False,
     json_output: o.Json = False,
@@ -90,13 +75,6 @@ def predict(
 
       onlineboost predict clicks.model 'day-*.csv.gz' --engine ray -o answers.parquet
     """
-    from onlineboost.cli.compiling import compile_first
-    from onlineboost.cli.load import load
-    from onlineboost.cli.show import Progress
-    from onlineboost.readers import open_stream
-    from onlineboost.readers.files import expand
-    from onlineboost.scale import cluster, find_ray, in_order
-
     if output != "-":
         check_target("--output", output, [*files, str(model)])
     if escape_formulas and (json_output or Path(output).suffix.lower() in (".jsonl", ".parquet")):
@@ -170,10 +148,6 @@ _ENOUGH = 100  # rows of a pipe by which its features are compared with those of
 
 def _checked(model: OnlineModel, pages: Iterable[Page], live: bool) -> Iterator[Page]:
     """The pages; the features of the first one, or of the first rows of a pipe, are compared with the model's."""
-    import numpy as np
-
-    from onlineboost.cli.load import check_features, features_of
-
     met, rows = np.empty(0, np.int32), 0
     for page in pages:
         if rows < _ENOUGH and (live or not rows):

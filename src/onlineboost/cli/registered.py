@@ -7,15 +7,13 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS, Entry, Option, Registry, merged
-
-if TYPE_CHECKING:
-    from onlineboost.classifier import OnlineClassifier
 
 BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
 AUTO = "auto"  # OnlineBoost, or SafeBoost over a learner with options
@@ -23,13 +21,8 @@ NONE = "none"  # the learner alone, not boosted
 _DEFAULTS = {"algorithm": AUTO, "learner": "linear"}
 RACED = {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}  # by ``tune``, the learners by safe
 _AUTO_HELP = "auto: OnlineBoost, or safe if a learner, an option of learners or boosters, or --adaptive is given."
-_NAMED: dict[str, Registry[Any]] = {
-    "--algorithm": BOOSTERS,
-    "-a": BOOSTERS,
-    "--learner": LEARNERS,
-    "--format": FORMATS,
-    "-f": FORMATS,
-}
+_NAMED: dict[str, Registry[Any]] = {"--algorithm": BOOSTERS, "-a": BOOSTERS, "--learner": LEARNERS}
+_NAMED |= {"--format": FORMATS, "-f": FORMATS}
 
 
 def load_named(arguments: list[str]) -> None:
@@ -142,17 +135,14 @@ def _notes(option: Option, registry: Registry[Any], several: bool) -> str:
     elif option.default is not None:
         facts.append(f"default: {_text(option.default)}")
     else:
-        by_name = {entry.name: _text(_default(entry, option)) for entry in users}
+        made = [entry for entry in users if isinstance(entry, Entry)]
+        known = {entry.name: {**entry.make.defaults(), **entry.fixed} for entry in made}  # type: ignore[attr-defined]
+        by_name = {name: _text(values.get(option.parameter)) for name, values in known.items()}
         ranked = Counter(value for value in by_name.values() if value).most_common()
         usual = ranked[0][0] if ranked else ""
         others = [f"{name}: {value}" for name, value in by_name.items() if value and value != usual]
         facts += [f"default: {'; '.join([usual, *others])}"] if usual else []
     return f"({'; '.join(facts)})" if facts else ""
-
-
-def _default(entry: Any, option: Option) -> Any:
-    known = {**entry.make.defaults(), **entry.fixed} if isinstance(entry, Entry) else {}  # type: ignore[attr-defined]
-    return known.get(option.parameter)
 
 
 def _text(value: Any) -> str:
@@ -226,8 +216,10 @@ def flag_of(parameter: str) -> str:
     return _flag(option) if option is not None else f"--{parameter.replace('_', '-')}"
 
 
-def values_of(option: Option, text: str) -> list[Any]:
-    """Comma-separated values, without duplicates."""
+def values_of(option: Option, text: str | None) -> list[Any]:
+    """Comma-separated values, without duplicates; by default those that ``tune`` tries."""
+    if text is None:
+        return list(option.tried)
     try:
         return list(dict.fromkeys(option.type(part.strip()) for part in text.split(",")))
     except ValueError:

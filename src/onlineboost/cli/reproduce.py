@@ -8,47 +8,35 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from onlineboost.bars import new_bar
 from onlineboost.cli import options as o
 from onlineboost.cli.options import EngineName
 from onlineboost.cli.terminal import say, tell
+from onlineboost.data.batch import Batch, joined
 from onlineboost.errors import ParameterError
+from onlineboost.readers import open_stream
 from onlineboost.storage.atomic import write_text
 
 if TYPE_CHECKING:
-    from onlineboost.data.batch import Batch
     from onlineboost.tuning.race import Row
 
 
 def reproduce(
     data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data", envvar="ONLINEBOOST_DATA", help="Folder of the data sets. (default: only the bundled set)"
-        ),
+        Path | None, o.plain("Folder of the data sets. (default: only the bundled set)", envvar="ONLINEBOOST_DATA")
     ] = None,
     sets: Annotated[
-        str | None,
-        typer.Option("--sets", help="Names of sets, comma-separated; downloaded if possible. (default: all in --data)"),
+        str | None, o.plain("Names of sets, comma-separated; downloaded if possible. (default: all in --data)")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results and report.")] = Path(
-        "reproduction"
-    ),
-    splits: Annotated[
-        int, typer.Option("--splits", help="Number of random splits; several give standard errors.", min=1)
-    ] = 1,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer configurations.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed, of the splits too.", min=0)] = 0,
+    output: Annotated[Path, o.plain("Folder for results and report.", "--output", "-o")] = Path("reproduction"),
+    splits: Annotated[int, o.plain("Number of random splits; several give standard errors.", min=1)] = 1,
+    quick: Annotated[bool, o.plain("Fewer configurations.", "--quick")] = False,
+    seed: Annotated[int, o.plain("Random seed, of the splits too.", min=0)] = 0,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-j", help="Number of workers. (default: one per core)", min=1)
+        int | None, o.plain("Number of workers. (default: one per core)", "--workers", "-j", min=1)
     ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine", help="Engine: threads of this process, or Ray.")] = (
-        EngineName.THREADS
-    ),
-    address: Annotated[
-        str | None, typer.Option("--address", help="Address of a Ray cluster. (default: one on this machine)")
-    ] = None,
+    engine: Annotated[EngineName, o.plain("Engine: threads of this process, or Ray.")] = (EngineName.THREADS),
+    address: Annotated[str | None, o.plain("Address of a Ray cluster. (default: one on this machine)")] = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Repeat the paper's experiment, with more algorithms, and write a report.
@@ -110,10 +98,8 @@ def _names(data: Path | None, sets: str | None) -> list[str]:
 
 
 def _load(name: str, data: Path | None) -> Batch:
-    from onlineboost.data.batch import joined
     from onlineboost.datasets import find, get
     from onlineboost.datasets.places import check
-    from onlineboost.readers import open_stream
 
     path, file = find(name, data), get(name).file
     batch = joined([page.batch for page in open_stream(path)])
@@ -141,12 +127,7 @@ class Bar:
         self.began = time.perf_counter()
         self.bar: Any = None
         if not quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-            left = (TimeElapsedColumn(), TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"))
-            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), *left)
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+            self.bar = new_bar(facts=False)
             self.task = self.bar.add_task("", total=None)
             self.bar.start()
 

@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from onlineboost.cli import options as o
+from onlineboost.cli.notes import Loaded, threshold_of
 from onlineboost.cli.terminal import printable
 from onlineboost.errors import ConflictError, ParameterError
-
-if TYPE_CHECKING:
-    from onlineboost.cli.load import Loaded
-    from onlineboost.evaluate.metrics.confusion import Confusion
-    from onlineboost.evaluate.threshold import Cut, Rule
-    from onlineboost.evaluate.training import Training
+from onlineboost.evaluate.metrics.confusion import Confusion, cost, f1, precision, recall
+from onlineboost.evaluate.threshold import Cut, Rule
+from onlineboost.evaluate.training import RARE, Training
 
 ThresholdOption = Annotated[
     str | None,
-    o.option(
-        "--threshold",
-        help="Threshold of the positive one of two labels: a probability, or chosen by 'f1', by 'cost', or by a "
-        "wanted recall, 'recall=0.9', from the answers in training. (default: as in training, else 0.5)",
+    o.data(
+        "Threshold of the positive one of two labels: a probability, or chosen by 'f1', by 'cost', or by a "
+        "wanted recall, 'recall=0.9', from the answers in training. (default: as in training, else 0.5)"
     ),
 ]
 CostOption = Annotated[
     str | None,
-    o.option(
-        "--cost",
-        help="Costs of mistakes, such as fn=10,fp=1: of a positive example that is missed, and of a negative one that "
-        "is taken for positive.",
+    o.data(
+        "Costs of mistakes, such as fn=10,fp=1: of a positive example that is missed, and of a negative one that "
+        "is taken for positive."
     ),
 ]
 
 
 def rule_of(threshold: str | None, cost: str | None) -> Rule | None:
     """The rule that was asked for; None: none was."""
-    from onlineboost.evaluate.threshold import Rule
-
     costs = costs_of(cost)
     if threshold is None:
         return None
@@ -64,9 +58,6 @@ def costs_of(cost: str | None) -> tuple[float, float]:
 
 def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
     """The threshold that was asked for, or else that of the model; None: it has none."""
-    from onlineboost.cli.notes import threshold_of
-    from onlineboost.evaluate.threshold import Cut
-
     target = loaded.fitted.target
     if asked is not None and (target.width > 1 or not len(target.classes)):
         raise ConflictError("--threshold is for two labels: leave it out for this model.")
@@ -91,15 +82,11 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
 
 def is_rare(confusion: Confusion) -> bool:
     """Whether few examples have the positive label."""
-    from onlineboost.evaluate.training import RARE
-
     return 0 < float(confusion.table[1].sum()) < RARE * float(confusion.table.sum())
 
 
 def positive_figures(training: Training) -> dict[str, Any]:
     """How well the positive label is found, and the threshold; empty for more than two labels, and for numbers."""
-    from onlineboost.evaluate.metrics.positive import cost, f1, precision, recall
-
     threshold, fitted = training.threshold, training.model.fitted
     if threshold is None or fitted is None or len(fitted.target.classes) != 2:
         return {}
@@ -116,8 +103,6 @@ def positive_figures(training: Training) -> dict[str, Any]:
 
 def positive_lines(result: dict[str, Any]) -> list[tuple[str, str]]:
     """Lines of the summary: where the positive label is rare, or a threshold was asked for."""
-    from onlineboost.evaluate.training import RARE
-
     found: list[tuple[str, str]] = []
     figures, threshold = result.get("positive"), result.get("threshold")
     if figures is None:

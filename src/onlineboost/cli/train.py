@@ -3,112 +3,87 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.choice import EffortName, TaskName, bounded, choose, choose_regressor, find_task, unknown_labels
+from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
-from onlineboost.cli.registered import BOOSTING, registered_options
-from onlineboost.cli.show import print_json
+from onlineboost.cli.notes import Notes, load
+from onlineboost.cli.registered import registered_options
 from onlineboost.cli.summary import print_summary
-from onlineboost.cli.terminal import printable, tell
+from onlineboost.cli.terminal import print_json, printable, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
+from onlineboost.data.numbers import Numbers
 from onlineboost.errors import ConflictError
-
-if TYPE_CHECKING:
-    from onlineboost.cli.notes import Notes
-    from onlineboost.evaluate.training import Training
-
-RUN = "Run"
+from onlineboost.evaluate.plots import draw, picture
+from onlineboost.evaluate.training import Training
 
 
 def train(
     context: typer.Context,
     files: o.Files,
-    output: Annotated[Path | None, o.option("--output", "-o", help="Model file to write.", panel=o.OUTPUT)] = None,
+    output: Annotated[Path | None, o.output("Model file to write.", "--output", "-o")] = None,
     label: o.Label = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     task: Annotated[
-        TaskName,
-        o.option("--task", help="Labels: two; classes, two or more; or a number. (auto: by the first examples)"),
+        TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
-        EffortName,
-        o.option("--effort", help="Effort of OnlineBoost: more takes more time and errs less.", panel=BOOSTING),
+        EffortName, o.boosting("Effort of OnlineBoost: more takes more time and errs less.")
     ] = EffortName.NORMAL,
     adaptive: Annotated[
         bool,
-        o.option(
-            "--adaptive",
-            help="Drift handling: the model starts over when its error rises; a fast learner bridges the gap. "
+        o.boosting(
+            "Drift handling: the model starts over when its error rises; a fast learner bridges the gap. "
             "OnlineBoost has its own.",
-            panel=BOOSTING,
+            "--adaptive",
         ),
     ] = False,
     lag: Annotated[
         int,
-        o.option(
-            "--lag",
-            help="Number of last labels that are features of each example, for streams whose order tells much.",
-            panel=BOOSTING,
+        o.boosting(
+            "Number of last labels that are features of each example, for streams whose order tells much.",
             min=0,
             max=MAX_LAG,
         ),
     ] = 0,
     class_weight: Annotated[
         list[str] | None,
-        o.option(
-            "--class-weight",
-            help="Factor of the weights of examples by their label: 'balanced', by how rare labels are, or yes=10 (can "
-            "be repeated).",
-            panel=BOOSTING,
+        o.boosting(
+            "Factor of the weights of examples by their label: 'balanced', by how rare labels are, or yes=10 (can "
+            "be repeated)."
         ),
     ] = None,
     max_classes: o.MaxClasses = None,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
-    seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
-    passes: Annotated[int, o.option("--passes", help="Number of times to read the files.", panel=RUN, min=1)] = 1,
-    holdout: Annotated[
-        list[str] | None, o.option("--holdout", help="File to test on at the end (can be repeated).", panel=RUN)
-    ] = None,
-    resume: Annotated[Path | None, o.option("--resume", help="Model file to continue from.", panel=RUN)] = None,
-    again: Annotated[
-        bool, o.option("--again", help="Once more all rows of files that the model has learnt before.", panel=RUN)
-    ] = False,
+    seed: Annotated[int, o.boosting("Random seed.", min=0)] = 0,
+    passes: Annotated[int, o.run("Number of times to read the files.", min=1)] = 1,
+    holdout: Annotated[list[str] | None, o.run("File to test on at the end (can be repeated).")] = None,
+    resume: Annotated[Path | None, o.run("Model file to continue from.")] = None,
+    again: Annotated[bool, o.run("Once more all rows of files that the model has learnt before.", "--again")] = False,
     jobs: o.Jobs = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
-    delay: Annotated[
-        float | None,
-        o.option("--delay", help="Labels come late: after so many further examples.", panel=RUN, min=0),
-    ] = None,
-    delay_column: Annotated[
-        str | None,
-        o.option("--delay-column", help="Column of times, in whose unit --delay is.", panel=RUN),
-    ] = None,
-    checkpoint_every: Annotated[
-        int | None,
-        o.option("--checkpoint-every", help="Number of examples after which the model is saved.", panel=RUN, min=1),
-    ] = None,
-    baseline: Annotated[
-        bool, o.option("--baseline/--no-baseline", help="Comparison with the base learner alone.", panel=RUN)
-    ] = True,
+    delay: Annotated[float | None, o.run("Labels come late: after so many further examples.", min=0)] = None,
+    delay_column: Annotated[str | None, o.run("Column of times, in whose unit --delay is.")] = None,
+    checkpoint_every: Annotated[int | None, o.run("Number of examples after which the model is saved.", min=1)] = None,
+    baseline: Annotated[bool, o.run("Comparison with the base learner alone.", "--baseline/--no-baseline")] = True,
     predictions: Annotated[
         Path | None,
-        o.option(
+        o.output(
+            "File (.csv, .jsonl or .parquet) for the answer to each example, before it is learnt.",
             "--predictions",
             "-p",
-            help="File (.csv, .jsonl or .parquet) for the answer to each example, before it is learnt.",
-            panel=o.OUTPUT,
         ),
     ] = None,
     plot: o.Plot = None,
@@ -155,13 +130,12 @@ def train(
     if again and resume is None:
         raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
     if resume is not None:
-        training, notes = _resumed(resume)
+        loaded = load(resume)
+        notes = Notes.from_json(resume, loaded.notes)
+        training = Training(loaded.model, loaded.base, notes.counts)
         given_schema = o.schema_options(label, weight, drop, categorical, positive)
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
-        from onlineboost.cli.notes import Notes
-        from onlineboost.evaluate.training import Training
-
         schema = o.schema_options(label, weight, drop, categorical, positive)
         chosen = chosen_options(context)
         schema["task"] = find_task(task, files, reading | schema, chosen)
@@ -191,12 +165,8 @@ def train(
     for name in training.model.columns_not_met():
         tell(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
     if holdout and not job.interrupted:
-        from onlineboost.cli.evaluate import measure
-
         result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet, training.cut)
     if plot is not None:
-        from onlineboost.evaluate.plots import draw, picture
-
         title = f"{result['algorithm']} on {', '.join(Path(f).name for f in files[:3])}"
         curves = training.curve.line(), training.base_curve.line()
         draw(picture(printable(title), training.model, curves), plot)
@@ -216,18 +186,8 @@ def chosen_options(context: typer.Context) -> set[str]:
 
 
 _SAVED_IN_MODEL = {
-    "label",
-    "weight",
-    "task",
-    "drop",
-    "categorical",
-    "positive",
-    "adaptive",
-    "effort",
-    "lag",
-    "class_weight",
-    "seed",
-    "baseline",
+    *("label", "weight", "task", "drop", "categorical", "positive", "algorithm", "learner"),
+    *("adaptive", "effort", "lag", "class_weight", "seed", "baseline"),
 }
 
 
@@ -237,7 +197,7 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
     Returns the options for columns that a model does not have: one trained in Python, which has learnt no stream.
     """
     new = given_schema if model.fitted.columns.schema is None else {}
-    fixed = _SAVED_IN_MODEL | {"algorithm", "learner"} | registered_options().keys()
+    fixed = _SAVED_IN_MODEL | registered_options().keys()
     saved = _settings_of(model)
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -255,8 +215,6 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
 
 def _settings_of(model: Any) -> dict[str, Any]:
     """Options by which a model was trained, as they are typed."""
-    from onlineboost.data.numbers import Numbers
-
     schema = model.fitted.columns.schema
     task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
     settings = {"lag": model.lag, "task": task}
@@ -270,24 +228,3 @@ def _words(value: Any) -> set[str]:
     """One or several values of an option, to be compared."""
     several = value if isinstance(value, list | tuple) else () if value is None else (value,)
     return {str(one) for one in several}
-
-
-def _resumed(path: Path) -> tuple[Training, Notes]:
-    from onlineboost.cli.load import load
-    from onlineboost.cli.notes import Notes
-    from onlineboost.evaluate.training import Training
-
-    loaded = load(path)
-    notes = Notes.from_json(path, loaded.notes)
-    return Training(
-        loaded.model,
-        loaded.base,
-        notes.curve,
-        notes.base_curve,
-        notes.entries,
-        notes.paired,
-        notes.repeated,
-        notes.errors,
-        notes.threshold,
-        notes.losses,
-    ), notes

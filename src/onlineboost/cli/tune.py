@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from onlineboost import LeastSquares, OnlineBoost, OnlineBoostRegressor, OnlineGradientBoost, RegressionTree
 from onlineboost.cli import options as o
 from onlineboost.cli.choice import TaskName, bounded, choose_regressor, find_task
 from onlineboost.cli.registered import (
     AUTO,
-    BOOSTING,
     NONE,
     booster_options,
     learner_for,
@@ -27,13 +27,14 @@ from onlineboost.cli.registered import (
     registered_options,
     values_of,
 )
-from onlineboost.cli.terminal import say, say_lines
-from onlineboost.cli.train import RUN, chosen_options
+from onlineboost.cli.terminal import Progress, RaceProgress, print_json, say, say_facts, say_lines, say_skipped
+from onlineboost.cli.train import chosen_options
 from onlineboost.errors import ConflictError, ParameterError
-from onlineboost.registry import BOOSTERS, LEARNERS, Option
+from onlineboost.model import OnlineModel
+from onlineboost.readers import open_stream
+from onlineboost.registry import BOOSTERS, LEARNERS
 
 if TYPE_CHECKING:
-    from onlineboost.model import OnlineModel
     from onlineboost.tuning.race import Race
 
 HALVING = 3
@@ -48,30 +49,22 @@ def tune(
     categorical: o.Categorical = None,
     positive: o.Positive = None,
     task: Annotated[
-        TaskName,
-        o.option("--task", help="Labels: classes, two or more; or a number. (auto: by the first examples)"),
+        TaskName, o.data("Labels: classes, two or more; or a number. (auto: by the first examples)")
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     max_classes: o.MaxClasses = None,
-    seed: Annotated[int, o.option("--seed", help="Random seed.", panel=BOOSTING, min=0)] = 0,
+    seed: Annotated[int, o.boosting("Random seed.", min=0)] = 0,
     halving: Annotated[
         bool,
-        o.option(
-            "--halving",
-            help="Early stopping: only the best third continues after 1/9 of the examples, and after 1/3.",
-            panel=RUN,
-        ),
+        o.run("Early stopping: only the best third continues after 1/9 of the examples, and after 1/3.", "--halving"),
     ] = False,
     workers: Annotated[
-        int | None, o.option("--workers", "-j", help="Number of workers. (default: one per core)", panel=RUN, min=1)
+        int | None, o.run("Number of workers. (default: one per core)", "--workers", "-j", min=1)
     ] = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
     journal: Annotated[
-        Path | None,
-        o.option(
-            "--journal", help="File of results, added as they come; those in it are not computed again.", panel=RUN
-        ),
+        Path | None, o.run("File of results, added as they come; those in it are not computed again.")
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
@@ -91,7 +84,6 @@ def tune(
 
       onlineboost tune 'day-*.csv.gz' --label bought --journal bought.jsonl -j 8
     """
-    from onlineboost.cli.show import RaceProgress, print_json
     from onlineboost.tuning import race
 
     quiet = quiet or json_output
@@ -138,8 +130,6 @@ class Entry(NamedTuple):
 
 def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry]:
     """Every combination of the values that apply to the algorithm and the learner."""
-    from onlineboost import OnlineBoost
-
     algorithms = _algorithms(given, named)
     known = {name: BOOSTERS.find(name).options if name not in (AUTO, NONE) else () for name in algorithms}
     for parameter, option in booster_options().items():
@@ -155,7 +145,7 @@ def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry
         for learner in map(LEARNERS.find, learners):
             others = {option for other in learners for option in LEARNERS.find(other).options} - {*learner.options}
             mine = {option.parameter: option for option in (*varied, *learner.options)}
-            lists = {key: _tried(option, given[key]) for key, option in mine.items() if option.tried}
+            lists = {key: values_of(option, given[key]) for key, option in mine.items() if option.tried}
             fixed = {key: given[key] for key in mine.keys() - lists.keys()}
             # An option that applies to no learner is an error; one of another algorithm or learner in the list is not.
             known_to_none = {key for key, option in learner_options().items() if option not in others} - mine.keys()
@@ -188,8 +178,6 @@ def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[st
 
 def _regressors(chosen: set[str], seed: int) -> list[Entry]:
     """The default, boosted trees of three depths that remember all or the last rows, and linear models."""
-    from onlineboost import LeastSquares, OnlineGradientBoost, RegressionTree
-
     default, _ = choose_regressor(chosen, seed, 0)
     trees = [RegressionTree(depth, memory=memory) for depth in (3, 5, 8) for memory in (0, 64)]
     boosters = [OnlineGradientBoost(tree, n) for tree in trees for n in (20, 60)]
@@ -199,19 +187,13 @@ def _regressors(chosen: set[str], seed: int) -> list[Entry]:
 
 def _lines_of_python(context: typer.Context, best: Any) -> str:
     """How to train the best regressor: by the command, if it is the default."""
-    from onlineboost import OnlineBoostRegressor
-
     if isinstance(best.model, OnlineBoostRegressor):
         return _command(context, {"task": "number"})
     return f"in Python: model = {' '.join(repr(best.model).split())}"
 
 
-def _tried(option: Option, text: str | None) -> list[Any]:
-    return list(option.tried) if text is None else values_of(option, text)
-
-
 def _check_journal(journal: Path | None) -> None:
-    from onlineboost.tuning.journal import is_journal
+    from onlineboost.tuning.runs import is_journal
 
     if journal is not None:
         if journal.expanduser().is_file() and not is_journal(journal.expanduser()):
@@ -222,8 +204,6 @@ def _check_journal(journal: Path | None) -> None:
 
 
 def _read(files: list[str], options: dict[str, Any], quiet: bool, numbers: bool) -> Any:
-    from onlineboost.cli.show import Progress, say_skipped
-    from onlineboost.readers import open_stream
     from onlineboost.tuning.data import read
 
     with open_stream(files, **options) as stream, Progress("reading", stream.size, quiet) as progress:
@@ -270,7 +250,6 @@ def _print(race: Race, examples: int, seconds: float, command: str) -> None:
     say()
     lines = [("configurations", finished), ("examples", f"{examples:,}"), ("time", f"{seconds:.2f} s")]
     lines.append(race.lowest)
-    for name, value in lines:
-        say(f"{name + ':':<20} {value}")
+    say_facts(lines)
     say()
     say(command)

@@ -1,20 +1,82 @@
-"""``onlineboost warm``: what commands need, compiled ahead."""
+"""``onlineboost warm``: what commands need, compiled ahead; and what they compile while reading begins."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import Annotated, Self
 
 import typer
 
+from onlineboost.ahead.side_by_side import SideBySide
+from onlineboost.ahead.tasks import Task, all_models, missing, tasks_of, usual_models
+from onlineboost.bars import new_bar
 from onlineboost.cli import options as o
-from onlineboost.cli.compiling import Compiling
-from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.terminal import Interrupted, say, tell
+from onlineboost.compiled import cache, cores
+from onlineboost.compiled.jit import without_notice
+from onlineboost.model import OnlineModel
+from onlineboost.registry import FORMATS
+
+
+def compiling(models: Iterable[OnlineModel | None], quiet: bool) -> Compiling:
+    """Compile side by side what these models need and was not compiled before; nothing on a single core."""
+    tasks = missing(tasks_of(model for model in models if model is not None))
+    return Compiling(tasks if cores.n_cores() > 1 and tasks and cache.cache_directory() else [], quiet)
+
+
+def compile_first(models: Iterable[OnlineModel | None], quiet: bool) -> None:
+    """Compile side by side, and wait for it."""
+    with compiling(models, quiet) as code:
+        code.wait()
+
+
+class Compiling:
+    """Tasks that are compiled from ``with`` on; ``wait`` shows which, on a terminal as a bar."""
+
+    def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
+        self.work, self.open = SideBySide(tasks), ExitStack()
+        self.pending = bool(tasks)  # until ``wait``
+        self.quiet = not tasks or quiet or bool(os.environ.get("ONLINEBOOST_QUIET")) or sys.stderr is None
+
+    def __enter__(self) -> Self:
+        self.began = time.perf_counter()
+        self.open.enter_context(self.work)
+        if self.work.tasks:
+            self.open.enter_context(without_notice())
+        if not self.quiet:
+            tell(f"onlineboost: compiling for this machine, once: {', '.join(map(str, self.work.tasks))} ...")
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.open.close()
+
+    def wait(self) -> list[Task]:
+        """Wait for all. Returns the tasks that failed."""
+        self.pending = False
+        try:
+            failed = self.work.wait() if self.quiet or not sys.stderr.isatty() else self._wait_with_bar()
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        if not self.quiet:
+            tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
+        return failed
+
+    def _wait_with_bar(self) -> list[Task]:
+        with new_bar(facts=False, left=False) as bar:
+            shown = bar.add_task("", total=len(self.work.tasks))
+
+            def show(done: int, running: Sequence[Task]) -> None:
+                bar.update(shown, completed=done, description=", ".join(map(str, running)))
+
+            return self.work.wait(show)
 
 
 def warm(
-    all: Annotated[
-        bool, typer.Option("--all", help="All algorithms with all weak learners, which takes some minutes.")
-    ] = False,
+    all: Annotated[bool, o.plain("All algorithms with all weak learners, which takes some minutes.", "--all")] = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Compile the default models and all file formats ahead, so that they start at once.
@@ -27,12 +89,7 @@ def warm(
 
       NUMBA_CACHE_DIR=/opt/onlineboost onlineboost warm --all
     """
-    from onlineboost.ahead.catalogue import all_models, usual_models
-    from onlineboost.ahead.tasks import missing, tasks_of
-    from onlineboost.compiled.cache import cache_directory
-    from onlineboost.registry import FORMATS
-
-    if not cache_directory():
+    if not cache.cache_directory():
         raise typer.Exit(1)
     tasks = missing(tasks_of(all_models() if all else usual_models(), FORMATS.names()))
     if not tasks and not quiet:

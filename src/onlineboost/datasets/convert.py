@@ -6,6 +6,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -33,12 +34,16 @@ def bio(files: list[Path]) -> Iterator[str]:
         yield _line(label == "1", cells)
 
 
-def covtype(files: list[Path]) -> Iterator[str]:
-    return _table(files[0], "scikit-multiflow-0.4.1/src/skmultiflow/data/datasets/covtype.csv", "2")
+def multiflow(name: str, positive: str, files: list[Path]) -> Iterator[str]:
+    """A CSV file of numbers with a header, the label in the last column."""
+    lines = _member(files[0], f"scikit-multiflow-0.4.1/src/skmultiflow/data/datasets/{name}.csv")
+    next(lines)
+    for line in lines:
+        *cells, label = line.rstrip().split(",")
+        yield _line(label == positive, cells)
 
 
-def elec(files: list[Path]) -> Iterator[str]:
-    return _table(files[0], "scikit-multiflow-0.4.1/src/skmultiflow/data/datasets/elec.csv", "1")
+covtype, elec = partial(multiflow, "covtype", "2"), partial(multiflow, "elec", "1")
 
 
 def census(files: list[Path]) -> Iterator[str]:
@@ -56,15 +61,6 @@ def adult(files: list[Path]) -> Iterator[str]:
     with zipfile.ZipFile(io.BytesIO(packed)) as inner:
         _, *rows = csv.reader(io.TextIOWrapper(inner.open("adult.csv"), encoding="utf-8"))
     return _indicators(lambda: iter(rows[_TEST_ROWS:] + rows[:_TEST_ROWS]), ">50K")
-
-
-def _table(archive: Path, member: str, positive: str) -> Iterator[str]:
-    """A CSV file of numbers with a header, the label in the last column."""
-    lines = _member(archive, member)
-    next(lines)
-    for line in lines:
-        *cells, label = line.rstrip().split(",")
-        yield _line(label == positive, cells)
 
 
 def _indicators(rows: Callable[[], Iterator[list[str]]], positive: str) -> Iterator[str]:

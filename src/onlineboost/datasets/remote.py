@@ -9,17 +9,18 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from html import unescape
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote, urljoin, urlsplit
 
+from onlineboost.bars import new_bar
 from onlineboost.datasets.dataset import Dataset, File, Remote, Source
 from onlineboost.errors import DataError
 from onlineboost.storage.atomic import replacing
 
-_CHUNK = 1 << 16
+_CHUNK, _BLOCK = 1 << 16, 4096  # bytes; lines
 _TIMEOUT = 60  # seconds without a byte
 
 
@@ -101,7 +102,8 @@ def _convert(source: Source, parts: list[Path], file: File, target: Path, bar: B
     bar.begin(f"converting {target.name.partition('.')[0]}", file.examples, bytes=False)
     with replacing(target) as temporary, temporary.open("wb") as raw:
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-            for block in _blocks(source.convert(parts)):
+            lines = iter(source.convert(parts))
+            while block := list(islice(lines, _BLOCK)):
                 text = ("\n".join(block) + "\n").encode()
                 sha.update(text)
                 packed.write(text)
@@ -113,17 +115,6 @@ def _convert(source: Source, parts: list[Path], file: File, target: Path, bar: B
             )
 
 
-def _blocks(lines: Iterator[str], size: int = 4096) -> Iterator[list[str]]:
-    block: list[str] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == size:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
 class Bar:
     """A progress bar on standard error; one line per task if it is not a terminal."""
 
@@ -131,19 +122,8 @@ class Bar:
         self.quiet = quiet
         self.bar: Any = None
         self.task: Any = None
-        if quiet or not sys.stderr.isatty():
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[facts]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-        )
-        self.bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
+        if not quiet and sys.stderr.isatty():
+            self.bar = new_bar(facts=True, elapsed=False)
 
     def __enter__(self) -> Self:
         if self.bar is not None:

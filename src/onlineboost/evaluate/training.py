@@ -15,11 +15,9 @@ from onlineboost.data.classes import joined_scores
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
 from onlineboost.diagnostics.verdict import comparison, comparison_of_losses, spare_learners
-from onlineboost.evaluate.delayed import Delayed
-from onlineboost.evaluate.metrics import Curve
-from onlineboost.evaluate.number_errors import NumberErrors
-from onlineboost.evaluate.paired import Paired
-from onlineboost.evaluate.paired_loss import PairedLoss
+from onlineboost.evaluate.metrics import Curve, NumberErrors
+from onlineboost.evaluate.paired import Paired, PairedLoss
+from onlineboost.evaluate.progressive import Delayed
 from onlineboost.evaluate.repeated import Repeated
 from onlineboost.evaluate.threshold import Cut, Threshold
 from onlineboost.model import OnlineModel
@@ -28,8 +26,27 @@ RARE = 0.1  # share of a label
 
 
 @dataclass
-class Training:
+class Counts:
+    """What is counted of a training."""
+
+    curve: Curve = field(default_factory=Curve)
+    base_curve: Curve = field(default_factory=Curve)
+    entries: int = 0  # non-zero features of all examples
+    paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
+    repeated: Repeated | None = field(default_factory=Repeated)  # "no change"; None: not known from the start on
+    errors: NumberErrors = field(default_factory=NumberErrors)  # of the model, if it predicts numbers
+    threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
+    losses: PairedLoss | None = field(default_factory=PairedLoss)  # model and base learner; None: not two labels
+
+
+class Training(Counts):
     """A model and its base learner alone, on the same stream.
+
+    Parameters
+    ----------
+    model, base : both are changed; None: no base learner
+    counts : those of an earlier training that goes on
+    delay, delay_column : how late labels are, as for ``Delayed``; None: they are there at once
 
     >>> from onlineboost import Linear, OnlineBBM
     >>> from onlineboost.readers import open_stream
@@ -41,28 +58,23 @@ class Training:
     (200, 3.0)
     """
 
-    model: OnlineModel
-    base: OnlineModel | None
-    curve: Curve = field(default_factory=Curve)
-    base_curve: Curve = field(default_factory=Curve)
-    entries: int = 0  # non-zero features of all examples
-    paired: Paired | None = field(default_factory=Paired)  # model and base learner; None: not known from the start on
-    repeated: Repeated | None = field(default_factory=Repeated)  # "no change"; None: not known from the start on
-    errors: NumberErrors = field(default_factory=NumberErrors)  # of the model, if it predicts numbers
-    threshold: Threshold | None = field(default_factory=Threshold)  # of two labels; None: there are more
-    losses: PairedLoss | None = field(default_factory=PairedLoss)  # model and base learner; None: not two labels
-    delay: float | None = None  # how late labels are, as for ``Delayed``; None: they are there at once
-    delay_column: str | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        model: OnlineModel,
+        base: OnlineModel | None,
+        counts: Counts | None = None,
+        *,
+        delay: float | None = None,
+        delay_column: str | None = None,
+    ) -> None:
+        super().__init__(**vars(counts or Counts()))
+        self.model, self.base = model, base
         self.scores: Floats = np.empty(0)  # of the rows learnt last, before they were learnt
         self.answers: Floats = np.empty(0)  # to them: scores, or codes by the threshold
-        self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
-        if self.delay:
+        models = [model] if base is None else [model, base]
+        self.learners: list[Any] = models if delay is None else [Delayed(one, delay, delay_column) for one in models]
+        if delay:
             self.repeated = None  # the last label is not known yet
-        if self.delay is not None:
-            models = (self.model, self.base) if self.base is not None else (self.model,)
-            self.learners = [Delayed(model, self.delay, self.delay_column) for model in models]
 
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onlineboost.registry.option import Option, merged
-from onlineboost.registry.registry import Entry, Named, Registry, import_modules
+from onlineboost.registry.registry import Entry, Named, Option, Registry, import_modules, merged
 
 if TYPE_CHECKING:
     from onlineboost.evaluate.metrics.metric import Metric

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from onlineboost.reproduction import words
 from onlineboost.reproduction.figures import (
     Average,
-    Error,
     Results,
     average,
     best_over_trees,
@@ -15,14 +13,14 @@ from onlineboost.reproduction.figures import (
     spread,
     summary,
 )
-from onlineboost.reproduction.sections import TITLE, Section, sections
+from onlineboost.reproduction.sections import TITLE, Section, findings, how, made, quick, sections
 from onlineboost.reproduction.tables import Cell, Table, percent, written
 
 
 def markdown(results: Results, folded: bool = True) -> str:
     """The sections of the page without charts; ``folded``: with the sections that are folded there."""
     numbers = summary(results)
-    paragraphs = [words.quick(results), words.findings(results, numbers), words.how(results), words.made(results)]
+    paragraphs = [quick(results), findings(results, numbers), how(results), made(results)]
     blocks = [f"# {TITLE}", *(_paragraph(text) for text in paragraphs if text)]
     for part in sections(results, numbers):
         if (part.tables or part.points) and (folded or not part.folded):
@@ -32,13 +30,7 @@ def markdown(results: Results, folded: bool = True) -> str:
 
 def readme_table(results: Results) -> str:
     """Errors of the baseline, Online BBM and the best over trees, by set; the paper's values in parentheses."""
-    header = [
-        "set",
-        "baseline (paper)",
-        "Online BBM (paper)",
-        "its VW variant",
-        "best over trees",
-    ]
+    header = ["set", "baseline (paper)", "Online BBM (paper)", "its VW variant", "best over trees"]
     lines: list[list[str]] = [header, ["---", *["---:"] * 4]]
     gains = []
     for each in results["sets"]:
@@ -46,12 +38,17 @@ def readme_table(results: Results) -> str:
         tested = spread(best["test"]) if best else None
         gains.append(gain(tested, error_of(each, "baseline", "paper")))
         named = f" ({results['families'][best['family']]})" if best else ""
-        pair = [_beside(error_of(each, family, "paper"), paper_error(each, family)) for family in ("baseline", "bbm")]
+        pair = [
+            f"{written(error_of(each, family, 'paper'))} ({written(paper_error(each, family))})"
+            for family in ("baseline", "bbm")
+        ]
         lines.append([_escaped(each["name"]), *pair, written(error_of(each, "bbm", "vw")), written(tested) + named])
     numbers = summary(results)
     paper = f" ({_mean(numbers.paper.get('bbm'))})" if "bbm" in numbers.paper else ""
     ours, variant = (_mean(numbers.ours.get(setting, {}).get("bbm")) for setting in ("paper", "vw"))
-    lines.append(["**fewer mistakes than the baseline, mean**", "", ours + paper, variant, _with_count(average(gains))])
+    best_mean = average(gains)
+    count = f", better on {best_mean.better} of {best_mean.sets}" if best_mean else ""
+    lines.append(["**fewer mistakes than the baseline, mean**", "", ours + paper, variant, _mean(best_mean) + count])
     return "\n".join(_line(cells) for cells in lines) + "\n"
 
 
@@ -93,14 +90,6 @@ def _paragraph(text: str) -> str:
 def _escaped(text: str) -> str:
     """Text without characters that end a table cell or begin a tag."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
-
-
-def _beside(ours: Error | None, paper: Error | None) -> str:
-    return f"{written(ours)} ({written(paper)})"
-
-
-def _with_count(found: Average | None) -> str:
-    return _mean(found) + (f", better on {found.better} of {found.sets}" if found else "")
 
 
 def _mean(found: Average | None) -> str:

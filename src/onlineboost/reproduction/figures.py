@@ -86,11 +86,6 @@ def improvement(each: Results, family: str, setting: str) -> float | None:
     return gain(error_of(each, family, setting), error_of(each, "baseline", setting))
 
 
-def over_linear(each: Results, family: str) -> float | None:
-    """Of an algorithm over trees, relative to the linear baseline."""
-    return gain(error_of(each, family, "trees"), error_of(each, "baseline", "paper"))
-
-
 def paper_improvement(each: Results, family: str) -> float | None:
     return gain(paper_error(each, family), paper_error(each, "baseline"))
 
@@ -122,7 +117,11 @@ def summary(results: Results) -> Summary:
         if mean := average(improvement(each, family, setting) for each in sets):
             ours.setdefault(setting, {})[family] = mean
     paper = {family: average(paper_improvement(each, family) for each in sets) for family in ALGORITHMS}
-    trees = {family: average(over_linear(each, family) for each in sets) for family in (*COLUMNS, "safe")}
+    linear = [(each, error_of(each, "baseline", "paper")) for each in sets]
+    trees = {
+        family: average(gain(error_of(each, family, "trees"), base) for each, base in linear)
+        for family in (*COLUMNS, "safe")
+    }
     return Summary(ours, _known(paper), PUBLISHED, _known(trees))
 
 

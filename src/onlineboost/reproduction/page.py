@@ -6,10 +6,9 @@ import re
 from html import escape
 from importlib.resources import files
 
-from onlineboost.reproduction import words
 from onlineboost.reproduction.charts import key
 from onlineboost.reproduction.figures import Results, summary
-from onlineboost.reproduction.sections import TITLE, Section, sections
+from onlineboost.reproduction.sections import TITLE, Section, findings, how, made, quick, sections
 from onlineboost.reproduction.tables import Cell, Row, Table
 
 
@@ -17,15 +16,15 @@ def page(results: Results) -> str:
     numbers = summary(results)
     parts = sections(results, numbers)
     links = "".join(f'<li><a href="#{part.anchor}">{escape(part.title)}</a></li>' for part in parts)
-    warning = words.quick(results)
+    warning = quick(results)
     body = [
         f"<header><h1>{escape(TITLE)}</h1>",
         f'<p class="warning">{escape(warning)}</p>' if warning else "",
-        f'<p class="lead">{_text(words.findings(results, numbers))}</p>',
-        f"<p>{_text(words.how(results))}</p>",
+        f'<p class="lead">{_text(findings(results, numbers))}</p>',
+        f"<p>{_text(how(results))}</p>",
         f'</header><nav aria-label="Sections"><ul>{links}</ul></nav><main>',
         *(_section(part) for part in parts),
-        f"</main><footer><p>{_text(words.made(results))}</p></footer>",
+        f"</main><footer><p>{_text(made(results))}</p></footer>",
     ]
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     return _PAGE.format(title=escape(TITLE), style=style, body="\n".join(part for part in body if part))

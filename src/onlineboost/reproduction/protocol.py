@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -20,13 +21,7 @@ from onlineboost.registry import BOOSTERS
 
 LARGE = 200_000  # examples; larger sets get fewer configurations
 
-ALGORITHMS = (
-    "bbm",
-    "adaboost-ol",
-    "adaboost-ol-s",
-    "osboost-ocp",
-    "osboost",
-)  # as the paper orders them
+ALGORITHMS = ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost")  # as the paper orders them
 FAMILIES = {"baseline": "baseline", **{name: BOOSTERS.find(name).title for name in (*ALGORITHMS, "safe")}}
 SETTINGS = {
     "paper": "the paper's pseudo-code: hard votes, importance weights, a coin of 1/2 + gamma/2, a random expert",
@@ -118,34 +113,22 @@ def _paper_bbm(learner: Any, n: int, gamma: float, **options: Any) -> OnlineClas
     return OnlineBBM(learner, n, gamma, coin=0.5 + gamma / 2, delivery="weight", **options)
 
 
-def _vw_bbm(learner: Any, n: int, gamma: float, **options: Any) -> OnlineClassifier:
-    return OnlineBBM(learner, n, gamma, votes="real", normalizer="none", delivery="weight", **options)
-
-
-def _adaboost(**fixed: Any) -> Callable[..., OnlineClassifier]:
-    return lambda learner, n, **options: AdaBoostOL(learner, n, **fixed, **options)
-
-
-def _smooth(kind: Any, **fixed: Any) -> Callable[..., OnlineClassifier]:
-    return lambda learner, n, gamma, **options: kind(learner, n, gamma, **fixed, **options)
-
-
 _LINEAR: dict[tuple[str, str], Callable[..., OnlineClassifier]] = {
     ("bbm", "paper"): _paper_bbm,
-    ("bbm", "vw"): _vw_bbm,
-    ("adaboost-ol", "paper"): _adaboost(delivery="weight", expert="random"),
-    ("adaboost-ol", "vw"): _adaboost(delivery="weight", expert="last", votes="real"),
-    ("adaboost-ol-s", "paper"): _adaboost(delivery="sample", expert="random"),
-    ("adaboost-ol-s", "vw"): _adaboost(delivery="weight", expert="random", votes="real"),
-    ("osboost-ocp", "paper"): _smooth(OSBoostOCP, delivery="weight"),
-    ("osboost-ocp", "vw"): _smooth(OSBoostOCP, delivery="weight", votes="real", as_authors=True),
-    ("osboost", "paper"): _smooth(OSBoost, delivery="weight"),
-    ("osboost", "vw"): _smooth(OSBoost, delivery="weight", votes="real"),
+    ("bbm", "vw"): partial(OnlineBBM, votes="real", normalizer="none", delivery="weight"),
+    ("adaboost-ol", "paper"): partial(AdaBoostOL, delivery="weight", expert="random"),
+    ("adaboost-ol", "vw"): partial(AdaBoostOL, delivery="weight", expert="last", votes="real"),
+    ("adaboost-ol-s", "paper"): partial(AdaBoostOL, delivery="sample", expert="random"),
+    ("adaboost-ol-s", "vw"): partial(AdaBoostOL, delivery="weight", expert="random", votes="real"),
+    ("osboost-ocp", "paper"): partial(OSBoostOCP, delivery="weight"),
+    ("osboost-ocp", "vw"): partial(OSBoostOCP, delivery="weight", votes="real", as_authors=True),
+    ("osboost", "paper"): partial(OSBoost, delivery="weight"),
+    ("osboost", "vw"): partial(OSBoost, delivery="weight", votes="real"),
 }
 _TREES: dict[str, Callable[..., OnlineClassifier]] = {
     "bbm": OnlineBBM,
-    "adaboost-ol": _adaboost(delivery="weight"),
-    "adaboost-ol-s": _adaboost(delivery="sample"),
+    "adaboost-ol": partial(AdaBoostOL, delivery="weight"),
+    "adaboost-ol-s": partial(AdaBoostOL, delivery="sample"),
     "osboost-ocp": OSBoostOCP,
     "osboost": OSBoost,
 }

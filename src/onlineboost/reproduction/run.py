@@ -6,7 +6,7 @@ Results are saved to a folder cell by cell, and reused when the same experiment 
 | --- | --- |
 | ``results.json`` | errors; the same for the same command, whatever engine and number of workers |
 | ``timings.json`` | times, and the machine |
-| ``races/`` | each configuration (``tuning/journal.py``), and each cell |
+| ``races/`` | each configuration (``tuning/runs.py``), and each cell |
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -72,21 +72,20 @@ class Experiment:
     def run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
         """Results and timings together, for the report."""
         with cluster(self.workers, self.address) if self.engine == "ray" else nullcontext():
-            return self._run(sets)
-
-    def _run(self, sets: Mapping[str, Batch]) -> dict[str, Any]:
-        (self.folder / "races").mkdir(parents=True, exist_ok=True)
-        found, seconds = [], {}
-        for name, whole in sets.items():
-            cells = [self._split(name, shuffled(whole, self.seed + split), split) for split in range(self.splits)]
-            found.append({**_about(name, whole), "entries": [_joined(entries) for entries in zip(*cells, strict=True)]})
-            for entry in found[-1]["entries"]:
-                seconds[f"{name} {entry['family']} {entry['setting']}"] = entry.pop("seconds")
-            self._keep("results.json", self._results(found))
-        timings = {"seconds": sum(seconds.values()), "machine": _machine(), "cells": seconds}
-        timings["vw_sweep"] = self._vw_sweep(sets)
-        self._keep("timings.json", timings)
-        return together(self._results(found), timings)
+            (self.folder / "races").mkdir(parents=True, exist_ok=True)
+            found, seconds = [], {}
+            for name, whole in sets.items():
+                cells = [self._split(name, shuffled(whole, self.seed + split), split) for split in range(self.splits)]
+                found.append(
+                    {**_about(name, whole), "entries": [_joined(entries) for entries in zip(*cells, strict=True)]}
+                )
+                for entry in found[-1]["entries"]:
+                    seconds[f"{name} {entry['family']} {entry['setting']}"] = entry.pop("seconds")
+                self._keep("results.json", self._results(found))
+            timings = {"seconds": sum(seconds.values()), "machine": _machine(), "cells": seconds}
+            timings["vw_sweep"] = self._vw_sweep(sets)
+            self._keep("timings.json", timings)
+            return together(self._results(found), timings)
 
     def configurations(self, sets: Mapping[str, Batch]) -> int:
         """Number of configurations in all."""
@@ -215,18 +214,14 @@ def _tested(best: Row, train: Batch, test: Batch) -> dict[str, Any]:
     curve = Curve(most=1 << 6)
     curve.update(Classes.mistakes(model.progressive_fit(train), train.y), train.weight)
     wrong = Classes.mistakes(model.decision_function(test), test.y)
+    points = [*curve.marks, (curve.examples, curve.weight, curve.mistakes)]
     return {
         "chosen": _settings(model),
         "model": repr(model),
         "progressive": curve.error,
         "test": [float(wrong.mean())],
-        "curve": [[n, round(mistakes / weight, 5)] for n, weight, mistakes in _points(curve) if n >= CURVE],
+        "curve": [[n, round(mistakes / weight, 5)] for n, weight, mistakes in points if n >= CURVE],
     }
-
-
-def _points(curve: Curve) -> Iterator[tuple[int, float, float]]:
-    yield from curve.marks
-    yield curve.examples, curve.weight, curve.mistakes
 
 
 def _settings(model: OnlineClassifier) -> dict[str, Any]:

@@ -53,16 +53,12 @@ def in_order(
         if jobs is not None and len(on_the_way) >= jobs:
             ray.wait([reference for _, reference in on_the_way], num_returns=len(on_the_way) - jobs + 1)
         on_the_way.append((page.n_rows, task.remote(shared, __version__, page.batch)))
-        while len(on_the_way) >= _AHEAD * workers or _is_done(ray, on_the_way):
+        while len(on_the_way) >= _AHEAD * workers or (on_the_way and ray.wait([on_the_way[0][1]], timeout=0)[0]):
             yield _taken(ray, *on_the_way.popleft())
     while on_the_way:
         yield _taken(ray, *on_the_way.popleft())
     if problem is not None:
         raise problem
-
-
-def _is_done(ray: Any, on_the_way: deque[tuple[int, Any]]) -> bool:
-    return bool(on_the_way and ray.wait([on_the_way[0][1]], timeout=0)[0])
 
 
 def _taken(ray: Any, rows: int, reference: Any) -> tuple[int, Any]:

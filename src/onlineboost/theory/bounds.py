@@ -114,13 +114,7 @@ def check_excess(excess: object) -> None:
 
 
 def bbm_bound(
-    n_examples: int,
-    n_learners: int,
-    gamma: float,
-    excess: float,
-    *,
-    coin: Delivery = "sample",
-    delta: float = 0.05,
+    n_examples: int, n_learners: int, gamma: float, excess: float, *, coin: Delivery = "sample", delta: float = 0.05
 ) -> Bound:
     """Bound on Online BBM's mistakes: Phi_0(0) T + S-tilde sum_i ||w^i||_inf (Lemma 3, Theorem 2).
 
@@ -191,13 +185,7 @@ def _adaboost_ol(n_examples: int, n_learners: int, squares: float, loss: float, 
 
 
 def osboost_bound(
-    n_examples: int,
-    n_learners: int,
-    gamma: float,
-    excess: float,
-    *,
-    coin: Delivery = "sample",
-    delta: float = 0.05,
+    n_examples: int, n_learners: int, gamma: float, excess: float, *, coin: Delivery = "sample", delta: float = 0.05
 ) -> Bound:
     """Bound on OSBoost's mistakes: (T / a + N S-tilde) / (N theta + 1 / a), where a = -ln(1 - gamma) / 2.
 

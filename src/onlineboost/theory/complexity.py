@@ -22,12 +22,7 @@ ALGORITHMS: tuple[Algorithm, ...] = ("OnlineBBM", "AdaBoostOL", "OSBoost", "any"
 
 
 def n_learners(
-    epsilon: float,
-    gamma: float,
-    *,
-    coin: Delivery = "sample",
-    exact: bool = True,
-    algorithm: Algorithm = "OnlineBBM",
+    epsilon: float, gamma: float, *, coin: Delivery = "sample", exact: bool = True, algorithm: Algorithm = "OnlineBBM"
 ) -> int:
     """The number of learners with edge gamma for an error rate of epsilon, in the limit of many examples.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlineboost.data.arrays import Dense, Sparse, check_features, is_frame
+from onlineboost.data.arrays import check_features, is_frame
 from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
 from onlineboost.data.classes import Classes
 from onlineboost.data.numbers import Numbers
@@ -135,7 +135,10 @@ def read(
     labels.meet(y)
     weight = np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, np.float64)
     source.name(source.names)
-    batch = _table(source, labels.encode(y), weight)
+    codes = labels.encode(y)
+    if codes.shape != (source.n_rows,) or weight.shape != (source.n_rows,):
+        raise DataError(f"y and sample_weight: expected {source.n_rows} of each, one per row of X")
+    batch = joined(list(source.batches(codes, weight)))
     check_batch(batch, learning=True, numbers=numbers)
     rows = X.tocsr() if hasattr(X, "tocsr") else X
     return Data(batch, (rows, np.asarray(y), weight, labels))
@@ -157,9 +160,3 @@ def _of_pages(X: Any, notice: Callable[[Batch], None] | None, numbers: bool) -> 
     batch = joined(batches)
     check_batch(batch, learning=True, numbers=numbers)
     return Data(batch, page._replace(batch=batch, names=names))
-
-
-def _table(source: Dense | Sparse, y: Any, weight: Any) -> Batch:
-    if y.shape != (source.n_rows,) or weight.shape != (source.n_rows,):
-        raise DataError(f"y and sample_weight: expected {source.n_rows} of each, one per row of X")
-    return joined(list(source.batches(y, weight)))

@@ -20,8 +20,7 @@ from onlineboost.parameters import Parameters
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, read
 from onlineboost.tuning.engines import Engine, open_engine
-from onlineboost.tuning.journal import Journal
-from onlineboost.tuning.runs import Failure, Outcome, Run, together
+from onlineboost.tuning.runs import Failure, Journal, Outcome, Run, together
 
 RUNGS = 2  # comparisons of halving before the end
 

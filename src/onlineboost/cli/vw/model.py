@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
-from onlineboost.cli.vw.source import Source
+from onlineboost.classifier import OnlineClassifier
+from onlineboost.cli.choice import are_numbers
 from onlineboost.errors import ConflictError
+from onlineboost.readers import files
 
 Given = dict[str, list[str]]
 
@@ -26,19 +30,57 @@ MODEL_OPTIONS = (
 
 
 @dataclass
-class Model:
-    options: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
-    is_default: bool = False  # whether it is what ``train`` takes without a choice
+class Translation:
+    """What becomes of a command, or of its options for the model."""
+
+    options: list[str] = field(default_factory=list)  # of ``train``
+    notes: list[str] = field(default_factory=list)  # differences, and options that need no counterpart
+    missing: dict[str, str] = field(default_factory=dict)  # options without a counterpart, and what to do instead
+    is_default: bool = False  # whether the model is what ``train`` takes without a choice
+    commands: list[str] = field(default_factory=list)
 
 
-def read_model(given: Given, source: Source) -> Model:
+class Source:
+    """VW text that need not exist: the command may be for another machine."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @property
+    def exists(self) -> bool:
+        return Path(self.path).is_file()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The first lines, of 64 KB at most."""
+        if not self.exists:
+            return []
+        with files.Source(self.path) as file:
+            start = file.head()
+        return (start[: start.rfind(b"\n") + 1] or start).decode(errors="replace").splitlines()
+
+    @property
+    def labels(self) -> set[float]:
+        """Different labels; none if some are not numbers, which ``train`` will say."""
+        words = [line.partition("|")[0].split() for line in self.lines]
+        try:
+            return {float(before[0]) for before in words if before}
+        except ValueError:
+            return set()
+
+    @property
+    def namespaces(self) -> list[str]:
+        """Namespaces in the order in which they come."""
+        parts = [part for line in self.lines for part in line.split("|")[1:] if not part[:1].isspace()]
+        return list(dict.fromkeys(part.split()[0].partition(":")[0] for part in parts if part.strip()))
+
+
+def read_model(given: Given, source: Source) -> Translation:
     """The options of ``train`` for those of ``vw``."""
-    classes = "boosting" in given or "oaa" in given or "binary" in given or _last(given, "loss_function") == "logistic"
-    if not classes and source.has_numbers:
+    classes = "boosting" in given or "oaa" in given or "binary" in given or last(given, "loss_function") == "logistic"
+    if not classes and are_numbers(source.labels):
         return _regressor(given)
-    model = Model()
+    model = Translation()
     _boosting(given, model)
     model.options.append("--no-standardize")
     _loss(given, model)
@@ -53,8 +95,6 @@ def read_model(given: Given, source: Source) -> Model:
     if not classes and source.labels == {0, 1}:
         model.notes.append("labels 0 and 1 are classes: scores are within -1 and +1; vw's are near the labels.")
     if "oaa" in given:
-        from onlineboost.classifier import OnlineClassifier
-
         most = int(number(given, "oaa"))
         model.options += ["--max-classes", str(most)] if most > OnlineClassifier.max_classes else []
         model.notes.append(
@@ -66,8 +106,8 @@ def read_model(given: Given, source: Source) -> Model:
     return model
 
 
-def _regressor(given: Given) -> Model:
-    model = Model(["--task", "number"], is_default=True)
+def _regressor(given: Given) -> Translation:
+    model = Translation(["--task", "number"], is_default=True)
     model.notes.append(
         "the labels are numbers: OnlineBoostRegressor, which is more than vw's linear model (docs/numbers.md)."
     )
@@ -77,13 +117,13 @@ def _regressor(given: Given) -> Model:
     return model
 
 
-def _boosting(given: Given, model: Model) -> None:
+def _boosting(given: Given, model: Translation) -> None:
     if "boosting" not in given:
         model.options += ["-a", "none"]
         return
-    n, alg = number(given, "boosting"), (_last(given, "alg") or "BBM").lower()
+    n, alg = number(given, "boosting"), (last(given, "alg") or "BBM").lower()
     if alg not in _BOOSTERS:
-        raise ConflictError(f"vw --alg {_last(given, 'alg')}: expected BBM, logistic or adaptive.")
+        raise ConflictError(f"vw --alg {last(given, 'alg')}: expected BBM, logistic or adaptive.")
     algorithm, *more = _BOOSTERS[alg]
     gamma = ["--gamma", number(given, "gamma")] if alg == "bbm" and "gamma" in given else []
     model.options += ["-a", algorithm, "-n", n, *gamma, *more, "--votes", "real"]
@@ -97,8 +137,8 @@ def _boosting(given: Given, model: Model) -> None:
         model.notes.append("-b: slots for each learner; in vw all learners share them.")
 
 
-def _loss(given: Given, model: Model) -> None:
-    loss, link = _last(given, "loss_function") or "squared", _last(given, "link") or "identity"
+def _loss(given: Given, model: Translation) -> None:
+    loss, link = last(given, "loss_function") or "squared", last(given, "link") or "identity"
     limits = {"squared": 1.0, "logistic": 50.0}
     if loss not in limits:
         model.missing[f"--loss_function {loss}"] = (
@@ -120,7 +160,7 @@ def _loss(given: Given, model: Model) -> None:
         model.notes.append("scores are within -1 and +1 from the start; vw's range grows with the labels it meets.")
 
 
-def _crosses(given: Given, source: Source, model: Model) -> None:
+def _crosses(given: Given, source: Source, model: Translation) -> None:
     pairs: dict[tuple[str, str], None] = {}
     for name in ("quadratic", "interactions"):
         for letters in given.get(name, []):
@@ -134,7 +174,8 @@ def _crosses(given: Given, source: Source, model: Model) -> None:
                     "--cross takes pairs of namespaces; trees find more by themselves."
                 )
             else:
-                first, second = (source.beginning_with(letter) for letter in letters)
+                known = source.namespaces  # or the letters if there are none
+                first, second = ([name for name in known if name.startswith(each)] or [each] for each in letters)
                 pairs |= dict.fromkeys((a, b) for a in first for b in second)
     if "--crosses" in model.options:
         return
@@ -153,7 +194,7 @@ def _weight(pair: str) -> str:
     return f"{label}={weight}"
 
 
-def _last(given: Given, name: str) -> str | None:
+def last(given: Given, name: str) -> str | None:
     return given[name][-1] if given.get(name) else None
 
 

@@ -1,4 +1,4 @@
-"""The options of Vowpal Wabbit, by what they take, and a command line of it in parts."""
+"""The options of Vowpal Wabbit: what they take, a command line of it in parts, and what we have instead."""
 
 from __future__ import annotations
 
@@ -79,6 +79,67 @@ SHORT = {
     "r": "raw_predictions",
     "t": "testonly",
 }
+_IGNORED = """
+    cache cache_file compressed dont_output_best_constant driver_output driver_output_off dry_run
+    example_queue_limit holdout_off kill_cache leave_duplicate_interactions limit_output log_level log_output
+    no_daemon no_stdin per_model_save_load preserve_performance_counters ring_size save_resume sort_features
+"""
+
+NOTHING_TO_DO = {
+    **dict.fromkeys(_IGNORED.split(), ""),
+    "binary": "the column label of the answers.",
+    "hash": "names keep apart as they are: nothing to choose.",
+    "predict_only_model": "a model file of ours can always go on learning.",
+    "probabilities": "the column probability of the answers.",
+    "progress": "a line at every doubling, always.",
+    "sparse_weights": "memory is taken for features that were met, always.",
+    "strict_parse": "malformed lines are errors, always.",
+}
+"""Options that need no counterpart, with what is worth knowing."""
+
+_ALIKE = {
+    "adax bfgs coin conjugate_gradient freegrad ftrl pistol sgd": (
+        "--learner linear is vw's default learner: adaptive, normalised, importance-invariant."
+    ),
+    "affix dictionary ngram skips spelling": "make these features before, and write them into the file.",
+    "csoaa ect log_multi oaa_subsample recall_tree": (
+        "leave it out: labels are classes, as many as come (docs/many-classes.md)."
+    ),
+    "csv dsjson json": "onlineboost train reads this format by rules of its own (docs/data.md).",
+    "cubic ksvm lrq nn": "the default of onlineboost train, which has trees, or --learner tree.",
+    "ignore ignore_linear": "cut the namespaces out of the file, or read a table with --drop COLUMN.",
+    "l1 l2": "there is no regularisation; standardising (leave out --no-standardize) bounds features.",
+    "node span_server total unique_id": (
+        "onlineboost train --jobs N, or --engine ray --address ADDRESS (docs/scale.md)."
+    ),
+    "quantile_tau": "onlineboost train --task number, for labels that are numbers (docs/numbers.md).",
+}
+INSTEAD = {name: instead for names, instead in _ALIKE.items() for name in names.split()} | {
+    "audit": "onlineboost predict MODEL FILE --explain 5 names the strongest features of each answer.",
+    "constant": "there is always a constant, which begins at 0.",
+    "daemon": "onlineboost predict MODEL - answers a pipe; in Python, predict_one and learn_one.",
+    "decay_learning_rate": "the learning rate is the same in all passes.",
+    "early_terminate": "--holdout FILE tests the model at the end; no pass is left out.",
+    "examples": "head -n N FILE | onlineboost train - -f vw",
+    "help": "onlineboost vw --help, alone.",
+    "holdout_after": "put these examples into a file of their own, for --holdout FILE.",
+    "holdout_period": "--holdout FILE tests the model at the end, on a file of its own.",
+    "initial_t": "t begins at 0, always; --power-t is vw's --power_t.",
+    "keep": "cut the other namespaces out of the file, or read a table with --drop COLUMN.",
+    "named_labels": "words as labels, in CSV or JSON lines.",
+    "noconstant": "there is always a constant.",
+    "OjaNewton": "--learner newton, for at most 256 features.",
+    "save_per_pass": "--checkpoint-every N saves the model after each N examples.",
+    "version": "onlineboost --version.",
+}
+"""Options without a counterpart, with the next best."""
+
+
+def instead_of(name: str) -> str:
+    """What to do about an option without a counterpart."""
+    if name.startswith(("cb", "ccb", "cats", "slates", "squarecb", "explore", "warm_cb", "experimental_igl")):
+        return "onlineboost learns labels, not the costs of actions: stay with vw."
+    return INSTEAD.get(name, "stay with vw for it.")
 
 
 def parse(arguments: list[str]) -> dict[str, list[str]]:

@@ -1,36 +1,64 @@
-"""From a command line of Vowpal Wabbit to ours."""
+"""``onlineboost vw``: the commands of ours that do what a command of Vowpal Wabbit does."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from onlineboost.cli.vw.counterparts import NOTHING_TO_DO, instead_of
-from onlineboost.cli.vw.model import MODEL_OPTIONS, Model, number, read_model
-from onlineboost.cli.vw.options import SHORT, parse
-from onlineboost.cli.vw.source import Source
+import typer
+
+from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.vw.model import MODEL_OPTIONS, Source, Translation, last, number, read_model
+from onlineboost.cli.vw.options import NOTHING_TO_DO, SHORT, instead_of, parse
 from onlineboost.errors import ConflictError
 
 _FILES = (
-    "data",
-    "final_regressor",
-    "initial_regressor",
-    "predictions",
-    "raw_predictions",
-    "testonly",
-    "passes",
-    "quiet",
+    *("data", "final_regressor", "initial_regressor", "predictions", "raw_predictions", "testonly"),
+    *("passes", "quiet"),
 )
 _READABLE = ("invert_hash", "readable_model")
 _LETTER = {name: f"-{letter}" for letter, name in SHORT.items()}
 
 
-@dataclass
-class Translation:
-    commands: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # differences, and options that need no counterpart
-    missing: dict[str, str] = field(default_factory=dict)  # options without a counterpart, and what to do instead
+def vw(
+    arguments: Annotated[list[str], typer.Argument(metavar="OPTIONS...", help="Options of vw, as they are.")],
+) -> None:
+    """Translate a command of Vowpal Wabbit: print the commands of ours that do the same. Nothing is run.
+
+    Commands go to standard output, differences to standard error. If an option has no counterpart it is named, no
+    command goes to standard output, and the exit code is 2.
+
+    Examples:
+
+      onlineboost vw -d day.vw --boosting 20 --alg BBM -f model
+
+      onlineboost vw -d day.vw -t -i model -p answers.csv
+
+      onlineboost vw -d day.vw --loss_function logistic -b 22 -f model | sh
+    """
+    found = translate(arguments)
+    for option, instead in found.missing.items():
+        tell(f"no counterpart: {option}: {instead}")
+    for command in found.commands:
+        if found.missing:
+            tell(f"without it: {command}" if len(found.missing) == 1 else f"without them: {command}")
+        else:
+            say(command)
+    for note in found.notes:
+        tell(f"note: {note}")
+    if found.missing:
+        raise typer.Exit(2)
+
+
+def verbatim(arguments: list[str]) -> list[str]:
+    """The arguments of ``main``, with those of ``vw`` marked as not ours; ``onlineboost vw --help`` is ours.
+
+    >>> verbatim(["vw", "-d", "day.vw"])
+    ['vw', '--', '-d', 'day.vw']
+    """
+    ours = arguments[:1] != ["vw"] or arguments[1:] in ([], ["-h"], ["--help"]) or arguments[1:2] == ["--"]
+    return arguments if ours else ["vw", "--", *arguments[1:]]
 
 
 def flag(name: str) -> str:
@@ -52,7 +80,7 @@ def translate(arguments: list[str]) -> Translation:
             found.missing[flag(name)] = instead_of(name)
     if "cache_file" in given and "data" not in given:
         found.missing["--cache_file"] = "caches of vw are not read: name the text with -d."
-    model = read_model(given, Source(_one(given, "data") or "-"))
+    model = read_model(given, Source(last(given, "data") or "-"))
     if "testonly" in given:
         _test(given, found)
     else:
@@ -61,16 +89,12 @@ def translate(arguments: list[str]) -> Translation:
     return found
 
 
-def _one(given: dict[str, list[str]], name: str) -> str | None:
-    return given[name][-1] if given.get(name) else None
-
-
 def _outputs(given: dict[str, list[str]]) -> dict[str | None, str]:
     """The files of answers, and the option of each."""
     found: dict[str | None, str] = {}
     for name in ("predictions", "raw_predictions"):
         if name in given:
-            found.setdefault(_one(given, name), flag(name))
+            found.setdefault(last(given, name), flag(name))
     return found
 
 
@@ -93,13 +117,13 @@ def _model_of(given: dict[str, list[str]], found: Translation) -> str | None:
 
 
 def _test(given: dict[str, list[str]], found: Translation) -> None:
-    model, data = _model_of(given, found), _one(given, "data") or "-"
+    model, data = _model_of(given, found), last(given, "data") or "-"
     if model is None:
         raise ConflictError("vw -t without -i MODEL tests a model that has learnt nothing: name one with -i.")
     if "final_regressor" in given:
         found.missing["-f"] = "with -t the model does not change: cp MODEL FILE."
     outputs = _outputs(given)
-    link = _one(given, "link")
+    link = last(given, "link")
     if link == "logistic":
         found.notes.append("--link logistic: the column probability of the answers, beside label and score.")
     elif outputs:
@@ -116,8 +140,8 @@ def _test(given: dict[str, list[str]], found: Translation) -> None:
         found.commands.append(shlex.join(["onlineboost", "evaluate", model, data, "-f", "vw", *_quiet(given)]))
 
 
-def _train(given: dict[str, list[str]], model: Model, found: Translation) -> None:
-    start, output, data = _model_of(given, found), _one(given, "final_regressor"), _one(given, "data") or "-"
+def _train(given: dict[str, list[str]], model: Translation, found: Translation) -> None:
+    start, output, data = _model_of(given, found), last(given, "final_regressor"), last(given, "data") or "-"
     words = ["onlineboost", "train", data, "-f", "vw"]
     if start is not None:
         words += ["--resume", start]
@@ -148,13 +172,13 @@ def _train(given: dict[str, list[str]], model: Model, found: Translation) -> Non
         )
 
 
-def _columns(given: dict[str, list[str]], model: Model) -> str:
+def _columns(given: dict[str, list[str]], model: Translation) -> str:
     """The columns of the answers before learning, and which is the prediction of vw."""
     if "--task" in model.options:
         return "prediction, low and high"
     if "oaa" in given:
         return "label (the prediction of vw) and score"
-    if _one(given, "link") == "logistic":
+    if last(given, "link") == "logistic":
         return "label and score; with --link logistic the prediction of vw is 1 / (1 + exp(-score))"
     return "label and score (the prediction of vw)"
 
@@ -178,12 +202,12 @@ def _predictions(output: str | None, option: str, passes: str, columns: str, fou
 
 def _show(given: dict[str, list[str]], found: Translation) -> None:
     """The command that shows the model."""
-    model = _one(given, "final_regressor") or _one(given, "initial_regressor")
+    model = last(given, "final_regressor") or last(given, "initial_regressor")
     for name in _READABLE:
         if name in given and model is None:
             found.missing[flag(name)] = "save the model (-f MODEL); onlineboost inspect MODEL shows it."
         elif name in given and model is not None:
-            output = _one(given, name) or ""
+            output = last(given, name) or ""
             found.commands.append(f"{shlex.join(['onlineboost', 'inspect', model])} > {shlex.quote(output)}")
             found.notes.append(
                 f"{flag(name)}: settings, edges and the strongest features by name; no list of all weights."

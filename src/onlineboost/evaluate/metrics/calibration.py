@@ -1,14 +1,17 @@
-"""Quality of probabilities: what log loss, Brier score and calibration error are computed from."""
+"""Quality of probabilities: log loss, Brier score and calibration error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
+from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added, added_at
+from onlineboost.registry import METRICS
 
 
 @dataclass
@@ -70,3 +73,11 @@ class Calibration:
         """The reliability curve: mean probability, share of positives and weight of each bin that is not empty."""
         used = self.bins[self.bins[:, 0] > 0]
         return [(round(p / w, 4), round(t / w, 4), float(w)) for w, p, t in used.tolist()]
+
+
+for name, title, value in (
+    ("brier", "Brier score", "brier"),
+    ("calibration-error", "calibration error", "error"),
+    ("log-loss", "log loss", "log_loss"),
+):
+    METRICS.add(Metric(name, title, Calibration, attrgetter(value), needs="probabilities"))

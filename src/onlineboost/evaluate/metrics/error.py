@@ -60,13 +60,6 @@ class Curve:
         """The points, and the last example."""
         return [*self.points, (self.examples, self.error)] if self.weight else []
 
-    def as_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "points": list(map(list, self.points)), "marks": list(map(list, self.marks))}
-
-    @classmethod
-    def from_json(cls, facts: dict[str, Any]) -> Curve:
-        return cls(**{**facts, "points": list(map(tuple, facts["points"])), "marks": list(map(tuple, facts["marks"]))})
-
 
 @dataclass
 class Mistakes:

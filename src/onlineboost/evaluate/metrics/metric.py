@@ -1,13 +1,15 @@
-"""Description of a metric."""
+"""Description of a metric, and the mean of a number for each row."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, Protocol
 
 from onlineboost.data.batch import Floats
+from onlineboost.evaluate.sums import added
 
 
 class Accumulator(Protocol):
@@ -30,3 +32,18 @@ class Metric:
     lower_is_better: bool = True
     of_answers: bool = False  # by the signs of scores only, so that a threshold makes a difference
     of_positive: bool = False  # by codes; the accumulator's ``turned()`` is that of the label -1
+
+
+@dataclass
+class Mean:
+    """The weighted mean of a number for each row; NaN of no rows."""
+
+    weight: float = 0.0
+    total: float = 0.0
+
+    def add(self, rows: Any, weight: Floats) -> None:
+        self.weight, self.total = added([self.weight, self.total], [weight, weight * rows])
+
+    @property
+    def value(self) -> float:
+        return self.total / self.weight if self.weight else math.nan

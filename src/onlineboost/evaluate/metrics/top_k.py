@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
-from onlineboost.evaluate.metrics.metric import Metric
-from onlineboost.evaluate.sums import added
+from onlineboost.evaluate.metrics.metric import Mean, Metric
 from onlineboost.registry import METRICS
 
 K = 3
 
 
 @dataclass
-class TopK:
-    """Weight of the examples, and of those whose label has one of the K highest scores; of ties, the first count.
+class TopK(Mean):
+    """The share of the examples whose label has one of the K highest scores; of ties, the first count.
 
     >>> top = TopK()
     >>> top.update(np.array([[0.1, 0.4, 0.3, 0.2], [4.0, 3.0, 2.0, 1.0]]), np.array([2.0, 3.0]), np.ones(2))
@@ -25,8 +25,6 @@ class TopK:
     0.5
     """
 
-    weight: float = 0.0
-    hits: float = 0.0
     width: int = 1
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
@@ -40,12 +38,12 @@ class TopK:
             earlier = np.arange(scores.shape[1]) < places[:, None]
             before = (scores > own) | ((scores == own) & earlier)
             hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
-        self.weight, self.hits = added([self.weight, self.hits], [weight, weight * hit])
+        self.add(hit, weight)
 
     @property
     def value(self) -> float:
         """NaN of so few classes that all are among the first."""
-        return self.hits / self.weight if self.weight and self.width > K else float("nan")
+        return super().value if self.width > K else math.nan
 
 
 METRICS.add(Metric("top-3", "top-3 accuracy", TopK, lower_is_better=False))

@@ -1,4 +1,7 @@
-"""Columns that look like ids: a different value in every row, which tells nothing of the next one."""
+"""What columns tell at the beginning: whether they look like ids, and whether a model knows them.
+
+An id is a different value in every row, which tells nothing of the next one.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,18 @@ import shlex
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onlineboost.cli.terminal import tell
+from onlineboost.data.batch import Batch
+from onlineboost.data.columns import is_lag
 from onlineboost.data.page import Page
-from onlineboost.errors import listed
+from onlineboost.errors import DataError, listed
+from onlineboost.model import OnlineModel
 
 _ROWS, _ENOUGH = 1000, 100  # rows looked at; fewer are not enough
 _EXACT = 1 << 24  # whole numbers up to here are float32
+_COLUMNS = 64  # numeric columns of a table; more are words of a text
 
 
 def warn_of_ids(page: Page) -> None:
@@ -53,13 +61,12 @@ def id_columns(page: Page, n: int) -> tuple[list[str], list[str]]:
             found.setdefault(column, []).append(id)
         elif not equals and id in frequent and _counts_up(values[ids == id], rows[ids == id], n):
             counting.append(name)
-    words = [name for name, mine in found.items() if len(mine) >= n and _all_differ(ids, rows, mine, n)]
+    words = []
+    for name, mine in found.items():
+        here = np.isin(ids, mine) if len(mine) >= n else np.zeros(0, bool)
+        if here.sum() == n and np.unique(rows[here]).size == n and np.unique(ids[here]).size == n:
+            words.append(name)
     return words, counting
-
-
-def _all_differ(ids: Any, rows: Any, mine: list[int], n: int) -> bool:
-    here = np.isin(ids, mine)
-    return bool(here.sum() == n and np.unique(rows[here]).size == n and np.unique(ids[here]).size == n)
 
 
 def _counts_up(values: Any, rows: Any, n: int) -> bool:
@@ -71,3 +78,27 @@ def _counts_up(values: Any, rows: Any, n: int) -> bool:
     steps = np.diff(column)
     whole = bool(np.all(column == np.floor(column)))  # NaN is not
     return whole and bool(np.all(steps > 0) or (abs(column).max() > _EXACT and np.all(steps >= 0) and steps.any()))
+
+
+def features_of(batch: Batch) -> NDArray[Any]:
+    """The features of a batch."""
+    return np.unique(batch.indices[batch.indptr[0] : batch.indptr[-1]])
+
+
+def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
+    """Raise an error if the model knows no feature of so many rows; warn if it knows few, or misses some of its own."""
+    if model.fitted is None or not met.size or not any(model.fitted.root.sizes):
+        return
+    share = float(np.mean(model.fitted.root.knows(met)))
+    if share == 0:
+        raise DataError("the model knows none of the features: expected data with the columns of the training data")
+    if share < 0.5:
+        tell(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
+    # Of tables, whose columns have few names: not of words, nor of "colour=red".
+    numbers = {id: name for id, name in model.fitted.columns.names.items() if "=" not in name and not is_lag(name)}
+    absent = [repr(name) for id, name in numbers.items() if id not in met]
+    if absent and len(numbers) <= _COLUMNS:
+        tell(
+            f"onlineboost: no value of {', '.join(absent)} in the first {rows:,} rows: "
+            "does the file have all columns of the training data?"
+        )

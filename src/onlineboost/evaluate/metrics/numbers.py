@@ -1,14 +1,19 @@
-"""Errors of numbers: mean absolute error, root of the mean squared error, R2, and how many intervals held."""
+"""Metrics of numbers: mean absolute error, root of the mean squared error, R2; coverage and pinball of intervals."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.evaluate.metrics.metric import Mean, Metric
 from onlineboost.evaluate.sums import added
+from onlineboost.registry import METRICS
+
+_LEVELS = np.array([0.05, 0.95])  # of the ends of the 90 % interval
 
 
 @dataclass
@@ -62,3 +67,40 @@ class NumberErrors:
         """R2 of other answers to the same rows, by the sum of their squared errors."""
         whole = self.squares - self.total**2 / self.weight if self.weight else 0.0
         return 1 - squared / whole if whole > 0 else math.nan
+
+
+class Coverage(Mean):
+    """The share of the targets that lie within the bounds, [rows, 2].
+
+    >>> coverage = Coverage()
+    >>> coverage.update(np.array([[0.0, 2.0], [0.0, 2.0]]), np.array([1.0, 3.0]), np.ones(2))
+    >>> coverage.value
+    0.5
+    """
+
+    def update(self, bounds: Floats, y: Floats, weight: Floats) -> None:
+        self.add((bounds[:, 0] <= y) & (y <= bounds[:, 1]), weight)
+
+
+class Pinball(Mean):
+    """How good quantiles are: the mean over rows and bounds, [rows, 2], of q d if d = y - bound > 0, else (q - 1) d.
+
+    >>> pinball = Pinball()
+    >>> pinball.update(np.array([[0.0, 2.0], [0.0, 2.0]]), np.array([1.0, 3.0]), np.ones(2))
+    >>> round(pinball.value, 4)
+    0.3
+    """
+
+    def update(self, bounds: Floats, y: Floats, weight: Floats) -> None:
+        d = y[:, None] - bounds
+        losses = np.maximum(_LEVELS * d, (_LEVELS - 1) * d)
+        self.add((losses[:, 0] + losses[:, 1]) / 2, weight)
+
+
+METRICS.add(Metric("mae", "mean absolute error", NumberErrors, attrgetter("mae"), task="number"))
+METRICS.add(Metric("rmse", "root mean square", NumberErrors, attrgetter("rmse"), task="number"))
+METRICS.add(Metric("r2", "R2", NumberErrors, attrgetter("r2"), task="number", lower_is_better=False))
+METRICS.add(
+    Metric("coverage", "within 90 % interval", Coverage, needs="intervals", task="number", lower_is_better=False)
+)
+METRICS.add(Metric("pinball", "pinball loss", Pinball, needs="intervals", task="number"))
