@@ -11,7 +11,7 @@ import typer
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import printable, say, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 
 _MANY_CLASSES = 30  # of which no more are printed
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.compiled.jit import compile_seconds
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.parameters import brief
-from onlineboost.storage.atomic import check_target, identity
+from onlineboost.storage.atomic import check_target, fingerprint
 
 if TYPE_CHECKING:
     from onlineboost.cli.compiling import Compiling
@@ -56,7 +56,7 @@ class Job:
     ) -> None:
         self.predictions, self.answers = predictions, _no_answers
         self.output = output or resumed
-        self.found = identity(self.output) if self.output is not None else None  # before it is read, or last saved
+        self.found = fingerprint(self.output) if self.output is not None else None  # before it is read, or last saved
         self.replaced = False  # what another process has saved
         self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
         self.interrupted = self.waiting = self.learning = self.failed = False
@@ -177,7 +177,7 @@ class Job:
 
     def _round(self, training: Training, number: int, places: list[int], options: dict[str, Any]) -> None:
         """Learn some of the inputs, all of them for this time."""
-        from onlineboost.cli.ids import warn_of_ids
+        from onlineboost.cli.id_columns import warn_of_id_columns
         from onlineboost.cli.show import Progress, say_skipped
         from onlineboost.readers import open_stream
 
@@ -201,7 +201,7 @@ class Job:
                     break
                 self._await_code(progress)
                 if training.model.fitted is None and stream.has_columns:
-                    warn_of_ids(page)
+                    warn_of_id_columns(page)
                 size, place = page.n_rows, places[page.source]
                 if place not in rows:
                     rows[place], skip = 0, self.inputs.meet(place, page.batch)
@@ -296,11 +296,11 @@ class Job:
         counted = training.paired, training.repeated, training.errors, training.threshold, training.losses
         notes = Notes(training.curve, training.base_curve, training.entries, left, self.inputs.learnt, *counted)
         training.model.save(self.output, base=training.base, notes=notes.as_json())
-        self.found = identity(self.output)
+        self.found = fingerprint(self.output)
 
     def _look_for_others(self, output: Path) -> None:
         """Say, once, that another process has saved its model in the same file since this one did, or began."""
-        if not self.replaced and identity(output) not in (None, self.found):
+        if not self.replaced and fingerprint(output) not in (None, self.found):
             self.replaced = True
             news = f"another process has changed {output} during this training"
             tell(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")

@@ -16,7 +16,7 @@ from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_
 from onlineboost.cli.terminal import Interrupted, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
 from onlineboost.cli.train import RUN
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError
 from onlineboost.storage.atomic import check_target
 

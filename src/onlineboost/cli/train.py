@@ -255,7 +255,7 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
 
 def _settings_of(model: Any) -> dict[str, Any]:
     """Options by which a model was trained, as they are typed."""
-    from onlineboost.data.numbers import Numbers
+    from onlineboost.data.regression import Numbers
 
     schema = model.fitted.columns.schema
     task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"

@@ -10,8 +10,8 @@ import numpy as np
 
 from onlineboost.data.batch import Batch
 from onlineboost.data.columns import differences
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.errors import ReadError, ReadWarning
 from onlineboost.readers.roles import check_kept

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 from onlineboost.data.batch import cut
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page, Pages
+from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
 from onlineboost.errors import ConflictError, DataError, ForkError, ParameterError
 from onlineboost.parameters import check_count, check_one_of

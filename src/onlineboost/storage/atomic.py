@@ -33,7 +33,7 @@ def check_target(name: str, target: str | Path, sources: list[str]) -> None:
             raise ParameterError(name, str(target), "another file than the input")
 
 
-def identity(path: Path) -> tuple[int, ...] | None:
+def fingerprint(path: Path) -> tuple[int, ...] | None:
     """Which file there is: another one whenever it was replaced; None if there is none."""
     with suppress(OSError):
         found = path.stat()

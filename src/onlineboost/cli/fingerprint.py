@@ -31,7 +31,7 @@ class Input(NamedTuple):
     digest: str | None = None  # None: not known yet
 
 
-def identify(name: str) -> Input:
+def fingerprint(name: str) -> Input:
     from onlineboost.readers.files import is_regular
 
     if not is_regular(name):

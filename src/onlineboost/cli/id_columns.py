@@ -15,7 +15,7 @@ _ROWS, _ENOUGH = 1000, 100  # rows looked at; fewer are not enough
 _EXACT = 1 << 24  # whole numbers up to here are float32
 
 
-def warn_of_ids(page: Page) -> None:
+def warn_of_id_columns(page: Page) -> None:
     """Say which columns of the first page look like ids, and how to leave them out."""
     n = min(page.n_rows, _ROWS)
     if n < _ENOUGH:
