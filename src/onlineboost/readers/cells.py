@@ -18,7 +18,7 @@ from onlineboost.compiled.jit import lean, njit, u64
 from onlineboost.data.dates import NO_DATE, date_part, n_date_parts, parse_datetime, years_of
 from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import id_of, name_hash, text_hash
-from onlineboost.readers.floats import any_decimal
+from onlineboost.readers.floats import any_number
 from onlineboost.readers.rows import Rows, add_name, in_range, is_named, put
 from onlineboost.readers.scan import Bytes, byte
 
@@ -80,7 +80,7 @@ def classify(text: Bytes, at: int, end: int, point: int) -> tuple[int, float, in
     """Kind, value and days of a cell whose type is not known; ``point`` is the decimal point of numbers."""
     if at == end or _is_word(text, at, end, _NAN):
         return MISSING, 0.0, 0
-    value, after = any_decimal(text, at, end, point)
+    value, after = any_number(text, at, end, point)
     if after == end:
         return (NUMBER if in_range(value) else TOO_LARGE), value, 0
     sign = at + (byte(text, at) == 43 or byte(text, at) == 45)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean
 from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell
-from onlineboost.readers.floats import POINT, parse_number
+from onlineboost.readers.floats import parse_number
 from onlineboost.readers.json_strings import copy_string
 from onlineboost.readers.rows import (
     CATEGORY,
@@ -17,9 +17,8 @@ from onlineboost.readers.rows import (
     IGNORED,
     LABEL,
     LABEL_AT,
-    LABEL_SIZE,
     MAX_LABEL_BYTES,
-    UNKNOWN,
+    TOO_LONG,
     WEIGHT,
     Rows,
     Table,
@@ -70,9 +69,9 @@ def put_value(
             return n, i
         rows.cell[n] = 0
         if role == LABEL:
-            carry[0] = known_sign(rows, rows.cell, 0, n, POINT)
+            carry[0] = known_sign(rows, rows.cell, 0, n, longest=MAX_LABEL_BYTES + 1)
             state[LABEL_AT] = i
-            return _labelled(rows, k, carry[0], 1), after
+            return (-LONG_LABEL if carry[0] == TOO_LONG else k), after
         if role == WEIGHT:
             return -BAD_WEIGHT, i
         if role == IGNORED:
@@ -100,9 +99,9 @@ def put_value(
             return k, after
         if byte(text, i) > 57 and not _is(text, i, after, _TRUE) and not _is(text, i, after, _FALSE):
             return -NO_VALUE, i
-        carry[0] = known_sign(rows, text, i, after, POINT)
+        carry[0] = known_sign(rows, text, i, after)
         state[LABEL_AT] = i
-        return _labelled(rows, k, carry[0], 0), after
+        return (-LONG_LABEL if carry[0] == TOO_LONG else k), after
     if number and role != CATEGORY and not in_range(value):
         return -LARGE_NUMBER, i
     if role == WEIGHT:
@@ -138,11 +137,6 @@ def _is_json_number(text: Bytes, at: int, end: int) -> bool:
 @hot
 def _is_digit(text: Bytes, at: int, end: int) -> bool:
     return at < end and 48 <= text[at] <= 57
-
-
-@hot
-def _labelled(rows: Rows, k: int, sign: float, extra: int) -> int:
-    return -LONG_LABEL if sign == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES + extra else k
 
 
 @hot

@@ -6,16 +6,16 @@ A parser is a compiled function ``parse(text, rows, table) -> status`` that read
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.data.columns import MAX_NAMES
-from onlineboost.readers.floats import any_decimal
-from onlineboost.readers.scan import Bytes
-from onlineboost.readers.status import FULL, NEW_LABEL, OK
+from onlineboost.readers.floats import POINT, any_number
+from onlineboost.readers.scan import Bytes, byte, line_end
+from onlineboost.readers.status import FULL, MORE, NEW_LABEL, OK
 
 # Positions in ``state``.
 AT, END, EOF = 0, 1, 2  # start of the next record, end of the text, whether the file ends there
@@ -27,8 +27,9 @@ ERROR_AT = 12  # place of an error in the text
 KNOWN = 13  # names told so far
 NUMERIC = 14  # whether labels are numbers to predict, not classes
 STATE_SIZE = 15
-UNKNOWN = np.inf  # a label that has to be looked up
+UNKNOWN, TOO_LONG = np.inf, -np.inf  # a label that has to be looked up; one that is too long for that
 
+_RETURN = 13
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
 MAX_SPELLINGS = 1024
@@ -125,10 +126,10 @@ def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
 
 
 @lean
-def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int) -> float:
+def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int = POINT, longest: int = MAX_LABEL_BYTES) -> float:
     """The code of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
     if rows.state[NUMERIC]:
-        value, after = any_decimal(text, at, end, point)
+        value, after = any_number(text, at, end, point)
         if after == end and abs(value) <= LARGEST:
             return value
     for s in range(rows.state[SPELLINGS]):
@@ -138,8 +139,9 @@ def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int) -> float:
                 k += 1
             if k == end - at:
                 return rows.spelling_sign[s]
-    size = min(end - at, SPELLING_BYTES)
-    for k in range(size):
+    if end - at > longest:
+        return TOO_LONG
+    for k in range(end - at):
         rows.label[k] = text[at + k]
     rows.state[LABEL_SIZE] = end - at
     return UNKNOWN
@@ -180,6 +182,30 @@ def settle(rows: Rows, status: int, names: int, name_bytes: int) -> int:
     if status != OK:
         undo(rows, names, name_bytes)
     return status
+
+
+@hot
+def parse_lines(text: Bytes, rows: Rows, table: Table, line: Any, memory: Any) -> int:
+    """``parse`` for formats with a record on each line: ``line(text, at, end, rows, table, memory) -> status``."""
+    state = rows.state
+    while state[ROWS] < rows.y.size:
+        at = state[AT]
+        end = line_end(text, at, state[END])
+        if at == state[END] or (end == state[END] and not state[EOF]):
+            return MORE
+        names, name_bytes = state[NAMES], state[NAME_BYTES]
+        status = settle(rows, line(text, at, end, rows, table, memory), names, name_bytes)
+        if status != OK:
+            return status
+        state[AT] = min(end + 1, state[END])
+        state[LINE] += 1
+    return FULL
+
+
+@hot
+def without_return(text: Bytes, at: int, end: int) -> int:
+    """The end of a line without its carriage return."""
+    return end - (end > at and byte(text, end - 1) == _RETURN)
 
 
 @hot

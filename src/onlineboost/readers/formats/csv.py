@@ -17,7 +17,7 @@ from onlineboost.readers.csv_cells import find_cell
 from onlineboost.readers.csv_header import read_header
 from onlineboost.readers.decimal_comma import decide_decimal
 from onlineboost.readers.encoding import ENCODING
-from onlineboost.readers.floats import POINT, any_decimal, parse_decimal
+from onlineboost.readers.floats import POINT, any_number, parse_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.kept import csv_cells, csv_column
 from onlineboost.readers.labels import plain_label
@@ -36,15 +36,13 @@ from onlineboost.readers.rows import (
     IGNORED,
     LABEL,
     LABEL_AT,
-    LABEL_SIZE,
     LINE,
-    MAX_LABEL_BYTES,
     NAME_BYTES,
     NAMES,
     NUMERIC,
     ROWS,
+    TOO_LONG,
     UNDECIDED,
-    UNKNOWN,
     WEIGHT,
     Rows,
     Table,
@@ -112,7 +110,7 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
     column = 0
     while True:
         if column < columns and table.role[column] == FEATURE:  # most cells are plain numbers
-            value, after = parse_decimal(text, i, end, table.plain)
+            value, after = parse_number(text, i, end, table.plain)
             if i < after < end and in_range(value):
                 c = byte(text, after)
                 if c == table.separator or c == _NEWLINE:
@@ -169,13 +167,11 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
         if rows.state[NUMERIC] and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
             return -DECIMAL_COMMA
         carry[0] = known_sign(rows, text, a, b, point)
-        if carry[0] == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
-            return -LONG_LABEL
-        return k
+        return -LONG_LABEL if carry[0] == TOO_LONG else k
     if role == WEIGHT:
         if table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
             return -DECIMAL_COMMA
-        value, after = any_decimal(text, a, b, point)
+        value, after = any_number(text, a, b, point)
         if after != b or a == b or not in_range(value) or value < 0:
             return -BAD_WEIGHT
         carry[1] = value
@@ -198,7 +194,7 @@ def has_decimal_comma(text: Bytes, a: int, b: int) -> bool:
     found = False
     for i in range(a, b):
         found |= text[i] == COMMA
-    return found and any_decimal(text, a, b, COMMA)[1] == b
+    return found and any_number(text, a, b, COMMA)[1] == b
 
 
 def reader(

@@ -25,29 +25,20 @@ from onlineboost.readers.kept import json_column, json_members
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
-    AT,
-    END,
     ENTRIES,
-    EOF,
     ERROR_AT,
     FEATURE,
     IGNORED,
     LABEL,
-    LINE,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
     WEIGHT,
     Rows,
     Table,
     finish,
-    settle,
+    parse_lines,
 )
-from onlineboost.readers.scan import Bytes, byte, line_end
+from onlineboost.readers.scan import Bytes, byte
 from onlineboost.readers.status import (
-    FULL,
     LIST_LABEL,
-    MORE,
     NO_COMMA,
     NO_KEY,
     NO_LABEL,
@@ -70,23 +61,9 @@ _OPENED, _AFTER_VALUE, _AFTER_COMMA = 0, 1, 2  # phases within a bracket
 
 @njit
 def parse(text: Bytes, rows: Rows, table: Table) -> int:
-    state = rows.state
     stack = np.empty((_DEPTH, 2), np.int64)  # for each open bracket: size of the name; position in a list, or -1
     carry = np.empty(2)  # label and weight
-    while state[ROWS] < rows.y.size:
-        at = state[AT]
-        stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[EOF]):
-            return MORE
-        names, name_bytes = state[NAMES], state[NAME_BYTES]
-        first = _skip(text, at, stop)
-        status = OK if first == stop else _line(text, first, stop, rows, table, stack, carry)
-        status = settle(rows, status, names, name_bytes)
-        if status != OK:
-            return status
-        state[AT] = min(stop + 1, state[END])
-        state[LINE] += 1
-    return FULL
+    return parse_lines(text, rows, table, _line, (stack, carry))
 
 
 @hot
@@ -97,9 +74,13 @@ def _skip(text: Bytes, at: int, end: int) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArray[Any], carry: NDArray[Any]) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tuple[NDArray[Any], NDArray[Any]]) -> int:
     """Read one object. The scratch memory begins with the name of the member at hand, such as ``outer.inner``."""
     state = rows.state
+    stack, carry = memory
+    at = _skip(text, at, end)
+    if at == end:
+        return OK
     state[ERROR_AT] = at
     if byte(text, at) != _OPEN:
         return NO_OBJECT

@@ -13,37 +13,30 @@ from onlineboost.data.batch import Batch
 from onlineboost.data.hashing import MAX_ID
 from onlineboost.errors import DataError
 from onlineboost.readers.encoding import ENCODING
-from onlineboost.readers.floats import POINT, parse_number
+from onlineboost.readers.floats import parse_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
-    AT,
-    END,
     ENTRIES,
-    EOF,
     ERROR_AT,
     LABEL_AT,
-    LABEL_SIZE,
-    LINE,
-    MAX_LABEL_BYTES,
-    ROWS,
-    UNKNOWN,
+    TOO_LONG,
     Rows,
     Table,
     finish,
     in_range,
     known_sign,
+    parse_lines,
     put,
+    without_return,
 )
-from onlineboost.readers.scan import Bytes, byte, digits, line_end
+from onlineboost.readers.scan import Bytes, byte, digits
 from onlineboost.readers.status import (
     BAD_NUMBER,
-    FULL,
     LARGE_INDEX,
     LARGE_NUMBER,
     LONG_LABEL,
-    MORE,
     NO_COLON,
     NO_INDEX,
     NO_LABEL,
@@ -54,28 +47,18 @@ from onlineboost.readers.text import Syntax, TextReader, no_columns
 from onlineboost.readers.write_lines import features, join_columns, line_writer, signs
 from onlineboost.registry import FORMATS
 
-_COLON, _HASH, _RETURN = 58, 35, 13
+_COLON, _HASH = 58, 35
 
 
 @njit
 def parse(text: Bytes, rows: Rows, table: Table) -> int:
-    state = rows.state
-    while state[ROWS] < rows.y.size:
-        at = state[AT]
-        stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[EOF]):
-            return MORE
-        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, table)
-        if status != OK:
-            return status
-        state[AT] = min(stop + 1, state[END])
-        state[LINE] += 1
-    return FULL
+    return parse_lines(text, rows, table, _line, ())
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tuple[()]) -> int:
     state = rows.state
+    end = without_return(text, at, end)
     while at < end and _is_blank(text[at]):
         at += 1
     if at == end or text[at] == _HASH:
@@ -90,9 +73,9 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
             return NO_LABEL
         i = at
     else:
-        y = known_sign(rows, text, at, i, POINT)
+        y = known_sign(rows, text, at, i)
         state[LABEL_AT] = at
-        if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
+        if y == TOO_LONG:
             return LONG_LABEL
     k = state[ENTRIES]
     while i < end:

@@ -16,36 +16,26 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError
 from onlineboost.readers.encoding import ENCODING
-from onlineboost.readers.floats import POINT, any_number
+from onlineboost.readers.floats import any_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
-    AT,
-    END,
-    EOF,
     ERROR_AT,
     LABEL_AT,
-    LABEL_SIZE,
-    LINE,
-    MAX_LABEL_BYTES,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
-    UNKNOWN,
+    TOO_LONG,
     Rows,
     Table,
     in_range,
     known_sign,
-    settle,
+    parse_lines,
+    without_return,
 )
-from onlineboost.readers.scan import Bytes, byte, line_end
+from onlineboost.readers.scan import Bytes, byte
 from onlineboost.readers.status import (
     BAD_WEIGHT,
-    FULL,
     INITIAL,
     LONG_LABEL,
-    MORE,
     NO_BAR,
     NO_LABEL,
     OK,
@@ -58,32 +48,21 @@ from onlineboost.readers.vw_features import put_features
 from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
 from onlineboost.registry import FORMATS
 
-_SPACE, _QUOTE, _COLON, _BAR, _RETURN, _TAB = 32, 39, 58, 124, 13, 9
+_SPACE, _QUOTE, _BAR, _TAB = 32, 39, 124, 9
 
 
 @njit
 def parse(text: Bytes, rows: Rows, table: Table) -> int:
-    state = rows.state
     groups = np.empty(256, np.uint8)  # first characters of the namespaces of a line
-    while state[ROWS] < rows.y.size:
-        at = state[AT]
-        stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[EOF]):
-            return MORE
-        names, name_bytes = state[NAMES], state[NAME_BYTES]
-        end = stop - (stop > at and text[stop - 1] == _RETURN)
-        status = OK if at == end else _line(text, at, end, rows, table, groups)
-        status = settle(rows, status, names, name_bytes)
-        if status != OK:
-            return status
-        state[AT] = min(stop + 1, state[END])
-        state[LINE] += 1
-    return FULL
+    return parse_lines(text, rows, table, _line, groups)
 
 
 @hot
 def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Bytes) -> int:
     state = rows.state
+    end = without_return(text, at, end)
+    if at == end:
+        return OK
     bar = at
     while bar < end and byte(text, bar) != _BAR:
         if byte(text, bar) == _TAB:
@@ -115,9 +94,9 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
             break
         words += 1
         if words == 1:
-            y = known_sign(rows, text, word, i, POINT)
+            y = known_sign(rows, text, word, i)
             state[LABEL_AT] = word
-            if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
+            if y == TOO_LONG:
                 state[ERROR_AT] = word
                 return LONG_LABEL
         elif words == 2:
