@@ -16,7 +16,7 @@ import pytest
 import onlineboost
 from onlineboost.errors import ParameterError
 from onlineboost.readers import open_stream
-from onlineboost.readers.detect import by_name
+from onlineboost.readers.format import by_name
 from onlineboost.registry import FORMATS
 
 READERS = Path(onlineboost.__file__).parent / "readers"

@@ -68,7 +68,7 @@ def convert(
 
 
 def _check_ending(target: str) -> None:
-    from onlineboost.readers.detect import by_name
+    from onlineboost.readers.format import by_name
 
     if by_name(target) is None:
         known = [format.suffixes[0] for format in FORMATS if format.writer is not None]

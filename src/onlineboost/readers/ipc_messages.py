@@ -10,7 +10,7 @@ import io
 import struct
 from typing import Any, NamedTuple
 
-from onlineboost.readers.bounded import BoundedFile, DamagedError, TooLargeError
+from onlineboost.readers.limits import BoundedFile, DamagedError, TooLargeError
 
 MAGIC = b"ARROW1"
 _CONTINUATION = b"\xff\xff\xff\xff"

@@ -12,7 +12,7 @@ import numpy as np
 
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Ints
-from onlineboost.readers.bounded import BoundedFile, DamagedError
+from onlineboost.readers.limits import BoundedFile, DamagedError
 from onlineboost.readers.scan import Bytes
 from onlineboost.readers.thrift import I64, LIST, STOP, read_field, read_integer, read_list, read_struct, skip
 

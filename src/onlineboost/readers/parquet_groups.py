@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.jit import i64, njit
-from onlineboost.readers.bounded import BoundedFile, DamagedError, TooLargeError
+from onlineboost.readers.limits import BoundedFile, DamagedError, TooLargeError
 from onlineboost.readers.parquet_footer import (
     BROTLI,
     BYTE_ARRAY,

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onlineboost.errors import ParameterError
-from onlineboost.readers.detect import by_name
-from onlineboost.readers.output import Output, Write
+from onlineboost.readers.format import Output, Write, by_name
 from onlineboost.registry import FORMATS
 from onlineboost.storage.atomic import replacing
 

@@ -13,16 +13,13 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.errors import ParameterError
 from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell
-from onlineboost.readers.csv_cells import find_cell
-from onlineboost.readers.csv_header import read_header
-from onlineboost.readers.decimal_comma import decide_decimal
+from onlineboost.readers.csv_cells import csv_cells, csv_column, find_cell
+from onlineboost.readers.csv_header import decide_decimal, read_header
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.floats import POINT, any_number, parse_number
-from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.kept import csv_cells, csv_column
+from onlineboost.readers.format import Format, Output, first_line
 from onlineboost.readers.labels import plain_label
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB
-from onlineboost.readers.output import Output
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.rows import (
     AT,

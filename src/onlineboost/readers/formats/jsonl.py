@@ -7,6 +7,7 @@ are indicators ``name=text``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -19,9 +20,7 @@ from onlineboost.data.batch import Batch
 from onlineboost.readers.dicts import row_batch
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.json_strings import copy_string
-from onlineboost.readers.json_values import number_name, put_value
-from onlineboost.readers.kept import json_column, json_members
+from onlineboost.readers.json_values import copy_string, number_name, put_value
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
@@ -56,6 +55,7 @@ from onlineboost.registry import FORMATS
 _QUOTE, _COMMA, _COLON, _ESCAPE, _MINUS = 34, 44, 58, 92, 45
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _DEPTH = 32
+_TOKEN = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]')  # a name, a string, the ends of an object
 _OPENED, _AFTER_VALUE, _AFTER_COMMA = 0, 1, 2  # phases within a bracket
 
 
@@ -195,7 +195,40 @@ def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     return join_columns(['{"label": ', labels, *weight, comma, members, "}"])
 
 
-SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=json_members, column=json_column)
+def column_of(before: bytes, table: Table) -> str:
+    """The name of a value, by the text of its record before it.
+
+    >>> column_of(b'{"a": {"b": 1, "c": "}"}, "d": {"e": ', None)
+    'd.e'
+    """
+    outer: list[str] = []
+    name = ""
+    for found in _TOKEN.finditer(before):
+        if found[0] == b"{":
+            outer.append(name)
+        elif found[0] == b"}":
+            outer.pop()
+        elif found[1]:
+            name = json.loads(found[1].decode(errors="replace"))
+    return ".".join([*outer[1:], name])
+
+
+def members(raw: bytes, table: Table, keep: tuple[str, ...], rows: int) -> dict[str, list[Any]]:
+    """The members of these names, from JSON lines; None where there is none. ``a.b`` is member b of member a."""
+    records = [json.loads(line) for line in raw.split(b"\n") if line.strip()]
+    return {name: [_member(record, name) for record in records] for name in keep}
+
+
+def _member(record: Any, name: str) -> Any:
+    if not isinstance(record, dict):
+        return None
+    if name in record:
+        return record[name]
+    first, _, rest = name.partition(".")
+    return _member(record.get(first), rest) if rest else None
+
+
+SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=members, column=column_of)
 
 FORMATS.add(
     Format(

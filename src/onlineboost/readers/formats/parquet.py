@@ -7,11 +7,9 @@ from typing import Any
 
 from onlineboost.data.page import Page
 from onlineboost.errors import ReadError
-from onlineboost.readers.bounded import BoundedFile
 from onlineboost.readers.files import Source
-from onlineboost.readers.format import Format
-from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, bytes_of
-from onlineboost.readers.output import Output
+from onlineboost.readers.format import Format, Output
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, BoundedFile, bytes_of
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.parquet_groups import batches_of
 from onlineboost.readers.rows import IGNORED
