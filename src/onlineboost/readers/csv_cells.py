@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
+from onlineboost.readers import status
 from onlineboost.readers.rows import Table
 from onlineboost.readers.scan import SLACK, Bytes, byte
-from onlineboost.readers.status import AFTER_QUOTE, MORE, OK, OPEN_QUOTE
 
 _QUOTE, _NEWLINE, _RETURN, _SPACE, _TAB = 34, 10, 13, 32, 9
 
@@ -26,10 +26,10 @@ def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: B
         j = i + 1
         while True:
             if j >= end:
-                return OPEN_QUOTE if last else MORE
+                return status.OPEN_QUOTE if last else status.MORE
             if text[j] == _QUOTE:
                 if j + 1 >= end and not last:
-                    return MORE
+                    return status.MORE
                 if j + 1 >= end or text[j + 1] != _QUOTE:
                     break
                 j += 1
@@ -39,17 +39,17 @@ def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: B
         cell[n] = 0
         j += 1
         if j < end and text[j] == _RETURN and j + 1 >= end and not last:
-            return MORE
+            return status.MORE
         ends = j >= end or text[j] == _NEWLINE or (text[j] == _RETURN and (j + 1 >= end or text[j + 1] == _NEWLINE))
         if not ends and text[j] != separator:
-            return AFTER_QUOTE
+            return status.AFTER_QUOTE
         place[0], place[1], place[2] = -1, n, j
-        return MORE if j >= end and not last else OK
+        return status.MORE if j >= end and not last else status.OK
     j = i
     while j < end and byte(text, j) != separator and byte(text, j) != _NEWLINE:
         j += 1
     if j >= end and not last:
-        return MORE
+        return status.MORE
     if j > i and (j >= end or text[j] == _NEWLINE) and text[j - 1] == _RETURN:
         j -= 1
     a, b = i, j
@@ -58,7 +58,7 @@ def find_cell(text: Bytes, i: int, end: int, last: bool, separator: int, cell: B
     while a < b and (byte(text, b - 1) == _SPACE or byte(text, b - 1) == _TAB):
         b -= 1
     place[0], place[1], place[2] = a, b, j
-    return OK
+    return status.OK
 
 
 def csv_cells(raw: bytes, table: Table, keep: tuple[str, ...], rows: int) -> dict[str, list[Any]]:
@@ -76,7 +76,7 @@ def csv_column(before: bytes, table: Table) -> str:
     text = np.frombuffer(before + bytes(SLACK), np.uint8).copy()
     place, cell = np.empty(3, np.int64), np.empty(text.size, np.uint8)
     column, at = 0, 0
-    while at < len(before) and find_cell(text, at, len(before), True, table.separator, cell, place) == OK:
+    while at < len(before) and find_cell(text, at, len(before), True, table.separator, cell, place) == status.OK:
         column, at = column + 1, int(place[2]) + 1
     return _names(table)[column]
 
@@ -97,7 +97,7 @@ def _find_spans(
             at += 1 + (text[at] == _RETURN)
             continue
         column, i = 0, at
-        while find_cell(text, i, end, True, separator, cell, place) == OK:
+        while find_cell(text, i, end, True, separator, cell, place) == status.OK:
             after = place[2]
             if column < place_of.size and place_of[column] >= 0:
                 quoted = place[0] < 0

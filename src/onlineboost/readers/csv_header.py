@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.errors import DataError, ReadError, ReadWarning
+from onlineboost.readers import status
 from onlineboost.readers.csv_cells import find_cell
 from onlineboost.readers.floats import POINT
 from onlineboost.readers.frames import index_columns, warn_of_index
@@ -30,7 +31,6 @@ from onlineboost.readers.rows import (
     Table,
 )
 from onlineboost.readers.scan import Bytes
-from onlineboost.readers.status import EXPECTED, LONG_RECORD, MORE, OK
 from onlineboost.readers.text import ByteSource, TextReader
 
 _NUMBER = re.compile(rb"\s*[+-]?\d*,\d*(?:[eE][+-]?\d+)?\s*")  # with a decimal comma
@@ -60,7 +60,7 @@ def read_header(
                 raise ReadError(message, path=source.name, line=int(state[LINE])) from None
         if cells is None and not reader.fill(source):
             place, limit = f"line {state[LINE]}", beyond(MAX_LINE, reader.max_line)
-            message = f"{source.name}: {place}: {EXPECTED[LONG_RECORD]}: {limit}"
+            message = f"{source.name}: {place}: {status.EXPECTED[status.LONG_RECORD]}: {limit}"
             raise ReadError(message, path=source.name, line=int(state[LINE]))
     if header is None:
         label = label_column(schema)
@@ -115,12 +115,12 @@ def first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[
     at, end = int(state[AT]), int(state[END])
     cells: list[str] = []
     while at < end or cells:
-        status = find_cell(text, at, end, bool(state[EOF]), separator, cell, place)
-        if status == MORE:
+        outcome = find_cell(text, at, end, bool(state[EOF]), separator, cell, place)
+        if outcome == status.MORE:
             return None, at
-        if status != OK:
+        if outcome != status.OK:
             column = len(text[state[AT] : at].tobytes().decode(errors="replace")) + 1
-            raise DataError(f"line {state[LINE]}, character {column}: {EXPECTED[status]}")
+            raise DataError(f"line {state[LINE]}, character {column}: {status.EXPECTED[outcome]}")
         a, b, after = place.tolist()
         cells.append((text[a:b] if a >= 0 else cell[:b]).tobytes().decode(errors="replace"))
         at = after + 1

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, i64, lean
+from onlineboost.readers import status
 from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell
 from onlineboost.readers.floats import parse_number
 from onlineboost.readers.rows import (
@@ -25,16 +26,6 @@ from onlineboost.readers.rows import (
     known_sign,
 )
 from onlineboost.readers.scan import Bytes, byte
-from onlineboost.readers.status import (
-    BAD_ESCAPE,
-    BAD_NUMBER,
-    BAD_WEIGHT,
-    CONTROL,
-    LARGE_NUMBER,
-    LONG_LABEL,
-    NO_VALUE,
-    OPEN_QUOTE,
-)
 
 _QUOTE, _COMMA, _MINUS, _CLOSE, _CLOSE_LIST = 34, 44, 45, 125, 93
 
@@ -79,56 +70,55 @@ def put_value(
         if role == LABEL:
             carry[0] = known_sign(rows, rows.cell, 0, n, longest=MAX_LABEL_BYTES + 1)
             state[LABEL_AT] = i
-            return (-LONG_LABEL if carry[0] == TOO_LONG else k), after
+            return (-status.LONG_LABEL if carry[0] == TOO_LONG else k), after
         if role == WEIGHT:
-            return -BAD_WEIGHT, i
+            return -status.BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
         kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
         return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
-    number = after > i
-    if number:
+    word = _NUMBER
+    if after > i:
         if not _is_json_number(text, i, after):
-            return -NO_VALUE, i
+            return -status.NO_VALUE, i
         if after < end and not _ends_value(byte(text, after)):
-            return -BAD_NUMBER, i
+            return -status.BAD_NUMBER, i
     else:
         while after < end and not _ends_value(byte(text, after)):
             after += 1
-    if not number:
-        known = _is(text, i, after, _TRUE) or _is(text, i, after, _FALSE)
-        if not known and not _is(text, i, after, _NULL) and not _is(text, i, after, _NAN):
-            return -NO_VALUE, i
+        word = _word(text, i, after)
+        if word == _NONE:
+            return -status.NO_VALUE, i
     if role == IGNORED:
         return k, after
     if role == LABEL:
-        if _is(text, i, after, _NULL):
+        if word == _NULL:
             return k, after
-        if byte(text, i) > 57 and not _is(text, i, after, _TRUE) and not _is(text, i, after, _FALSE):
-            return -NO_VALUE, i
+        if word == _NAN:
+            return -status.NO_VALUE, i
         carry[0] = known_sign(rows, text, i, after)
         state[LABEL_AT] = i
-        return (-LONG_LABEL if carry[0] == TOO_LONG else k), after
-    if number and role != CATEGORY and not in_range(value):
-        return -LARGE_NUMBER, i
+        return (-status.LONG_LABEL if carry[0] == TOO_LONG else k), after
+    if word == _NUMBER and role != CATEGORY and not in_range(value):
+        return -status.LARGE_NUMBER, i
     if role == WEIGHT:
-        if not number or value < 0:
-            return -BAD_WEIGHT, i
+        if word != _NUMBER or value < 0:
+            return -status.BAD_WEIGHT, i
         carry[1] = value
         return k, after
-    true, false = _is(text, i, after, _TRUE), _is(text, i, after, _FALSE)
-    missing = _is(text, i, after, _NULL) or _is(text, i, after, _NAN)
-    if not (number or true or false or missing):
-        return -NO_VALUE, i
+    missing = word == _NULL or word == _NAN
     kind = TEXT if role == CATEGORY else MISSING if missing else NUMBER
     if position >= 0 and kind != TEXT:
         size = number_name(rows.scratch, size, position)
-    x = value if number else 1.0 if true else 0.0
+    x = value if word == _NUMBER else 1.0 if word == _TRUE else 0.0
     return put_cell(rows, k, size, kind, x, 0, text, i, i if missing else after), after
 
 
-_TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))
+_TRUE, _FALSE, _NULL, _NAN, _NONE, _NUMBER = range(6)  # words that are values; another one; a number
+_WORDS = np.zeros((4, 5), np.uint8)
+for _row, _text in zip(_WORDS, (b"true", b"false", b"null", b"NaN"), strict=True):
+    _row[: len(_text)] = [*_text]
 
 
 @lean
@@ -153,13 +143,15 @@ def _ends_value(c: int) -> bool:
 
 
 @lean
-def _is(text: Bytes, at: int, end: int, word: Bytes) -> bool:
-    if end - at != word.size:
-        return False
-    for i in range(word.size):
-        if text[at + i] != word[i]:
-            return False
-    return True
+def _word(text: Bytes, at: int, end: int) -> int:
+    """Which of the words that are values is here."""
+    for w in range(_NONE):
+        n = 0
+        while n < 5 and at + n < end and 0 != _WORDS[w, n] == text[at + n]:
+            n += 1
+        if at + n == end and (n == 5 or _WORDS[w, n] == 0):
+            return w
+    return _NONE
 
 
 _QUOTE, _ESCAPE = 34, 92
@@ -176,28 +168,28 @@ def copy_string(text: Bytes, i: int, end: int, out: Bytes, n: int) -> tuple[int,
         if c == _QUOTE:
             return n, i + 1
         if c < 32:
-            return -CONTROL, i
+            return -status.CONTROL, i
         if c != _ESCAPE:
             out[n] = c
             n += 1
             i += 1
             continue
         if i + 1 >= end:
-            return -OPEN_QUOTE, i
+            return -status.OPEN_QUOTE, i
         c = text[i + 1]
         if c == 117:
             code, i = _unicode(text, i, end)
             if code < 0:
-                return -BAD_ESCAPE, i
+                return -status.BAD_ESCAPE, i
             n = _utf8(out, n, code)
             continue
         plain = _escaped(c)
         if plain == 0:
-            return -BAD_ESCAPE, i
+            return -status.BAD_ESCAPE, i
         out[n] = plain
         n += 1
         i += 2
-    return -OPEN_QUOTE, i
+    return -status.OPEN_QUOTE, i
 
 
 @hot

@@ -6,9 +6,9 @@ import io
 import numbers
 import os
 import stat
-from typing import Any
 
 from onlineboost.errors import ParameterError, ReadError
+from onlineboost.readers.files import Source
 from onlineboost.registry import Option
 
 MAX_LINE_MB, MAX_BATCH_MB = 16, 1024  # defaults
@@ -47,11 +47,14 @@ class TooLargeError(ValueError):
 class BoundedFile(io.RawIOBase):
     """A regular file for Arrow. A length in it that is wrong leads to a short read, not to a huge allocation."""
 
-    def __init__(self, raw: Any, name: str) -> None:
-        facts = os.fstat(raw.fileno())
+    def __init__(self, source: Source, what: str) -> None:
+        name, facts = source.name, os.fstat(source.raw.fileno())
+        if source.compression is not None:
+            message = f"{name}: {what} within {source.compression} cannot be read: decompress it first"
+            raise ReadError(message, path=name)
         if not stat.S_ISREG(facts.st_mode):
             raise ReadError(f"{name}: a pipe, which cannot be read in any order: save it as a file first", path=name)
-        self.raw, self.size = raw, facts.st_size
+        self.raw, self.size = source.raw, facts.st_size
 
     def part(self, at: int, size: int) -> bytes:
         """Some bytes, without moving on."""

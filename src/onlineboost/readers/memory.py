@@ -155,7 +155,7 @@ class NamedRows(Source):
 def table_of(X: Any, loose: bool = False) -> Source:
     """A data frame or a list of dicts as a checked source; a ``loose`` frame may have other columns than the last."""
     if not is_frame(X):
-        return NamedRows(_dict_pages(X), None)
+        return NamedRows(dict_pages(X, None, None, _OPTIONS), None)
     frame = feature_frame(X)
     if not loose and is_numeric(frame):
         return check_features(frame.to_native())
@@ -165,7 +165,3 @@ def table_of(X: Any, loose: bool = False) -> Source:
         raise DataError("X has two columns of the same name: expected different names")
     pages = BatchReader(_OPTIONS).pages(table.rename_columns(headings).to_batches(), "X")
     return NamedRows(pages, None if loose else headings)
-
-
-def _dict_pages(rows: Any) -> Iterator[Page]:
-    return TextReader(jsonl.SYNTAX, _OPTIONS, chunk=1 << 16).pages(DictSource(rows, NO_LABEL))

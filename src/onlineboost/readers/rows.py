@@ -13,9 +13,9 @@ import numpy as np
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.data.columns import MAX_NAMES
+from onlineboost.readers import status
 from onlineboost.readers.floats import POINT, any_number
 from onlineboost.readers.scan import Bytes, byte, line_end
-from onlineboost.readers.status import FULL, MORE, NEW_LABEL, OK
 
 # Positions in ``state``.
 AT, END, EOF = 0, 1, 2  # start of the next record, end of the text, whether the file ends there
@@ -56,6 +56,29 @@ class Rows(NamedTuple):
     spelling_size: Ints
     spelling_sign: Floats
     label: Bytes  # an unknown spelling
+
+
+def new_rows(chunk: int, batch_size: int, with_names: bool) -> Rows:
+    """Arrays for a chunk of text, which has at most two features for each byte: an empty cell has two."""
+    entries = 2 * chunk + 16
+    return Rows(
+        state=np.zeros(STATE_SIZE, np.int64),
+        indptr=np.zeros(batch_size + 1, np.int64),
+        indices=np.empty(entries, np.int32),
+        values=np.empty(entries, np.float32),
+        y=np.empty(batch_size),
+        weight=np.empty(batch_size),
+        name_known=np.zeros(1 << 12 if with_names else 0, np.int32),
+        name_index=np.empty(1 << 15, np.int32),
+        name_end=np.empty(1 << 15, np.int64),
+        name_text=np.empty(1 << 19, np.uint8),
+        scratch=np.empty(2 * chunk + 1024, np.uint8),
+        cell=np.empty(entries, np.uint8),
+        spelling=np.zeros(MAX_SPELLINGS * SPELLING_BYTES, np.uint8),
+        spelling_size=np.zeros(MAX_SPELLINGS, np.int64),
+        spelling_sign=np.zeros(MAX_SPELLINGS),
+        label=np.zeros(SPELLING_BYTES, np.uint8),
+    )
 
 
 class Table(NamedTuple):
@@ -151,14 +174,14 @@ def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int = POINT, l
 def finish(rows: Rows, k: int, y: float, weight: float) -> int:
     """Commit the row whose entries end before k; not if its label is unknown."""
     if y == UNKNOWN:
-        return NEW_LABEL
+        return status.NEW_LABEL
     r = rows.state[ROWS]
     rows.y[r] = y
     rows.weight[r] = weight
     rows.indptr[r + 1] = k
     rows.state[ROWS] = r + 1
     rows.state[ENTRIES] = k
-    return OK
+    return status.OK
 
 
 @njit
@@ -172,16 +195,16 @@ def undo(rows: Rows, names: int, name_bytes: int) -> None:
 
 
 @hot
-def settle(rows: Rows, status: int, names: int, name_bytes: int) -> int:
+def settle(rows: Rows, outcome: int, names: int, name_bytes: int) -> int:
     """The final status of a record; undo it and its names if it is bad or a name did not fit."""
     state = rows.state
-    if status == OK and state[NO_ROOM]:
-        status = FULL
+    if outcome == status.OK and state[NO_ROOM]:
+        outcome = status.FULL
         state[ROWS] -= 1
         state[ENTRIES] = rows.indptr[state[ROWS]]
-    if status != OK:
+    if outcome != status.OK:
         undo(rows, names, name_bytes)
-    return status
+    return outcome
 
 
 @hot
@@ -192,14 +215,21 @@ def parse_lines(text: Bytes, rows: Rows, table: Table, line: Any, memory: Any) -
         at = state[AT]
         end = line_end(text, at, state[END])
         if at == state[END] or (end == state[END] and not state[EOF]):
-            return MORE
+            return status.MORE
         names, name_bytes = state[NAMES], state[NAME_BYTES]
-        status = settle(rows, line(text, at, end, rows, table, memory), names, name_bytes)
-        if status != OK:
-            return status
+        outcome = settle(rows, line(text, at, end, rows, table, memory), names, name_bytes)
+        if outcome != status.OK:
+            return outcome
         state[AT] = min(end + 1, state[END])
         state[LINE] += 1
-    return FULL
+    return status.FULL
+
+
+@hot
+def fail(rows: Rows, at: int, outcome: int) -> int:
+    """The status of a record with an error at this place."""
+    rows.state[ERROR_AT] = at
+    return outcome
 
 
 @hot

@@ -10,6 +10,7 @@ EXPECTED: dict[int, str] = {}  # the end of the message, by the code of an error
 
 
 def _error(expected: str) -> int:
+    """The code of an error."""
     EXPECTED[code := 10 + len(EXPECTED)] = expected
     return code
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from onlineboost.compiled.jit import f32, hot, lean, u8, u64
 from onlineboost.data.hashing import id_of, name_hash, text_hash
+from onlineboost.readers import status
+from onlineboost.readers.cells import NAN, is_infinite, is_word
 from onlineboost.readers.floats import any_number, parse_number
-from onlineboost.readers.rows import ENTRIES, ERROR_AT, Rows, Table, add_name, finish, in_range, is_named, put
+from onlineboost.readers.rows import ENTRIES, Rows, Table, add_name, fail, finish, in_range, is_named, put
 from onlineboost.readers.scan import Bytes, byte, digits, name_end
-from onlineboost.readers.status import BAD_NUMBER, LARGE_NUMBER, NO_NAMESPACE, RETURN
 
 _SPACE, _COLON, _BAR, _RETURN, _TAB = 32, 58, 124, 13, 9
 
@@ -31,8 +30,7 @@ def put_features(
         scale = f32(1)
         group = u8(_SPACE)
         if i < end and byte(text, i) == _COLON:
-            state[ERROR_AT] = i
-            return NO_NAMESPACE
+            return fail(rows, i, status.NO_NAMESPACE)
         if i < end and not _ends_name(byte(text, i)):
             group = byte(text, i)
             i = name_end(text, i, end)
@@ -41,11 +39,9 @@ def put_features(
         if i < end and byte(text, i) == _COLON:
             number, after = any_number(text, i + 1, end)
             if after == i + 1 or (after < end and not _separates(byte(text, after))):
-                state[ERROR_AT] = i + 1
-                return BAD_NUMBER
+                return fail(rows, i + 1, status.BAD_NUMBER)
             if not in_range(number):
-                state[ERROR_AT] = i + 1
-                return LARGE_NUMBER
+                return fail(rows, i + 1, status.LARGE_NUMBER)
             scale = f32(number)
             i = after
         anonymous = u64(0)
@@ -61,8 +57,7 @@ def put_features(
                 i += 1
                 continue
             if c == _RETURN:
-                state[ERROR_AT] = i
-                return RETURN
+                return fail(rows, i, status.RETURN)
             name = i
             number_name, n = u64(0), 8
             if 48 <= c <= 57:
@@ -84,11 +79,9 @@ def put_features(
                 c = byte(text, after)
                 if after > i:
                     if c != _SPACE and after < end and not _separates(c):
-                        state[ERROR_AT] = i
-                        return BAD_NUMBER
+                        return fail(rows, i, status.BAD_NUMBER)
                     if not in_range(number):
-                        state[ERROR_AT] = i
-                        return LARGE_NUMBER
+                        return fail(rows, i, status.LARGE_NUMBER)
                     value = f32(f32(number) * scale)
                     i = after
                 else:  # a string value, or none
@@ -96,8 +89,7 @@ def put_features(
                     while i < end and not _separates(byte(text, i)) and byte(text, i) != _COLON:
                         i += 1
                     if (i < end and byte(text, i) == _COLON) or _is_special(text, string, i):
-                        state[ERROR_AT] = string
-                        return BAD_NUMBER
+                        return fail(rows, string, status.BAD_NUMBER)
                     if i > string:
                         hashed = name_hash(text, string, i, hashed)
                         last = i
@@ -106,8 +98,7 @@ def put_features(
                 hashed = u64(seed + anonymous)
                 anonymous += u64(1)
             if not in_range(value):
-                state[ERROR_AT] = name
-                return LARGE_NUMBER
+                return fail(rows, name, status.LARGE_NUMBER)
             found |= value != 0
             index = id_of(hashed)
             if value != 0 and name < last and not is_named(rows, index):
@@ -139,25 +130,8 @@ def _separates(c: int) -> bool:
 @lean
 def _is_special(text: Bytes, at: int, end: int) -> bool:
     """Whether the word is nan, inf or infinity, with or without a sign."""
-    if at < end and (text[at] == 45 or text[at] == 43):
-        at += 1
-    size = end - at
-    if size != 3 and size != 8:
-        return False
-    a, b, c = text[at] | 32, text[at + 1] | 32, text[at + 2] | 32
-    nan = size == 3 and a == 110 and b == 97 and c == 110
-    return nan or (a == 105 and b == 110 and c == 102 and (size == 3 or _is_inity(text, at + 3)))
-
-
-_INITY = np.frombuffer(b"inity", np.uint8)
-
-
-@lean
-def _is_inity(text: Bytes, at: int) -> bool:
-    for i in range(5):
-        if text[at + i] | 32 != _INITY[i]:
-            return False
-    return True
+    sign = at < end and (text[at] == 43 or text[at] == 45)
+    return is_word(text, at + sign, end, NAN) or is_infinite(text, at, end)
 
 
 @lean

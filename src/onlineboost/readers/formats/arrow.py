@@ -46,10 +46,7 @@ class ArrowReader:
         if not stream.peek(len(MAGIC)).startswith(MAGIC):
             yield from pa.ipc.open_stream(CheckedStream(stream, self.limit))
             return
-        if source.compression is not None:
-            message = f"{source.name}: an Arrow file within {source.compression} cannot be read: decompress it first"
-            raise ReadError(message, path=source.name)
-        file = BoundedFile(source.raw, source.name)
+        file = BoundedFile(source, "an Arrow file")
         check_file(file, self.limit)
         reader = pa.ipc.open_file(file)
         for k in range(reader.num_record_batches):

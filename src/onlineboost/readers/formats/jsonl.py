@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch
+from onlineboost.readers import status
 from onlineboost.readers.dicts import row_batch
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
@@ -32,21 +33,11 @@ from onlineboost.readers.rows import (
     WEIGHT,
     Rows,
     Table,
+    fail,
     finish,
     parse_lines,
 )
 from onlineboost.readers.scan import Bytes, byte
-from onlineboost.readers.status import (
-    LIST_LABEL,
-    NO_COMMA,
-    NO_KEY,
-    NO_LABEL,
-    NO_OBJECT,
-    NO_VALUE,
-    OK,
-    TOO_DEEP,
-    TRAILING,
-)
 from onlineboost.readers.text import Syntax, TextReader, named_values
 from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
 from onlineboost.readers.write_table import RESERVED
@@ -80,10 +71,10 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
     stack, carry = memory
     at = _skip(text, at, end)
     if at == end:
-        return OK
+        return status.OK
     state[ERROR_AT] = at
     if byte(text, at) != _OPEN:
-        return NO_OBJECT
+        return status.NO_OBJECT
     carry[0], carry[1] = np.nan, 1.0
     k = state[ENTRIES]
     depth, phase, size = 0, _OPENED, 0
@@ -93,7 +84,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
         i = _skip(text, i, end)
         state[ERROR_AT] = i
         if i == end:
-            return NO_COMMA if phase == _AFTER_VALUE else NO_VALUE
+            return status.NO_COMMA if phase == _AFTER_VALUE else status.NO_VALUE
         c = byte(text, i)
         listed = stack[depth, 1] >= 0
         if phase != _AFTER_COMMA and c == (_CLOSE_LIST if listed else _CLOSE):
@@ -103,7 +94,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
             continue
         if phase == _AFTER_VALUE:
             if c != _COMMA:
-                return NO_COMMA
+                return status.NO_COMMA
             i += 1
             phase = _AFTER_COMMA
             if listed:
@@ -112,39 +103,37 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
         size = stack[depth, 0]
         if not listed:
             if c != _QUOTE:
-                return NO_KEY
+                return status.NO_KEY
             if depth:
                 rows.scratch[size] = 46
                 size += 1
             size, i = copy_string(text, i + 1, end, rows.scratch, size)
             if size < 0:
-                state[ERROR_AT] = i
-                return -size
+                return fail(rows, i, -size)
             i = _skip(text, i, end)
             if i == end or byte(text, i) != _COLON:
-                state[ERROR_AT] = i
-                return NO_VALUE
+                return fail(rows, i, status.NO_VALUE)
             i = _skip(text, i + 1, end)
             state[ERROR_AT] = i
             if i == end:
-                return NO_VALUE
+                return status.NO_VALUE
             c = byte(text, i)
         phase = _AFTER_VALUE
         role = _role(rows.scratch, size, table)
         if c == _OPEN or c == _OPEN_LIST:
             if role == LABEL or role == WEIGHT:
-                return LIST_LABEL
+                return status.LIST_LABEL
             if listed:
                 size = number_name(rows.scratch, size, stack[depth, 1])
             depth += 1
             if depth == _DEPTH:
-                return TOO_DEEP
+                return status.TOO_DEEP
             stack[depth, 0], stack[depth, 1] = size, (0 if c == _OPEN_LIST else -1)
             phase = _OPENED
             i += 1
             continue
         if listed and (role == LABEL or role == WEIGHT):
-            return LIST_LABEL
+            return status.LIST_LABEL
         position = stack[depth, 1]
         k, i = put_value(text, i, end, rows, table, k, size, position, role, carry)
         if k < 0:
@@ -152,10 +141,10 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
     i = _skip(text, i, end)
     state[ERROR_AT] = i
     if i < end:
-        return TRAILING
+        return status.TRAILING
     state[ERROR_AT] = at
     if table.label_required and np.isnan(carry[0]):
-        return NO_LABEL
+        return status.NO_LABEL
     return finish(rows, k, carry[0], carry[1])
 
 

@@ -12,6 +12,7 @@ from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import Batch
 from onlineboost.data.hashing import MAX_ID
 from onlineboost.errors import DataError
+from onlineboost.readers import status
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.floats import parse_number
 from onlineboost.readers.format import Format, first_line
@@ -32,17 +33,6 @@ from onlineboost.readers.rows import (
     without_return,
 )
 from onlineboost.readers.scan import Bytes, byte, digits
-from onlineboost.readers.status import (
-    BAD_NUMBER,
-    LARGE_INDEX,
-    LARGE_NUMBER,
-    LONG_LABEL,
-    NO_COLON,
-    NO_INDEX,
-    NO_LABEL,
-    OK,
-    QID,
-)
 from onlineboost.readers.text import Syntax, TextReader, no_columns
 from onlineboost.readers.write_lines import features, join_columns, line_writer, signs
 from onlineboost.registry import FORMATS
@@ -62,7 +52,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
     while at < end and _is_blank(text[at]):
         at += 1
     if at == end or text[at] == _HASH:
-        return OK
+        return status.OK
     i = at
     while i < end and not _is_blank(byte(text, i)) and byte(text, i) != _HASH and byte(text, i) != _COLON:
         i += 1
@@ -70,13 +60,13 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
     y = np.nan
     if i < end and byte(text, i) == _COLON:  # the line begins with a feature
         if table.label_required:
-            return NO_LABEL
+            return status.NO_LABEL
         i = at
     else:
         y = known_sign(rows, text, at, i)
         state[LABEL_AT] = at
         if y == TOO_LONG:
-            return LONG_LABEL
+            return status.LONG_LABEL
     k = state[ENTRIES]
     while i < end:
         if _is_blank(byte(text, i)):
@@ -92,20 +82,20 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tupl
                 index = min(index * 10 + i64(byte(text, i + n)) - 48, i64(1 << 40))
                 n += 1
         if n == 0:
-            return QID if i + 3 < end and _is_qid(text, i) else NO_INDEX
+            return status.QID if i + 3 < end and _is_qid(text, i) else status.NO_INDEX
         if index > MAX_ID:
-            return LARGE_INDEX
+            return status.LARGE_INDEX
         i += n
         state[ERROR_AT] = i
         if i == end or byte(text, i) != _COLON:
-            return NO_COLON
+            return status.NO_COLON
         i += 1
         state[ERROR_AT] = i
         value, after = parse_number(text, i, end)
         if after == i or (after < end and not _is_blank(byte(text, after)) and byte(text, after) != _HASH):
-            return BAD_NUMBER
+            return status.BAD_NUMBER
         if not in_range(value):
-            return LARGE_NUMBER
+            return status.LARGE_NUMBER
         i = after
         k = put(rows, k, index, f32(value))
     return finish(rows, k, y, 1.0)

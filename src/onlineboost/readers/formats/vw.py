@@ -15,34 +15,24 @@ import numpy as np
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError
+from onlineboost.readers import status
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.floats import any_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
-    ERROR_AT,
     LABEL_AT,
     TOO_LONG,
     Rows,
     Table,
+    fail,
     in_range,
     known_sign,
     parse_lines,
     without_return,
 )
 from onlineboost.readers.scan import Bytes, byte
-from onlineboost.readers.status import (
-    BAD_WEIGHT,
-    INITIAL,
-    LONG_LABEL,
-    NO_BAR,
-    NO_LABEL,
-    OK,
-    TAB,
-    TOO_MANY_WORDS,
-    TOUCHING,
-)
 from onlineboost.readers.text import Syntax, TextReader, no_columns
 from onlineboost.readers.vw_features import put_features
 from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
@@ -62,16 +52,14 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
     state = rows.state
     end = without_return(text, at, end)
     if at == end:
-        return OK
+        return status.OK
     bar = at
     while bar < end and byte(text, bar) != _BAR:
         if byte(text, bar) == _TAB:
-            state[ERROR_AT] = bar
-            return TAB
+            return fail(rows, bar, status.TAB)
         bar += 1
     if bar == end:
-        state[ERROR_AT] = end
-        return NO_BAR
+        return fail(rows, end, status.NO_BAR)
     y, weight = np.nan, 1.0
     words = 0
     touching = False
@@ -89,27 +77,22 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, groups: Byte
             while i < bar and byte(text, i) == _SPACE:
                 i += 1
             if i < bar:
-                state[ERROR_AT] = i
-                return TOO_MANY_WORDS
+                return fail(rows, i, status.TOO_MANY_WORDS)
             break
         words += 1
         if words == 1:
             y = known_sign(rows, text, word, i)
             state[LABEL_AT] = word
             if y == TOO_LONG:
-                state[ERROR_AT] = word
-                return LONG_LABEL
+                return fail(rows, word, status.LONG_LABEL)
         elif words == 2:
             weight, after = any_number(text, word, i)
             if after != i or not in_range(weight) or weight < 0:
-                state[ERROR_AT] = word
-                return BAD_WEIGHT
+                return fail(rows, word, status.BAD_WEIGHT)
         else:
-            state[ERROR_AT] = word
-            return INITIAL if words == 3 else TOO_MANY_WORDS
+            return fail(rows, word, status.INITIAL if words == 3 else status.TOO_MANY_WORDS)
     if words == 0 and table.label_required:
-        state[ERROR_AT] = at
-        return TOUCHING if touching else NO_LABEL
+        return fail(rows, at, status.TOUCHING if touching else status.NO_LABEL)
     return put_features(text, bar, end, rows, table, groups, y, weight)
 
 
