@@ -42,7 +42,7 @@ def convert(
     from onlineboost.cli.show import Progress, say_skipped
     from onlineboost.readers import open_stream
     from onlineboost.readers.files import is_regular
-    from onlineboost.readers.write import open_writer
+    from onlineboost.readers.format import open_writer
 
     options = o.stream_options(given, on_error)
     options |= o.schema_options(label, weight, drop, categorical, positive)

@@ -6,7 +6,7 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path, PurePath
@@ -18,6 +18,7 @@ from onlineboost.data.schema import Schema
 from onlineboost.errors import ConflictError, DataError, ParameterError, ReadError
 from onlineboost.readers.files import COMPRESSED, Source
 from onlineboost.registry import FORMATS, Option
+from onlineboost.storage.atomic import replacing
 
 
 class Reader(Protocol):
@@ -164,3 +165,18 @@ def _compressed(path: Path, suffix: str) -> Any:
         return pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd")
     kinds: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     return kinds.get(suffix, open)(path, "wb")
+
+
+@contextmanager
+def open_writer(target: str, stream_again: Callable[[], Any], rereadable: bool) -> Iterator[Write]:
+    """A function that writes a page. The file appears when everything is written.
+
+    Formats with columns need all names first: they read the stream once more, by ``stream_again``.
+    """
+    format = by_name(target)
+    if format is None or format.writer is None:
+        suffixes = ", ".join(format.suffixes[0] for format in FORMATS if format.writer is not None)
+        raise ParameterError("target", target, f"a file name that ends in one of {suffixes}")
+    with replacing(Path(target).expanduser()) as temporary, ExitStack() as stack:
+        yield format.writer(Output(target, temporary, stream_again, rereadable, stack))
+        stack.close()
