@@ -27,7 +27,7 @@ from onlineboost.readers.rows import (
 )
 from onlineboost.readers.scan import Bytes, byte
 
-_QUOTE, _COMMA, _MINUS, _CLOSE, _CLOSE_LIST = 34, 44, 45, 125, 93
+_QUOTE, _COMMA, _MINUS, _ESCAPE, _CLOSE, _CLOSE_LIST = 34, 44, 45, 92, 125, 93
 
 
 @lean
@@ -152,9 +152,6 @@ def _word(text: Bytes, at: int, end: int) -> int:
         if at + n == end and (n == 5 or _WORDS[w, n] == 0):
             return w
     return _NONE
-
-
-_QUOTE, _ESCAPE = 34, 92
 
 
 @lean
