@@ -182,7 +182,7 @@ class OnlineClassifier(OnlineModel):
 
     def predict_proba_many(self, X: Any) -> Any:
         """``predict_proba_one`` for each row of a data frame, as a frame of the same library: a column per label."""
-        from onlineboost.readers.named import like_frame
+        from onlineboost.readers.frames import like_frame
 
         fitted = self.fitted
         if fitted is None:

@@ -412,7 +412,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def predict_many(self, X: Any) -> Any:
         """``predict_one`` for each row of a data frame, as a series of the same library."""
-        from onlineboost.readers.named import like_frame
+        from onlineboost.readers.frames import like_frame
 
         fitted = self.fitted
         if fitted is None:
@@ -714,7 +714,7 @@ def _in_memory(X: Any, loose: bool = False) -> Source:
     """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
     if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         return check_features(X)
-    from onlineboost.readers.named import table_of
+    from onlineboost.readers.memory import table_of
 
     return table_of(X, loose)
 

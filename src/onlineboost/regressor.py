@@ -9,7 +9,7 @@ import numpy as np
 
 from onlineboost.data.arrays import check_weight
 from onlineboost.data.batch import Floats
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import DataError
 from onlineboost.interop import river
 from onlineboost.model import OnlineModel

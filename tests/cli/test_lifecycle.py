@@ -161,7 +161,7 @@ def test_a_file_with_new_content_is_a_new_file(files, capsys):
 
 
 def test_a_change_of_any_byte_of_a_small_file_is_noticed(tmp_path):
-    from onlineboost.cli.identity import digest
+    from onlineboost.cli.fingerprint import digest
 
     path = tmp_path / "x"
     path.write_bytes(bytes(100_000))

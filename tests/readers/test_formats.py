@@ -16,7 +16,7 @@ import pytest
 import onlineboost
 from onlineboost.errors import ParameterError
 from onlineboost.readers import open_stream
-from onlineboost.readers.detect import by_name
+from onlineboost.readers.format import by_name
 from onlineboost.registry import FORMATS
 
 READERS = Path(onlineboost.__file__).parent / "readers"
@@ -69,7 +69,7 @@ import onlineboost.readers
 assert "pyarrow" not in sys.modules
 from onlineboost.cli.app import main
 from onlineboost.readers import open_stream
-from onlineboost.readers.write import open_writer
+from onlineboost.readers.format import open_writer
 from onlineboost.registry import FORMATS
 
 assert "psv" not in FORMATS.names()

@@ -495,7 +495,7 @@ def test_a_compressed_file_that_was_cut_off_is_noticed(tmp_path, suffix, pack):
     ],
 )
 def test_the_format_is_told_by_the_content(content, format):
-    from onlineboost.readers.detect import by_content
+    from onlineboost.readers.format import by_content
 
     assert by_content("x", content).name == format
 

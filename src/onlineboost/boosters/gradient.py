@@ -46,7 +46,7 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import f32, hot
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.regression import EXP, IDENTITY, LOGISTIC, RegressionNode, regression_node
 from onlineboost.errors import ParameterError

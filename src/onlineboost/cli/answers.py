@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
 from onlineboost.data.batch import Batch
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.threshold import Cut
 from onlineboost.model import OnlineModel

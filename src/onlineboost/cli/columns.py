@@ -23,7 +23,7 @@ _EXACT = 1 << 24  # whole numbers up to here are float32
 _COLUMNS = 64  # numeric columns of a table; more are words of a text
 
 
-def warn_of_ids(page: Page) -> None:
+def warn_of_id_columns(page: Page) -> None:
     """Say which columns of the first page look like ids, and how to leave them out."""
     n = min(page.n_rows, _ROWS)
     if n < _ENOUGH:

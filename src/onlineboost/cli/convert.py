@@ -12,9 +12,8 @@ from onlineboost.cli import options as o
 from onlineboost.cli.terminal import Progress, say_skipped, tell
 from onlineboost.errors import ParameterError
 from onlineboost.readers import open_stream
-from onlineboost.readers.detect import by_name
 from onlineboost.readers.files import is_regular
-from onlineboost.readers.write import open_writer
+from onlineboost.readers.format import by_name, open_writer
 from onlineboost.registry import FORMATS
 from onlineboost.storage.atomic import check_target
 

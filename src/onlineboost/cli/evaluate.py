@@ -17,8 +17,8 @@ from onlineboost.cli.terminal import Progress, print_json, printable, say, say_f
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
 from onlineboost.cli.warm import compile_first
 from onlineboost.data.batch import Floats
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError, DataError
 from onlineboost.evaluate.measurement import Measurement, metrics_of
 from onlineboost.evaluate.metrics import Confusion, Curve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from onlineboost.cli.identity import PIPE, Input, has_grown, head_digest, identify
+from onlineboost.cli.fingerprint import PIPE, Input, fingerprint, has_grown, head_digest
 from onlineboost.cli.terminal import tell
 from onlineboost.data.batch import Batch
 from onlineboost.errors import DataError, ParameterError
@@ -51,7 +51,7 @@ class Inputs:
         self, names: list[str], learnt: list[Learnt], stopped: Unfinished | None, passes: int, again: bool
     ) -> None:
         self.names, self.learnt, self.stopped, self.again = names, [*learnt], stopped, again
-        self.found = [identify(name) for name in names]
+        self.found = [fingerprint(name) for name in names]
         self.before = {Input(*one[:3]): one for one in learnt}
         self.times, self.goal = dict[Input, int](), dict[Input, int]()
         self.skip: dict[Input, int] = {}  # rows of the next time that were learnt before

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
-from onlineboost.cli.columns import warn_of_ids
+from onlineboost.cli.columns import warn_of_id_columns
 from onlineboost.cli.inputs import Inputs
 from onlineboost.cli.notes import Notes
 from onlineboost.cli.summary import Lines
@@ -19,15 +19,15 @@ from onlineboost.cli.terminal import Interrupted, Progress, peak_memory, say_ski
 from onlineboost.cli.thresholds import positive_figures
 from onlineboost.cli.warm import Compiling, compiling
 from onlineboost.compiled.jit import compile_seconds
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
 from onlineboost.evaluate.plots import check_plot
 from onlineboost.evaluate.training import Training
 from onlineboost.parameters import brief
 from onlineboost.readers import open_stream
 from onlineboost.readers.files import expand, is_regular
-from onlineboost.storage.atomic import check_target, identity
+from onlineboost.storage.atomic import check_target, fingerprint
 
 
 def _learnt_before() -> ConflictError:
@@ -55,7 +55,7 @@ class Job:
         self.predictions = predictions
         self.answers: Callable[[Training, Page], object] = lambda training, page: None
         self.output = output or resumed
-        self.found = identity(self.output) if self.output is not None else None  # before it is read, or last saved
+        self.found = fingerprint(self.output) if self.output is not None else None  # before it is read, or last saved
         self.replaced = False  # what another process has saved
         self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
         self.interrupted = self.waiting = self.learning = self.failed = False
@@ -187,7 +187,7 @@ class Job:
                     break
                 self._await_code(progress)
                 if training.model.fitted is None and stream.has_columns:
-                    warn_of_ids(page)
+                    warn_of_id_columns(page)
                 size, place = page.n_rows, places[page.source]
                 if place not in rows:
                     rows[place], skip = 0, self.inputs.meet(place, page.batch)
@@ -279,11 +279,11 @@ class Job:
             left = self.inputs.unfinished(self.failed)
         notes = Notes(training, left, self.inputs.learnt).as_json()
         training.model.save(self.output, base=training.base, notes=notes)
-        self.found = identity(self.output)
+        self.found = fingerprint(self.output)
 
     def _look_for_others(self, output: Path) -> None:
         """Say, once, that another process has saved its model in the same file since this one did, or began."""
-        if not self.replaced and identity(output) not in (None, self.found):
+        if not self.replaced and fingerprint(output) not in (None, self.found):
             self.replaced = True
             news = f"another process has changed {output} during this training"
             tell(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")

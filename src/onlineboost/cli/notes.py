@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onlineboost.cli.identity import Input
+from onlineboost.cli.fingerprint import Input
 from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
 from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.errors import ModelFileError

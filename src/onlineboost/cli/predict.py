@@ -19,8 +19,8 @@ from onlineboost.cli.notes import load
 from onlineboost.cli.terminal import Interrupted, Progress, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
 from onlineboost.cli.warm import compile_first
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError
 from onlineboost.model import OnlineModel
 from onlineboost.readers import open_stream

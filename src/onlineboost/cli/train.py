@@ -18,7 +18,7 @@ from onlineboost.cli.terminal import print_json, printable, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError
 from onlineboost.evaluate.plots import draw, picture
 from onlineboost.evaluate.training import Training

@@ -7,7 +7,9 @@ the type and is taken from the length of a tuple (``zeros``), so that one kernel
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -44,11 +46,33 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type
     return builder.gep(data, [context.cast(builder, index, index_type, types.int64)])
 
 
-def _any(builder: Any, bits: Any, width: int) -> Any:
+def _above(builder: Any, lanes: Any) -> Any:
+    """A bit for each lane: whether it is above zero."""
+    return builder.fcmp_ordered(">", lanes, ir.Constant(lanes.type, None))
+
+
+def _any(builder: Any, bits: Any) -> Any:
     """Whether a bit of a vector is set."""
-    kind = ir.FunctionType(ir.IntType(1), [ir.VectorType(ir.IntType(1), width)])
-    name = f"llvm.vector.reduce.or.v{width}i1"
+    kind = ir.FunctionType(ir.IntType(1), [bits.type])
+    name = f"llvm.vector.reduce.or.v{bits.type.count}i1"
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [bits])
+
+
+def instruction(result: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function of compiled code of ``build(builder, *values)``; ``result(*kinds)`` is the type of its value."""
+
+    def make(build: Callable[..., Any]) -> Any:
+        @functools.wraps(build)
+        def typed(typing: Any, *kinds: Any) -> Any:
+            return result(*kinds)(*kinds), lambda context, builder, sig, values: build(builder, *values)
+
+        return intrinsic(typed)
+
+    return make
+
+
+def _as_last(*kinds: Any) -> Any:
+    return kinds[-1]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -121,126 +145,85 @@ def sqrt(typing: Any, lanes: Any) -> Any:
     return lanes(lanes), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def widen(typing: Any, lanes: Any) -> Any:
+@instruction(lambda lanes: Lanes(lanes.width, 64))
+def widen(builder: Any, lanes: Any) -> Any:
     """The lanes in 64 bits."""
-    wide = Lanes(lanes.width, 64)
-    return wide(lanes), lambda context, builder, sig, args: builder.fpext(args[0], wide.vector)
+    return builder.fpext(lanes, ir.VectorType(ir.DoubleType(), lanes.type.count))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def narrow(typing: Any, lanes: Any) -> Any:
+@instruction(lambda lanes: Lanes(lanes.width, 32))
+def narrow(builder: Any, lanes: Any) -> Any:
     """The lanes rounded to 32 bits."""
-    small = Lanes(lanes.width, 32)
-    return small(lanes), lambda context, builder, sig, args: builder.fptrunc(args[0], small.vector)
+    return builder.fptrunc(lanes, ir.VectorType(ir.FloatType(), lanes.type.count))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def where_positive(typing: Any, test: Any, lanes: Any) -> Any:
+@instruction(_as_last)
+def where_positive(builder: Any, test: Any, lanes: Any) -> Any:
     """The lane where ``test`` is above zero, zero elsewhere."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        zero = ir.Constant(lanes.vector, None)
-        return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], zero)
-
-    return lanes(test, lanes), generate
+    return builder.select(_above(builder, test), lanes, ir.Constant(lanes.type, None))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def choose(typing: Any, test: Any, first: Any, second: Any) -> Any:
+@instruction(_as_last)
+def choose(builder: Any, test: Any, first: Any, second: Any) -> Any:
     """The first number of each lane where ``test`` is above zero, the second elsewhere."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", args[0], ir.Constant(test.vector, None)), *args[1:])
-
-    return first(test, first, second), generate
+    return builder.select(_above(builder, test), first, second)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def larger(typing: Any, first: Any, second: Any) -> Any:
+@instruction(_as_last)
+def larger(builder: Any, first: Any, second: Any) -> Any:
     """The larger number of each lane; the second where they cannot be compared."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return first(first, second), generate
+    return builder.select(builder.fcmp_ordered(">", first, second), first, second)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def smaller(typing: Any, first: Any, second: Any) -> Any:
+@instruction(_as_last)
+def smaller(builder: Any, first: Any, second: Any) -> Any:
     """The smaller number of each lane; the second where they cannot be compared."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered("<", *args), *args)
-
-    return first(first, second), generate
+    return builder.select(builder.fcmp_ordered("<", first, second), first, second)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def within(typing: Any, lanes: Any, limit: Any) -> Any:
+@instruction(_as_last)
+def within(builder: Any, lanes: Any, limit: Any) -> Any:
     """The lanes clipped to +-``limit``."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        x, most = args
-        least = builder.fneg(most)
-        x = builder.select(builder.fcmp_ordered(">", x, most), most, x)
-        return builder.select(builder.fcmp_ordered("<", x, least), least, x)
-
-    return lanes(lanes, limit), generate
+    least = builder.fneg(limit)
+    lanes = builder.select(builder.fcmp_ordered(">", lanes, limit), limit, lanes)
+    return builder.select(builder.fcmp_ordered("<", lanes, least), least, lanes)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def total(typing: Any, lanes: Any) -> Any:
+@instruction(lambda lanes: _KINDS[lanes.bits][1])
+def total(builder: Any, lanes: Any) -> Any:
     """The sum of a power of two of lanes: of the two halves, of the halves of that, and so on."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        (x,), width = args, lanes.width
-        while width > 1:
-            width //= 2
-            halves = (ir.Constant(ir.VectorType(_I32, width), list(range(k, k + width))) for k in (0, width))
-            x = builder.fadd(*(builder.shuffle_vector(x, x, half) for half in halves))
-        return builder.extract_element(x, ir.Constant(_I32, 0))
-
-    return _KINDS[lanes.bits][1](lanes), generate
+    width = lanes.type.count
+    while width > 1:
+        width //= 2
+        halves = (ir.Constant(ir.VectorType(_I32, width), list(range(k, k + width))) for k in (0, width))
+        lanes = builder.fadd(*(builder.shuffle_vector(lanes, lanes, half) for half in halves))
+    return builder.extract_element(lanes, ir.Constant(_I32, 0))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def any_positive(typing: Any, lanes: Any) -> Any:
+@instruction(lambda lanes: types.boolean)
+def any_positive(builder: Any, lanes: Any) -> Any:
     """Whether a lane is above zero."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _any(builder, builder.fcmp_ordered(">", args[0], ir.Constant(lanes.vector, None)), lanes.width)
-
-    return types.boolean(lanes), generate
+    return _any(builder, _above(builder, lanes))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def agree(typing: Any, test: Any, first: Any, second: Any) -> Any:
+@instruction(lambda *kinds: types.boolean)
+def agree(builder: Any, test: Any, first: Any, second: Any) -> Any:
     """Whether two numbers are equal in every lane where ``test`` is above zero."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        tested = builder.fcmp_ordered(">", args[0], ir.Constant(test.vector, None))
-        differ = builder.and_(tested, builder.fcmp_unordered("!=", *args[1:]))
-        return builder.not_(_any(builder, differ, test.width))
-
-    return types.boolean(test, first, second), generate
+    differ = builder.and_(_above(builder, test), builder.fcmp_unordered("!=", first, second))
+    return builder.not_(_any(builder, differ))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def signs(typing: Any, lanes: Any) -> Any:
+@instruction(lambda lanes: types.uint64)
+def signs(builder: Any, lanes: Any) -> Any:
     """A whole number in which bit i is set if lane i is not below zero."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        test = builder.fcmp_ordered(">=", args[0], ir.Constant(lanes.vector, None))
-        return builder.zext(builder.bitcast(test, ir.IntType(lanes.width)), ir.IntType(64))
-
-    return types.uint64(lanes), generate
+    test = builder.fcmp_ordered(">=", lanes, ir.Constant(lanes.type, None))
+    return builder.zext(builder.bitcast(test, ir.IntType(lanes.type.count)), ir.IntType(64))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def count_ones(typing: Any, number: Any) -> Any:
+@instruction(lambda number: types.int64)
+def count_ones(builder: Any, number: Any) -> Any:
     """How many bits are set."""
-    return types.int64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
+    return builder.ctpop(number)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

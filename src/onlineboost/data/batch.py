@@ -131,7 +131,11 @@ def with_features(rows: Batch, ids: Ints32, values: Floats32, given: NDArray[np.
 def below(rows: Batch, n: int) -> Batch:
     """The rows without features of number ``n`` or more."""
     rows = without_rest(rows)
-    kept = rows.indices < n
+    return _filtered(rows, rows.indices < n)
+
+
+def _filtered(rows: Batch, kept: NDArray[np.bool_]) -> Batch:
+    """The rows without the entries that are not kept."""
     indptr = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
     return rows._replace(indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])
 

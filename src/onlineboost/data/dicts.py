@@ -229,10 +229,6 @@ class _Draft:
         self.ids.append(id)
         self.values.append(1.0)
 
-    def _missing(self, column: _Column) -> None:
-        self._number(column, math.nan)
-        self._indicator(column, None, "=")
-
     def _put(self, column: _Column, value: Any) -> None:
         """Append the features of a value as it is."""
         if column.role == _IGNORED:
@@ -246,16 +242,23 @@ class _Draft:
             raise _OtherKindError
         try:
             missing = value is None or isinstance(value, str)
-            number = math.nan if missing else value if type(value) is int else float(value)
+            number = None if missing else value if type(value) is int else float(value)
         except (TypeError, ValueError, OverflowError):
             raise _OtherKindError from None
-        if number != number:
-            self._missing(column)
-        elif abs(number) <= LARGEST:
-            self._number(column, number)
-        else:
+        if not self._put_number(column, number):
             expected = f"expected a number of magnitude at most {LARGEST:g}, or a string, as for ids"
             raise DataError(f"x has {brief(value)} for the feature {column.key!r}: {expected}", column=column.key)
+
+    def _put_number(self, column: _Column, value: Any) -> bool:
+        """Append a number, or a missing value; False if it is too large."""
+        if value is None or value == "" or value != value:
+            self._number(column, math.nan)
+            self._indicator(column, None, "=")
+        elif abs(value) > LARGEST:
+            return False
+        elif not self.as_json or abs(value) > TINY:
+            self._number(column, value)
+        return True
 
     # ---- as JSON lines are read
 
@@ -273,12 +276,16 @@ class _Draft:
             word = _category(value)
             self._indicator(column, word, f"={word}")
         elif kind is not str or not value:
-            self._put_number(column, value)
+            self._put_json_number(column, value)
         elif looks_like_date(value):
             self.other = True
             self._put_date(column, value)
         else:
             self._indicator(column, value, f"={value}")
+
+    def _put_json_number(self, column: _Column, value: Any) -> None:
+        if not self._put_number(column, value):
+            raise ValueError("a large number")
 
     def _put_date(self, column: _Column, text: str) -> None:
         date = date_features(text)
@@ -289,14 +296,6 @@ class _Draft:
         self._put_number(column, years)
         for part, number in zip(DATE_PARTS, parts, strict=False):
             self._indicator(column, (part, number), f".{part}={number}")
-
-    def _put_number(self, column: _Column, value: Any) -> None:
-        if value is None or value == "" or value != value:
-            self._missing(column)
-        elif not abs(value) <= LARGEST:
-            raise ValueError("a large number")
-        elif abs(value) > TINY:
-            self._number(column, value)
 
     def _put_members(self, column: _Column, members: dict[Any, Any], depth: int) -> None:
         for key, value in members.items():
@@ -316,7 +315,7 @@ class _Draft:
             elif kind in CONTAINERS:
                 self._put_json(self._column(f"{column.name}.{position}"), value, depth)
             else:
-                self._put_number(self._column(f"{column.name}.{position}"), value)
+                self._put_json_number(self._column(f"{column.name}.{position}"), value)
 
 
 def _category(value: Any) -> str:

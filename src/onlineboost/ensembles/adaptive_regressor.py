@@ -19,7 +19,7 @@ from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Ints
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.engine.stage import Key, Stage
 from onlineboost.ensembles.restarting import Alarm, Listening, Restart, verdict
 from onlineboost.errors import ParameterError

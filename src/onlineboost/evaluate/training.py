@@ -12,8 +12,8 @@ import numpy as np
 from onlineboost.boosters.base import Booster
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import joined_scores
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.diagnostics.verdict import comparison, comparison_of_losses, spare_learners
 from onlineboost.evaluate.metrics import Curve, NumberErrors
 from onlineboost.evaluate.paired import Paired, PairedLoss

@@ -15,8 +15,8 @@ from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, Ints32, check_batch, cut, longest_row, typed
 from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.engine import schedule
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows

@@ -11,7 +11,7 @@ from onlineboost.data.batch import Batch, Floats, Floats32, Ints32, with_feature
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import LAG_NAME, MAX_LAG
 from onlineboost.data.hashing import feature_id, indicator_id
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.parameters import check_whole
 
 

@@ -18,7 +18,7 @@ from onlineboost.compiled.jit import lean, njit, u64
 from onlineboost.data.dates import NO_DATE, date_part, n_date_parts, parse_datetime, years_of
 from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import id_of, name_hash, text_hash
-from onlineboost.readers.floats import any_decimal
+from onlineboost.readers.floats import any_number
 from onlineboost.readers.rows import Rows, add_name, in_range, is_named, put
 from onlineboost.readers.scan import Bytes, byte
 
@@ -26,7 +26,7 @@ NUMBER, TEXT, MISSING, DATETIME, TOO_LARGE = range(5)  # kinds of cells
 SLOTS = 4  # maximum number of features of a cell
 _PARTS = np.frombuffer("".join(f".{part}=".ljust(9) for part in DATE_PARTS).encode(), np.uint8)  # nine bytes each
 _PART_SIZES = np.array([len(part) + 2 for part in DATE_PARTS])
-_TRUE, _FALSE, _NAN, _INF, _INFINITY = (
+_TRUE, _FALSE, NAN, _INF, _INFINITY = (
     np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"nan", b"inf", b"infinity")
 )
 
@@ -78,17 +78,16 @@ def put_cell(rows: Rows, k: int, size: int, kind: int, value: float, days: int, 
 @njit
 def classify(text: Bytes, at: int, end: int, point: int) -> tuple[int, float, int]:
     """Kind, value and days of a cell whose type is not known; ``point`` is the decimal point of numbers."""
-    if at == end or _is_word(text, at, end, _NAN):
+    if at == end or is_word(text, at, end, NAN):
         return MISSING, 0.0, 0
-    value, after = any_decimal(text, at, end, point)
+    value, after = any_number(text, at, end, point)
     if after == end:
         return (NUMBER if in_range(value) else TOO_LARGE), value, 0
-    sign = at + (byte(text, at) == 43 or byte(text, at) == 45)
-    if _is_word(text, sign, end, _INF) or _is_word(text, sign, end, _INFINITY):
+    if is_infinite(text, at, end):
         return TOO_LARGE, 0.0, 0
-    if _is_word(text, at, end, _TRUE):
+    if is_word(text, at, end, _TRUE):
         return NUMBER, 1.0, 0
-    if _is_word(text, at, end, _FALSE):
+    if is_word(text, at, end, _FALSE):
         return NUMBER, 0.0, 0
     return classify_text(text, at, end)
 
@@ -103,7 +102,14 @@ def classify_text(text: Bytes, at: int, end: int) -> tuple[int, float, int]:
 
 
 @njit
-def _is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
+def is_infinite(text: Bytes, at: int, end: int) -> bool:
+    """Whether the text is inf or infinity, with or without a sign."""
+    at += at < end and (byte(text, at) == 43 or byte(text, at) == 45)
+    return is_word(text, at, end, _INF) or is_word(text, at, end, _INFINITY)
+
+
+@njit
+def is_word(text: Bytes, at: int, end: int, word: Bytes) -> bool:
     """Whether the text is this word, in lower or upper case."""
     if end - at != word.size:
         return False

@@ -1,21 +1,36 @@
-"""The first line of CSV: separator, header and columns."""
+"""The first lines of CSV: separator, header and columns; and whether numbers have a decimal comma."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
 
-from onlineboost.errors import DataError, ReadError
+from onlineboost.errors import DataError, ReadError, ReadWarning
+from onlineboost.readers import status
 from onlineboost.readers.csv_cells import find_cell
+from onlineboost.readers.floats import POINT
 from onlineboost.readers.frames import index_columns, warn_of_index
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE, beyond
-from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_table, with_names
-from onlineboost.readers.rows import AT, COMMA, END, EOF, FEATURE, IGNORED, LINE, UNDECIDED, Table
+from onlineboost.readers.roles import column_numbers, find_roles, label_column, new_table, with_decimal, with_names
+from onlineboost.readers.rows import (
+    AT,
+    COMMA,
+    END,
+    EOF,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    LINE,
+    NUMERIC,
+    UNDECIDED,
+    WEIGHT,
+    Table,
+)
 from onlineboost.readers.scan import Bytes
-from onlineboost.readers.status import EXPECTED, LONG_RECORD, MORE, OK
 from onlineboost.readers.text import ByteSource, TextReader
 
 _NUMBER = re.compile(rb"\s*[+-]?\d*,\d*(?:[eE][+-]?\d+)?\s*")  # with a decimal comma
@@ -45,7 +60,7 @@ def read_header(
                 raise ReadError(message, path=source.name, line=int(state[LINE])) from None
         if cells is None and not reader.fill(source):
             place, limit = f"line {state[LINE]}", beyond(MAX_LINE, reader.max_line)
-            message = f"{source.name}: {place}: {EXPECTED[LONG_RECORD]}: {limit}"
+            message = f"{source.name}: {place}: {status.EXPECTED[status.LONG_RECORD]}: {limit}"
             raise ReadError(message, path=source.name, line=int(state[LINE]))
     if header is None:
         label = label_column(schema)
@@ -100,12 +115,12 @@ def first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[
     at, end = int(state[AT]), int(state[END])
     cells: list[str] = []
     while at < end or cells:
-        status = find_cell(text, at, end, bool(state[EOF]), separator, cell, place)
-        if status == MORE:
+        outcome = find_cell(text, at, end, bool(state[EOF]), separator, cell, place)
+        if outcome == status.MORE:
             return None, at
-        if status != OK:
+        if outcome != status.OK:
             column = len(text[state[AT] : at].tobytes().decode(errors="replace")) + 1
-            raise DataError(f"line {state[LINE]}, character {column}: {EXPECTED[status]}")
+            raise DataError(f"line {state[LINE]}, character {column}: {status.EXPECTED[outcome]}")
         a, b, after = place.tolist()
         cells.append((text[a:b] if a >= 0 else cell[:b]).tobytes().decode(errors="replace"))
         at = after + 1
@@ -113,3 +128,67 @@ def first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[
             at += after < end and text[after] == 13
             break
     return cells, min(at, end)
+
+
+_BYTES, _ROWS = 1 << 16, 1000  # that decide
+_POWER = r"(?:[eE][+-]?\d+)?"
+_WITH_COMMA = re.compile(rf"[+-]?(?:\d+,\d*|,\d+){_POWER}")
+_WITH_POINT = re.compile(rf"[+-]?(?:\d+\.\d*|\.\d+){_POWER}")
+_WHOLE = re.compile(rf"[+-]?\d+{_POWER}|nan", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be 1234
+
+
+def decide_decimal(reader: TextReader, source: ByteSource, table: Table) -> Table:
+    """The table with the decimal point that its numbers have, decided for the rest of the file.
+
+    It is a comma if a column has only numbers with commas and whole numbers, at least one of which cannot be one with a
+    comma between thousands, and no column has a number with a point. That is said, and so is what remains in doubt.
+    """
+    state = reader.builder.rows.state
+    while not state[EOF] and state[END] - state[AT] < _BYTES and not reader.live:
+        if not reader.fill(source):
+            break
+    roles = {FEATURE, WEIGHT, *([LABEL] if state[NUMERIC] else [])}
+    rows = _records(reader, table.separator)
+    columns = [[row[k] for row in rows if k < len(row) and row[k]] for k in _places(table, roles)]
+    cells = [cell for column in columns if _are_numbers(column) for cell in column if _WITH_COMMA.fullmatch(cell)]
+    sure = [cell for cell in cells if not _THOUSANDS.fullmatch(cell)]
+    comma = bool(sure) and not any(_WITH_POINT.fullmatch(cell) for column in columns for cell in column)
+    place = f"{source.name}: from line {state[LINE]} on"
+    if comma:
+        read = f"{sure[0]!r} is read as the number {sure[0].replace(',', '.')}"
+        _warn(f"{place}: {read}, with a decimal comma; set decimal=... to '.' to read such cells as words")
+    elif cells:
+        _warn(
+            f"{place}: {cells[0]!r} is read as a word; if it is a number with a decimal comma, set decimal=... to ','"
+        )
+    return with_decimal(table, COMMA if comma else POINT)
+
+
+def _places(table: Table, roles: set[int]) -> list[int]:
+    return [k for k, role in enumerate(table.role.tolist()) if role in roles]
+
+
+def _are_numbers(column: list[str]) -> bool:
+    return all(_WITH_COMMA.fullmatch(cell) or _WHOLE.fullmatch(cell) for cell in column)
+
+
+def _records(reader: TextReader, separator: int) -> list[list[str]]:
+    """The cells of the next records, as far as they are whole."""
+    state: Any = reader.builder.rows.state.copy()
+    if state[END] - state[AT] > _BYTES:
+        state[END], state[EOF] = state[AT] + _BYTES, 0
+    found: list[list[str]] = []
+    while state[AT] < state[END] and len(found) < _ROWS:
+        try:
+            cells, state[AT] = first_record(reader.text, state, separator, reader.builder.rows.cell)
+        except DataError:  # the parser will say so
+            break
+        if cells is None:
+            break
+        found.append(cells)
+    return found
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ReadWarning, stacklevel=2)

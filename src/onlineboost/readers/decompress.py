@@ -161,12 +161,14 @@ class _Zstandard(io.RawIOBase):
         except (pa.ArrowException, OSError, MemoryError) as problem:
             if isinstance(problem, OSError) and problem.errno is not None:
                 raise
-            raise damaged(self.name, "zst", f"before byte {self._position():,}", problem) from problem
+            raise damaged(self.name, "zst", f"before byte {position_of(self.raw):,}", problem) from problem
         memory[: len(part)] = part
         return len(part)
 
-    def _position(self) -> int:
-        try:
-            return int(self.raw.tell())
-        except (OSError, ValueError):
-            return 0
+
+def position_of(raw: Any) -> int:
+    """Bytes read so far of a file; 0 where that cannot be known."""
+    try:
+        return int(raw.tell())
+    except (OSError, ValueError):
+        return 0

@@ -32,18 +32,31 @@ def check_encoding(encoding: Any) -> str | None:
     return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
 
 
-class Recoded:
-    """A source in another encoding, as UTF-8."""
+class _Decoded:
+    """A source of UTF-8, made of another source."""
 
-    def __init__(self, source: Any, encoding: str) -> None:
+    def __init__(self, source: Any) -> None:
         self.source, self.name = source, source.name
-        self.encoding, self.decoder = encoding, codecs.getincrementaldecoder(encoding)()
-        self.rest, self.ended = b"", False
-        self.piece = bytearray(_PIECE)
+        self.rest = b""  # read, and not given yet
 
     @property
     def position(self) -> int:
         return int(self.source.position)
+
+    def _give(self, memory: memoryview) -> int:
+        n = min(len(self.rest), len(memory))
+        memory[:n], self.rest = self.rest[:n], self.rest[n:]
+        return n
+
+
+class Recoded(_Decoded):
+    """A source in another encoding, as UTF-8."""
+
+    def __init__(self, source: Any, encoding: str) -> None:
+        super().__init__(source)
+        self.encoding, self.decoder = encoding, codecs.getincrementaldecoder(encoding)()
+        self.ended = False
+        self.piece = bytearray(_PIECE)
 
     def readinto(self, memory: memoryview) -> int:
         """Fill the memory; the number of bytes, which is smaller only at the end."""
@@ -67,12 +80,10 @@ class Recoded:
                     f"{self.name}: not text in {self.encoding} ({problem}): set encoding=... to the one that it has"
                 )
                 raise ReadError(message, path=self.name) from problem
-        n = min(len(self.rest), len(memory))
-        memory[:n], self.rest = self.rest[:n], self.rest[n:]
-        return n
+        return self._give(memory)
 
 
-class Guessed:
+class Guessed(_Decoded):
     """A source whose first characters beyond ASCII tell its encoding: UTF-8, or else Windows-1252.
 
     All before them is the same in both, so nothing that was given has to be taken back. The decision is made by what is
@@ -81,17 +92,12 @@ class Guessed:
     """
 
     def __init__(self, source: Any, line: Callable[[int], int], utf8: bool) -> None:
-        self.source, self.name = source, source.name
+        super().__init__(source)
         self.line = line  # the number of the line that begins after so many bytes of the memory at hand
         self.utf8: bool | None = utf8 or None  # None: not decided yet
         self.start: bytes | None = None  # the first bytes, as they are in the source
         self.open = b""  # the beginning of a character whose end was not read yet
-        self.ahead = b""  # read, and not given yet
         self.told: set[str] = set()
-
-    @property
-    def position(self) -> int:
-        return int(self.source.position)
 
     def readinto(self, memory: memoryview) -> int:
         """Fill the memory; the number of bytes, which is smaller only at the end."""
@@ -103,11 +109,6 @@ class Guessed:
     def read_now(self, memory: memoryview) -> int:
         """What is there now, at least a byte; 0 at the end."""
         return self._give(memory) or self._some(memory, 0, self.source.read_now)
-
-    def _give(self, memory: memoryview) -> int:
-        n = min(len(self.ahead), len(memory))
-        memory[:n], self.ahead = self.ahead[:n], self.ahead[n:]
-        return n
 
     def _some(self, memory: memoryview, filled: int, read: Any) -> int:
         """Read into the memory from there on; text in Windows-1252 is longer as UTF-8, and the rest is kept."""
@@ -131,7 +132,7 @@ class Guessed:
         if part is given:
             return n
         n = min(len(part), len(memory) - filled)
-        memory[filled : filled + n], self.ahead = part[:n], part[n:]
+        memory[filled : filled + n], self.rest = part[:n], part[n:]
         return n
 
     def _decided(self, part: bytes, filled: int, read: Any) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.decompress import compression_of, damaged, decompressed
+from onlineboost.readers.decompress import compression_of, damaged, decompressed, position_of
 
 STDIN = "-"
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
@@ -66,10 +66,7 @@ class Source:
     @property
     def position(self) -> int:
         """Bytes read so far of the file itself."""
-        try:
-            return int(self.raw.tell())
-        except (OSError, ValueError):
-            return 0
+        return position_of(self.raw)
 
     def readinto(self, memory: memoryview) -> int:
         """Fill the memory; the number of bytes, which is smaller only at the end of the file."""

@@ -13,10 +13,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, i64, njit, u32, u64
+from onlineboost.compiled.simd import instruction
 from onlineboost.readers.scan import Bytes, byte, digits
 
 POINT = 46
@@ -48,41 +48,28 @@ def _powers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 _HIGH, _LOW = _powers()
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _product(typing: Any, a: Any, b: Any) -> Any:
+@instruction(lambda a, b: types.UniTuple(types.uint64, 2))
+def _product(builder: Any, a: Any, b: Any) -> Any:
     """The 128 bits of a product as two halves."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        wide = ir.IntType(128)
-        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
-        halves = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64)), builder.trunc(product, ir.IntType(64))
-        return cgutils.pack_array(builder, halves)
-
-    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), build
+    wide = ir.IntType(128)
+    product = builder.mul(builder.zext(a, wide), builder.zext(b, wide))
+    halves = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64)), builder.trunc(product, ir.IntType(64))
+    return cgutils.pack_array(builder, halves)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _leading_zeros(typing: Any, a: Any) -> Any:
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctlz(arguments[0], ir.IntType(1)(0))
-
-    return types.int64(types.uint64), build
+@instruction(lambda number: types.int64)
+def _leading_zeros(builder: Any, number: Any) -> Any:
+    return builder.ctlz(number, ir.IntType(1)(0))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _as_float(typing: Any, a: Any) -> Any:
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.uint64), build
+@instruction(lambda bits: types.float64)
+def _as_float(builder: Any, bits: Any) -> Any:
+    return builder.bitcast(bits, ir.DoubleType())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _as_bits(typing: Any, a: Any) -> Any:
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.uint64(types.float64), build
+@instruction(lambda number: types.uint64)
+def _as_bits(builder: Any, number: Any) -> Any:
+    return builder.bitcast(number, ir.IntType(64))
 
 
 @njit
@@ -133,17 +120,11 @@ def _scaled(w: int, q: int) -> float:
 
 
 @hot
-def parse_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
+def parse_number(text: Bytes, at: int, end: int, point: int = POINT) -> tuple[float, int]:
     """The number at ``at`` and the place after it, which is ``at`` if there is no number.
 
-    Grammar: an optional sign, digits with an optional point, an optional exponent.
+    Grammar: an optional sign, digits with an optional decimal point, an optional exponent.
     """
-    return parse_decimal(text, at, end, POINT)
-
-
-@hot
-def parse_decimal(text: Bytes, at: int, end: int, point: int) -> tuple[float, int]:
-    """``parse_number`` with another character for the decimal point."""
     i = at
     negative = False
     if i < end and (byte(text, i) == 45 or byte(text, i) == 43):
@@ -157,20 +138,14 @@ def parse_decimal(text: Bytes, at: int, end: int, point: int) -> tuple[float, in
         i += 1 + left
         w = u64(u64(w * _TENS[u64(left)]) + fraction)
     if n + left == 0 or n == 8 or left == 8 or i > end or (i < end and byte(text, i) | 32 == 101):
-        return any_decimal(text, at, end, point)
+        return any_number(text, at, end, point)
     value = float(w) / _EXACT[u64(left)]
     return -value if negative else value, i
 
 
 @njit
-def any_number(text: Bytes, at: int, end: int) -> tuple[float, int]:
+def any_number(text: Bytes, at: int, end: int, point: int = POINT) -> tuple[float, int]:
     """The general case of ``parse_number``: many digits, exponents, and no number at all."""
-    return any_decimal(text, at, end, POINT)
-
-
-@njit
-def any_decimal(text: Bytes, at: int, end: int, point: int) -> tuple[float, int]:
-    """``any_number`` with another character for the decimal point."""
     i = at
     negative = False
     if i < end and (text[i] == 45 or text[i] == 43):
@@ -259,14 +234,8 @@ def _between(text: Bytes, first: int, last: int, q: int, low: float) -> float:
     half = 2 * m + 1  # b = the midpoint, half 2^p
     _times(b, 1, half >> 27)
     _times(b, 1 << 27, half & ((1 << 27) - 1))
-    if q > 0:
-        _times_ten(a, q)
-    else:
-        _times_ten(b, -q)
-    if p > 0:
-        _times_two(b, p)
-    else:
-        _times_two(a, -p)
+    _times_power(a if q > 0 else b, 10, abs(q), 9)
+    _times_power(b if p > 0 else a, 2, abs(p), 30)
     for i in range(_LIMBS - 1, -1, -1):
         if a[i] != b[i]:
             return _as_float(u64(bits + u64(1))) if a[i] > b[i] else low
@@ -283,16 +252,9 @@ def _times(number: NDArray[np.uint32], factor: int, summand: int) -> None:
 
 
 @njit
-def _times_ten(number: NDArray[np.uint32], power: int) -> None:
+def _times_power(number: NDArray[np.uint32], base: int, power: int, most: int) -> None:
+    """Multiply by a power, at most so much of it at a time that a factor has 30 bits."""
     while power > 0:
-        step = min(power, 9)
-        _times(number, 10**step, 0)
-        power -= step
-
-
-@njit
-def _times_two(number: NDArray[np.uint32], power: int) -> None:
-    while power > 0:
-        step = min(power, 30)
-        _times(number, 1 << step, 0)
+        step = min(power, most)
+        _times(number, base**step, 0)
         power -= step

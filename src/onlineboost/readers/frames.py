@@ -137,3 +137,25 @@ def _bad_column(column: Any, name: str, problem: BaseException) -> DataError:
         )
     expected = "expected numbers, texts, dates or booleans; leave it out, or convert it"
     return DataError(f"X: column {name!r} is {column.to_native().dtype}: {expected} ({problem})", column=name)
+
+
+def like_frame(X: Any, values: Any, columns: list[Any] | None) -> Any:
+    """Answers to a data frame, as a series or, with ``columns``, a frame of the same library and with its index.
+
+    Without ``values``, a series of None, or a frame without columns.
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(X)
+    if values is None:
+        rows = len(eager_frame(X))
+        values = [None] * rows if columns is None else np.empty((rows, 0))
+    library: Any = nw.get_native_namespace(frame)
+    if frame.implementation.is_pandas():
+        index = frame.to_native().index
+        return library.Series(values, index) if columns is None else library.DataFrame(values, index, columns)
+    if columns is None:
+        found = nw.new_series("prediction", np.asarray(values).tolist(), backend=frame.implementation)
+        return found.to_native()
+    data = {str(name): values[:, k].tolist() for k, name in enumerate(columns)}
+    return nw.from_dict(data, backend=frame.implementation).to_native()

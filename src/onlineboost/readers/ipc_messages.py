@@ -10,7 +10,7 @@ import io
 import struct
 from typing import Any, NamedTuple
 
-from onlineboost.readers.bounded import BoundedFile, DamagedError, TooLargeError
+from onlineboost.readers.limits import BoundedFile, DamagedError, TooLargeError
 
 MAGIC = b"ARROW1"
 _CONTINUATION = b"\xff\xff\xff\xff"
@@ -58,10 +58,6 @@ def _number(data: bytes, kind: str, at: int) -> int:
     return found
 
 
-def _root(data: bytes) -> _Table:
-    return _Table(data, _number(data, "<I", 0))
-
-
 class Message(NamedTuple):
     """The metadata of a message, and where its body is."""
 
@@ -89,7 +85,7 @@ class Message(NamedTuple):
 
 def parse(metadata: bytes) -> Message:
     """The message of some metadata; ``DamagedError`` if it cannot be."""
-    root = _root(metadata)
+    root = _Table(metadata, _number(metadata, "<I", 0))
     body = root.number(3, "<q")
     if body < 0:
         raise DamagedError("the length of a message is negative")
@@ -109,19 +105,16 @@ def check_size(message: Message, starts: list[bytes], limit: int) -> None:
         raise TooLargeError("a record batch", total)
 
 
-def blocks(footer: bytes) -> list[tuple[int, ...]]:
-    """(offset, length of the metadata, length of the body) of all messages of a file: dictionaries, then batches."""
-    root = _root(footer)
-    return [*root.structs(2, "<qi4xq"), *root.structs(3, "<qi4xq")]
-
-
 def check_file(file: BoundedFile, limit: int) -> None:
     """Check every message of a file in Arrow's file format."""
     end = file.part(file.size - 10, 10)
     length = int.from_bytes(end[:4], "little", signed=True)
     if end[4:] != MAGIC:
         raise DamagedError("the file does not end as Arrow files do")
-    for at, metadata, _ in blocks(file.part(file.size - 10 - length, length)):
+    footer = file.part(file.size - 10 - length, length)
+    root = _Table(footer, _number(footer, "<I", 0))
+    # Offset, length of the metadata and length of the body of all messages: dictionaries, then batches.
+    for at, metadata, _ in [*root.structs(2, "<qi4xq"), *root.structs(3, "<qi4xq")]:
         whole = file.part(at, metadata)
         message = parse(whole[8 if whole.startswith(_CONTINUATION) else 4 :])
         body = at + metadata

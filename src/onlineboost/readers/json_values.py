@@ -1,4 +1,4 @@
-"""Values of JSON as features, compiled: numbers, strings, true, false and null."""
+"""Values of JSON as features, compiled: numbers, strings without their escapes, true, false and null."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import hot, lean
+from onlineboost.compiled.jit import hot, i64, lean
+from onlineboost.readers import status
 from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell
-from onlineboost.readers.floats import POINT, parse_number
-from onlineboost.readers.json_strings import copy_string
+from onlineboost.readers.floats import parse_number
 from onlineboost.readers.rows import (
     CATEGORY,
     ERROR_AT,
     IGNORED,
     LABEL,
     LABEL_AT,
-    LABEL_SIZE,
     MAX_LABEL_BYTES,
-    UNKNOWN,
+    TOO_LONG,
     WEIGHT,
     Rows,
     Table,
@@ -27,9 +26,8 @@ from onlineboost.readers.rows import (
     known_sign,
 )
 from onlineboost.readers.scan import Bytes, byte
-from onlineboost.readers.status import BAD_NUMBER, BAD_WEIGHT, LARGE_NUMBER, LONG_LABEL, NO_VALUE
 
-_QUOTE, _COMMA, _MINUS, _CLOSE, _CLOSE_LIST = 34, 44, 45, 125, 93
+_QUOTE, _COMMA, _MINUS, _ESCAPE, _CLOSE, _CLOSE_LIST = 34, 44, 45, 92, 125, 93
 
 
 @lean
@@ -70,58 +68,57 @@ def put_value(
             return n, i
         rows.cell[n] = 0
         if role == LABEL:
-            carry[0] = known_sign(rows, rows.cell, 0, n, POINT)
+            carry[0] = known_sign(rows, rows.cell, 0, n, longest=MAX_LABEL_BYTES + 1)
             state[LABEL_AT] = i
-            return _labelled(rows, k, carry[0], 1), after
+            return (-status.LONG_LABEL if carry[0] == TOO_LONG else k), after
         if role == WEIGHT:
-            return -BAD_WEIGHT, i
+            return -status.BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
         kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
         return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
-    number = after > i
-    if number:
+    word = _NUMBER
+    if after > i:
         if not _is_json_number(text, i, after):
-            return -NO_VALUE, i
+            return -status.NO_VALUE, i
         if after < end and not _ends_value(byte(text, after)):
-            return -BAD_NUMBER, i
+            return -status.BAD_NUMBER, i
     else:
         while after < end and not _ends_value(byte(text, after)):
             after += 1
-    if not number:
-        known = _is(text, i, after, _TRUE) or _is(text, i, after, _FALSE)
-        if not known and not _is(text, i, after, _NULL) and not _is(text, i, after, _NAN):
-            return -NO_VALUE, i
+        word = _word(text, i, after)
+        if word == _NONE:
+            return -status.NO_VALUE, i
     if role == IGNORED:
         return k, after
     if role == LABEL:
-        if _is(text, i, after, _NULL):
+        if word == _NULL:
             return k, after
-        if byte(text, i) > 57 and not _is(text, i, after, _TRUE) and not _is(text, i, after, _FALSE):
-            return -NO_VALUE, i
-        carry[0] = known_sign(rows, text, i, after, POINT)
+        if word == _NAN:
+            return -status.NO_VALUE, i
+        carry[0] = known_sign(rows, text, i, after)
         state[LABEL_AT] = i
-        return _labelled(rows, k, carry[0], 0), after
-    if number and role != CATEGORY and not in_range(value):
-        return -LARGE_NUMBER, i
+        return (-status.LONG_LABEL if carry[0] == TOO_LONG else k), after
+    if word == _NUMBER and role != CATEGORY and not in_range(value):
+        return -status.LARGE_NUMBER, i
     if role == WEIGHT:
-        if not number or value < 0:
-            return -BAD_WEIGHT, i
+        if word != _NUMBER or value < 0:
+            return -status.BAD_WEIGHT, i
         carry[1] = value
         return k, after
-    true, false = _is(text, i, after, _TRUE), _is(text, i, after, _FALSE)
-    missing = _is(text, i, after, _NULL) or _is(text, i, after, _NAN)
-    if not (number or true or false or missing):
-        return -NO_VALUE, i
+    missing = word == _NULL or word == _NAN
     kind = TEXT if role == CATEGORY else MISSING if missing else NUMBER
     if position >= 0 and kind != TEXT:
         size = number_name(rows.scratch, size, position)
-    x = value if number else 1.0 if true else 0.0
+    x = value if word == _NUMBER else 1.0 if word == _TRUE else 0.0
     return put_cell(rows, k, size, kind, x, 0, text, i, i if missing else after), after
 
 
-_TRUE, _FALSE, _NULL, _NAN = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null", b"NaN"))
+_TRUE, _FALSE, _NULL, _NAN, _NONE, _NUMBER = range(6)  # words that are values; another one; a number
+_WORDS = np.zeros((4, 5), np.uint8)
+for _row, _text in zip(_WORDS, (b"true", b"false", b"null", b"NaN"), strict=True):
+    _row[: len(_text)] = [*_text]
 
 
 @lean
@@ -141,20 +138,114 @@ def _is_digit(text: Bytes, at: int, end: int) -> bool:
 
 
 @hot
-def _labelled(rows: Rows, k: int, sign: float, extra: int) -> int:
-    return -LONG_LABEL if sign == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES + extra else k
-
-
-@hot
 def _ends_value(c: int) -> bool:
     return c == _COMMA or c == _CLOSE or c == _CLOSE_LIST or c == 32 or c == 9 or c == 13
 
 
 @lean
-def _is(text: Bytes, at: int, end: int, word: Bytes) -> bool:
-    if end - at != word.size:
-        return False
-    for i in range(word.size):
-        if text[at + i] != word[i]:
-            return False
-    return True
+def _word(text: Bytes, at: int, end: int) -> int:
+    """Which of the words that are values is here."""
+    for w in range(_NONE):
+        n = 0
+        while n < 5 and at + n < end and 0 != _WORDS[w, n] == text[at + n]:
+            n += 1
+        if at + n == end and (n == 5 or _WORDS[w, n] == 0):
+            return w
+    return _NONE
+
+
+@lean
+def copy_string(text: Bytes, i: int, end: int, out: Bytes, n: int) -> tuple[int, int]:
+    """Copy a string to ``out[n:]`` without escapes; the new length and the place after the closing quote.
+
+    On error: minus the status, and the place of the error.
+    """
+    while i < end:
+        c = text[i]
+        if c == _QUOTE:
+            return n, i + 1
+        if c < 32:
+            return -status.CONTROL, i
+        if c != _ESCAPE:
+            out[n] = c
+            n += 1
+            i += 1
+            continue
+        if i + 1 >= end:
+            return -status.OPEN_QUOTE, i
+        c = text[i + 1]
+        if c == 117:
+            code, i = _unicode(text, i, end)
+            if code < 0:
+                return -status.BAD_ESCAPE, i
+            n = _utf8(out, n, code)
+            continue
+        plain = _escaped(c)
+        if plain == 0:
+            return -status.BAD_ESCAPE, i
+        out[n] = plain
+        n += 1
+        i += 2
+    return -status.OPEN_QUOTE, i
+
+
+@hot
+def _escaped(c: int) -> int:
+    """The character that a backslash and this letter stand for; 0 if none."""
+    if c == 34 or c == 92 or c == 47:
+        return c
+    if c == 98:
+        return 8
+    if c == 102:
+        return 12
+    if c == 110:
+        return 10
+    if c == 114:
+        return 13
+    return 9 if c == 116 else 0
+
+
+@lean
+def _unicode(text: Bytes, i: int, end: int) -> tuple[int, int]:
+    """The code point of ``\\u1234``, or of a surrogate pair, and the place after it; -1 if it is invalid."""
+    code = _hex(text, i + 2, end)
+    if 0xD800 <= code < 0xDC00 and i + 7 < end and text[i + 6] == _ESCAPE and text[i + 7] == 117:
+        low = _hex(text, i + 8, end)
+        if 0xDC00 <= low < 0xE000:
+            return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), i + 12
+    if code < 0 or 0xD800 <= code < 0xE000:
+        return -1, i
+    return code, i + 6
+
+
+@lean
+def _hex(text: Bytes, at: int, end: int) -> int:
+    if at + 4 > end:
+        return -1
+    code = 0
+    for i in range(at, at + 4):
+        c = i64(text[i])
+        if 48 <= c <= 57:
+            code = code * 16 + c - 48
+        elif 97 <= c | 32 <= 102:
+            code = code * 16 + (c | 32) - 87
+        else:
+            return -1
+    return code
+
+
+@lean
+def _utf8(out: Bytes, n: int, code: int) -> int:
+    if code < 0x80:
+        out[n] = code
+        return n + 1
+    if code < 0x800:
+        out[n] = 0xC0 | code >> 6
+    elif code < 0x10000:
+        out[n] = 0xE0 | code >> 12
+    else:
+        out[n] = 0xF0 | code >> 18
+    more = 1 if code < 0x800 else 2 if code < 0x10000 else 3
+    for m in range(more, 0, -1):
+        out[n + 1 + more - m] = 0x80 | (code >> 6 * (m - 1)) & 63
+    return n + 1 + more

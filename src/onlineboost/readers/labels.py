@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import any_number

@@ -1,10 +1,14 @@
-"""Limits of memory, by the option that raises each."""
+"""Limits of memory, by the option that raises each; files of which no more is asked than they have."""
 
 from __future__ import annotations
 
+import io
 import numbers
+import os
+import stat
 
-from onlineboost.errors import ParameterError
+from onlineboost.errors import ParameterError, ReadError
+from onlineboost.readers.files import Source
 from onlineboost.registry import Option
 
 MAX_LINE_MB, MAX_BATCH_MB = 16, 1024  # defaults
@@ -27,3 +31,50 @@ def bytes_of(option: Option, megabytes: object) -> int:
 def beyond(option: Option, limit: int) -> str:
     """The end of an error message: the limit, and how to raise it."""
     return f"the limit is {limit >> 20:,} MB; raise it with {option.parameter}=... if the file is in order"
+
+
+class DamagedError(ValueError):
+    """What is wrong with a file."""
+
+
+class TooLargeError(ValueError):
+    """A part of a file that takes more memory than allowed."""
+
+    def __init__(self, what: str, size: int) -> None:
+        super().__init__(f"{what} takes {size / (1 << 20):,.0f} MB")
+
+
+class BoundedFile(io.RawIOBase):
+    """A regular file for Arrow. A length in it that is wrong leads to a short read, not to a huge allocation."""
+
+    def __init__(self, source: Source, what: str) -> None:
+        name, facts = source.name, os.fstat(source.raw.fileno())
+        if source.compression is not None:
+            message = f"{name}: {what} within {source.compression} cannot be read: decompress it first"
+            raise ReadError(message, path=name)
+        if not stat.S_ISREG(facts.st_mode):
+            raise ReadError(f"{name}: a pipe, which cannot be read in any order: save it as a file first", path=name)
+        self.raw, self.size = source.raw, facts.st_size
+
+    def part(self, at: int, size: int) -> bytes:
+        """Some bytes, without moving on."""
+        if at < 0 or size < 0 or at + size > self.size:
+            raise DamagedError("a part lies outside the file")
+        return os.pread(self.raw.fileno(), size, at)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(self.raw.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self.raw.tell())
+
+    def read(self, n: int | None = -1) -> bytes:
+        left = max(self.size - self.raw.tell(), 0)
+        part: bytes = self.raw.read(left if n is None or n < 0 else min(n, left))
+        return part

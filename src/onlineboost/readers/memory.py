@@ -1,22 +1,23 @@
-"""Sources in memory: arrays, SciPy matrices, data frames, dicts."""
+"""Sources in memory: arrays, SciPy matrices, data frames, dicts; as pages of a stream, or as checked tables."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from onlineboost.data.arrays import as_labels, check_features, is_frame
-from onlineboost.data.batch import LARGEST, Floats, cut
+from onlineboost.data.arrays import Source, as_labels, check_features, is_frame
+from onlineboost.data.batch import LARGEST, Batch, Floats, cut, longest_row
+from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page
-from onlineboost.data.schema import DEFAULT_LABEL
+from onlineboost.data.schema import DEFAULT_LABEL, NO_LABEL, Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.dicts import DictSource
 from onlineboost.readers.formats import jsonl
-from onlineboost.readers.frames import arrow_table
+from onlineboost.readers.frames import arrow_table, feature_frame, is_numeric
 from onlineboost.readers.labels import sign_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
 from onlineboost.readers.pages import ReadOptions
@@ -114,3 +115,53 @@ def _weights(given: Any, n: int) -> Floats:
 def _check_length(what: str, array: Any, n: int) -> None:
     if array.shape != (n,):
         raise DataError(f"{what} has shape {array.shape}: expected ({n},), one value per row")
+
+
+_ROWS = 1 << 14  # of a batch
+_OPTIONS = ReadOptions(Schema(label=NO_LABEL), Classes(), False, False, False, _ROWS, with_names=True)
+
+
+class NamedRows(Source):
+    """Rows that were read by the rules for files: numbers, words, dates, gaps. Labels come apart."""
+
+    by_name: ClassVar[bool] = True
+
+    def __init__(self, pages: Iterable[Page], headings: list[str] | None) -> None:
+        read = [*pages]
+        self.parts = [page.batch for page in read]
+        self.told = [pair for page in read for pair in page.names]
+        self.names = headings
+        self.n_rows = sum(part.y.size for part in self.parts)
+        self.n_features = len(self.told if headings is None else headings)
+
+    def name(self, names: list[str] | None) -> None:
+        """They have names."""
+
+    def new_names(self) -> list[tuple[int, str]]:
+        return self.told
+
+    @property
+    def longest(self) -> int:
+        return max(map(longest_row, self.parts), default=0)
+
+    def batches(self, y: Floats, weight: Floats) -> Iterator[Batch]:
+        start = 0
+        for part in self.parts:
+            rows = slice(start, start + part.y.size)
+            yield part._replace(y=y[rows], weight=weight[rows])
+            start = rows.stop
+
+
+def table_of(X: Any, loose: bool = False) -> Source:
+    """A data frame or a list of dicts as a checked source; a ``loose`` frame may have other columns than the last."""
+    if not is_frame(X):
+        return NamedRows(dict_pages(X, None, None, _OPTIONS), None)
+    frame = feature_frame(X)
+    if not loose and is_numeric(frame):
+        return check_features(frame.to_native())
+    table = arrow_table(frame)
+    headings = [str(name) for name in table.column_names]
+    if len(set(headings)) < len(headings):
+        raise DataError("X has two columns of the same name: expected different names")
+    pages = BatchReader(_OPTIONS).pages(table.rename_columns(headings).to_batches(), "X")
+    return NamedRows(pages, None if loose else headings)

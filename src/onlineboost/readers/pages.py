@@ -10,8 +10,8 @@ import numpy as np
 
 from onlineboost.data.batch import Batch
 from onlineboost.data.columns import differences
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.errors import ReadError, ReadWarning
 from onlineboost.readers.roles import check_kept
@@ -20,16 +20,13 @@ from onlineboost.readers.rows import (
     ENTRIES,
     FEATURE,
     KNOWN,
-    MAX_SPELLINGS,
     NAME_BYTES,
     NAMES,
     NO_ROOM,
     NUMERIC,
     ROWS,
-    SPELLING_BYTES,
-    STATE_SIZE,
-    Rows,
     larger_set,
+    new_rows,
     undo,
 )
 
@@ -130,26 +127,3 @@ class PageBuilder:
         self.skipped += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(message)
-
-
-def new_rows(chunk: int, batch_size: int, with_names: bool) -> Rows:
-    """Arrays for a chunk of text, which has at most two features for each byte: an empty cell has two."""
-    entries = 2 * chunk + 16
-    return Rows(
-        state=np.zeros(STATE_SIZE, np.int64),
-        indptr=np.zeros(batch_size + 1, np.int64),
-        indices=np.empty(entries, np.int32),
-        values=np.empty(entries, np.float32),
-        y=np.empty(batch_size),
-        weight=np.empty(batch_size),
-        name_known=np.zeros(1 << 12 if with_names else 0, np.int32),
-        name_index=np.empty(1 << 15, np.int32),
-        name_end=np.empty(1 << 15, np.int64),
-        name_text=np.empty(1 << 19, np.uint8),
-        scratch=np.empty(2 * chunk + 1024, np.uint8),
-        cell=np.empty(entries, np.uint8),
-        spelling=np.zeros(MAX_SPELLINGS * SPELLING_BYTES, np.uint8),
-        spelling_size=np.zeros(MAX_SPELLINGS, np.int64),
-        spelling_sign=np.zeros(MAX_SPELLINGS),
-        label=np.zeros(SPELLING_BYTES, np.uint8),
-    )

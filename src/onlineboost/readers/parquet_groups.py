@@ -1,18 +1,38 @@
-"""Row groups of Parquet files: how many rows at a time stay within a limit of memory."""
+"""Row groups of Parquet files: how many rows at a time stay within a limit of memory.
+
+The sizes of pages are known before they are decompressed: pyarrow does not show them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from onlineboost.readers.bounded import BoundedFile, DamagedError, TooLargeError
-from onlineboost.readers.parquet_footer import BYTE_ARRAY, SNAPPY, UNCOMPRESSED, read_footer
-from onlineboost.readers.parquet_pages import longest_value, survey
+import numpy as np
+
+from onlineboost.compiled.jit import i64, njit
+from onlineboost.readers.limits import BoundedFile, DamagedError, TooLargeError
+from onlineboost.readers.parquet_footer import (
+    BROTLI,
+    BYTE_ARRAY,
+    GZIP,
+    LZ4_RAW,
+    SNAPPY,
+    UNCOMPRESSED,
+    ZSTD,
+    read_footer,
+)
+from onlineboost.readers.scan import Bytes
 from onlineboost.readers.table import TEXT_COPIES, rows_within
+from onlineboost.readers.thrift import read_struct
 
 _TOGETHER = 1 << 17  # rows of small groups that are read in one go
 _RATIO = {UNCOMPRESSED: 1, SNAPPY: 22}  # how many times larger a page may become: Snappy copies 64 bytes by 3
 _NO_BOUND = 1 << 40
+_DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3  # PageType
+_DELTA_BYTE_ARRAY = 7  # Encoding
+_CODEC = {SNAPPY: "snappy", GZIP: "gzip", BROTLI: "brotli", ZSTD: "zstd", LZ4_RAW: "lz4_raw"}
+_HEADER, _MAX_HEADER = 1 << 9, 1 << 24
 
 
 def batches_of(file: Any, raw: BoundedFile, wanted: list[str], batch_size: int, limit: int) -> Iterator[Any]:
@@ -71,3 +91,83 @@ class RowGroups:
             longest = sum(longest_value(self.raw, found, codec) for found, codec in repeated)
             step = min(step, max(1, room // max(longest, 1)))
         return step
+
+
+class Survey(NamedTuple):
+    """Sizes of the pages of a column chunk, decompressed."""
+
+    largest: int
+    dictionary: int  # of the dictionary page
+    place: tuple[int, int]  # where that is, and its size in the file
+    delta: bool  # whether a value may repeat the beginning of the one before it
+
+    @property
+    def repeatable(self) -> int:
+        """No value that is written once and read many times can be longer."""
+        return max(self.dictionary, self.largest if self.delta else 0)
+
+
+def survey(file: BoundedFile, start: int, values: int) -> Survey:
+    """The pages of a column chunk that begins at ``start`` and has so many values."""
+    largest = dictionary = seen = 0
+    place = (0, 0)
+    delta = False
+    at = start
+    while seen < values:
+        header, after = _header(file, at)
+        _, kind, length, packed = header[0][:4]
+        if min(kind, length, packed) < 0:
+            raise DamagedError("a page header has no sizes")
+        at = after + packed
+        if at > file.size:
+            raise DamagedError("a page is longer than the file")
+        largest = max(largest, length)
+        if kind == _DICTIONARY:
+            dictionary, place = length, (after, packed)
+        if kind in (_DATA, _DATA_V2):
+            inner = header[5 if kind == _DATA else 8]
+            if inner[1] < 0:
+                raise DamagedError("a page header has no number of values")
+            seen += inner[1]
+            delta = delta or inner[2 if kind == _DATA else 4] == _DELTA_BYTE_ARRAY
+    return Survey(largest, dictionary, place, delta)
+
+
+def longest_value(file: BoundedFile, found: Survey, codec: int) -> int:
+    """The size of the longest value that is written once and read many times, or an upper bound of it."""
+    import pyarrow as pa
+
+    if found.delta or not found.dictionary:
+        return found.repeatable
+    packed: Any = file.part(*found.place)
+    try:
+        if codec != UNCOMPRESSED:
+            packed = pa.Codec(_CODEC[codec]).decompress(packed, found.dictionary)
+    except (KeyError, pa.ArrowException, OSError):
+        return found.repeatable
+    return int(_longest(np.frombuffer(packed, np.uint8)))
+
+
+@njit
+def _longest(text: Bytes) -> int:
+    """The longest of some texts, each of which follows its size in four bytes."""
+    at = longest = 0
+    while at + 4 <= text.size:
+        size = i64(text[at]) | i64(text[at + 1]) << 8 | i64(text[at + 2]) << 16 | i64(text[at + 3]) << 24
+        longest = max(longest, size)
+        at += 4 + size
+    return longest
+
+
+def _header(file: BoundedFile, at: int) -> tuple[list[list[int]], int]:
+    """The integers of a PageHeader and of the structs in it, -1 where there are none; and what follows it."""
+    size = _HEADER
+    while True:
+        data = file.part(at, min(size, file.size - at))
+        fields = np.full((9, 5), -1)
+        used = read_struct(np.frombuffer(data, np.uint8), 0, fields)
+        if used >= 0:
+            return fields.tolist(), at + used
+        if len(data) < size or size >= _MAX_HEADER:
+            raise DamagedError("a page header cannot be read")
+        size *= 8

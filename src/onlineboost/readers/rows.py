@@ -6,16 +6,16 @@ A parser is a compiled function ``parse(text, rows, table) -> status`` that read
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
 from onlineboost.data.columns import MAX_NAMES
-from onlineboost.readers.floats import any_decimal
-from onlineboost.readers.scan import Bytes
-from onlineboost.readers.status import FULL, NEW_LABEL, OK
+from onlineboost.readers import status
+from onlineboost.readers.floats import POINT, any_number
+from onlineboost.readers.scan import Bytes, byte, line_end
 
 # Positions in ``state``.
 AT, END, EOF = 0, 1, 2  # start of the next record, end of the text, whether the file ends there
@@ -27,8 +27,9 @@ ERROR_AT = 12  # place of an error in the text
 KNOWN = 13  # names told so far
 NUMERIC = 14  # whether labels are numbers to predict, not classes
 STATE_SIZE = 15
-UNKNOWN = np.inf  # a label that has to be looked up
+UNKNOWN, TOO_LONG = np.inf, -np.inf  # a label that has to be looked up; one that is too long for that
 
+_RETURN = 13
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
 MAX_SPELLINGS = 1024
@@ -55,6 +56,29 @@ class Rows(NamedTuple):
     spelling_size: Ints
     spelling_sign: Floats
     label: Bytes  # an unknown spelling
+
+
+def new_rows(chunk: int, batch_size: int, with_names: bool) -> Rows:
+    """Arrays for a chunk of text, which has at most two features for each byte: an empty cell has two."""
+    entries = 2 * chunk + 16
+    return Rows(
+        state=np.zeros(STATE_SIZE, np.int64),
+        indptr=np.zeros(batch_size + 1, np.int64),
+        indices=np.empty(entries, np.int32),
+        values=np.empty(entries, np.float32),
+        y=np.empty(batch_size),
+        weight=np.empty(batch_size),
+        name_known=np.zeros(1 << 12 if with_names else 0, np.int32),
+        name_index=np.empty(1 << 15, np.int32),
+        name_end=np.empty(1 << 15, np.int64),
+        name_text=np.empty(1 << 19, np.uint8),
+        scratch=np.empty(2 * chunk + 1024, np.uint8),
+        cell=np.empty(entries, np.uint8),
+        spelling=np.zeros(MAX_SPELLINGS * SPELLING_BYTES, np.uint8),
+        spelling_size=np.zeros(MAX_SPELLINGS, np.int64),
+        spelling_sign=np.zeros(MAX_SPELLINGS),
+        label=np.zeros(SPELLING_BYTES, np.uint8),
+    )
 
 
 class Table(NamedTuple):
@@ -125,10 +149,10 @@ def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
 
 
 @lean
-def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int) -> float:
+def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int = POINT, longest: int = MAX_LABEL_BYTES) -> float:
     """The code of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
     if rows.state[NUMERIC]:
-        value, after = any_decimal(text, at, end, point)
+        value, after = any_number(text, at, end, point)
         if after == end and abs(value) <= LARGEST:
             return value
     for s in range(rows.state[SPELLINGS]):
@@ -138,8 +162,9 @@ def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int) -> float:
                 k += 1
             if k == end - at:
                 return rows.spelling_sign[s]
-    size = min(end - at, SPELLING_BYTES)
-    for k in range(size):
+    if end - at > longest:
+        return TOO_LONG
+    for k in range(end - at):
         rows.label[k] = text[at + k]
     rows.state[LABEL_SIZE] = end - at
     return UNKNOWN
@@ -149,14 +174,14 @@ def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int) -> float:
 def finish(rows: Rows, k: int, y: float, weight: float) -> int:
     """Commit the row whose entries end before k; not if its label is unknown."""
     if y == UNKNOWN:
-        return NEW_LABEL
+        return status.NEW_LABEL
     r = rows.state[ROWS]
     rows.y[r] = y
     rows.weight[r] = weight
     rows.indptr[r + 1] = k
     rows.state[ROWS] = r + 1
     rows.state[ENTRIES] = k
-    return OK
+    return status.OK
 
 
 @njit
@@ -170,16 +195,47 @@ def undo(rows: Rows, names: int, name_bytes: int) -> None:
 
 
 @hot
-def settle(rows: Rows, status: int, names: int, name_bytes: int) -> int:
+def settle(rows: Rows, outcome: int, names: int, name_bytes: int) -> int:
     """The final status of a record; undo it and its names if it is bad or a name did not fit."""
     state = rows.state
-    if status == OK and state[NO_ROOM]:
-        status = FULL
+    if outcome == status.OK and state[NO_ROOM]:
+        outcome = status.FULL
         state[ROWS] -= 1
         state[ENTRIES] = rows.indptr[state[ROWS]]
-    if status != OK:
+    if outcome != status.OK:
         undo(rows, names, name_bytes)
-    return status
+    return outcome
+
+
+@hot
+def parse_lines(text: Bytes, rows: Rows, table: Table, line: Any, memory: Any) -> int:
+    """``parse`` for formats with a record on each line: ``line(text, at, end, rows, table, memory) -> status``."""
+    state = rows.state
+    while state[ROWS] < rows.y.size:
+        at = state[AT]
+        end = line_end(text, at, state[END])
+        if at == state[END] or (end == state[END] and not state[EOF]):
+            return status.MORE
+        names, name_bytes = state[NAMES], state[NAME_BYTES]
+        outcome = settle(rows, line(text, at, end, rows, table, memory), names, name_bytes)
+        if outcome != status.OK:
+            return outcome
+        state[AT] = min(end + 1, state[END])
+        state[LINE] += 1
+    return status.FULL
+
+
+@hot
+def fail(rows: Rows, at: int, outcome: int) -> int:
+    """The status of a record with an error at this place."""
+    rows.state[ERROR_AT] = at
+    return outcome
+
+
+@hot
+def without_return(text: Bytes, at: int, end: int) -> int:
+    """The end of a line without its carriage return."""
+    return end - (end > at and byte(text, end - 1) == _RETURN)
 
 
 @hot

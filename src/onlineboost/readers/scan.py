@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from onlineboost.compiled.jit import hot, u64
+from onlineboost.compiled.simd import instruction
 from onlineboost.data.hashing import Bytes as Bytes
 
 SLACK = 16
@@ -20,12 +21,9 @@ _TOPS = u64(0x8080808080808080)  # the top bit of each byte
 _ZEROS = u64(0x3030303030303030)  # the digit 0 in each byte
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def trailing_zeros(typing: Any, a: Any) -> Any:
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.IntType(1)(0))
-
-    return types.int64(types.uint64), build
+@instruction(lambda number: types.int64)
+def trailing_zeros(builder: Any, number: Any) -> Any:
+    return builder.cttz(number, ir.IntType(1)(0))
 
 
 @hot
@@ -83,21 +81,20 @@ _name_ends = _finder(32, 58, 124, 9, 13)  # space, colon, bar, tab, carriage ret
 @hot
 def line_end(text: Bytes, at: int, end: int) -> int:
     """The end of the line: the next newline, or the end of the text."""
-    while at < end:
-        text[u64(at + 15)]  # for the fuzzer, which checks bounds: the vector load below is not checked
-        found = _newlines(text, u64(at))
-        if found:
-            return min(at + trailing_zeros(found), end)
-        at += 16
-    return end
+    return _next(text, at, end, _newlines)
 
 
 @hot
 def name_end(text: Bytes, at: int, end: int) -> int:
     """The end of a name in VW text, or the end of the text."""
+    return _next(text, at, end, _name_ends)
+
+
+@hot
+def _next(text: Bytes, at: int, end: int, finder: Any) -> int:
     while at < end:
-        text[u64(at + 15)]
-        found = _name_ends(text, u64(at))
+        text[u64(at + 15)]  # for the fuzzer, which checks bounds: the vector load below is not checked
+        found = finder(text, u64(at))
         if found:
             return min(at + trailing_zeros(found), end)
         at += 16

@@ -6,70 +6,43 @@ OK = 0
 MORE, FULL, NEW_LABEL = 1, 2, 3  # more text is needed; the page is full; a label has to be looked up
 DECIMAL_COMMA = 4  # the first number with a comma: whether it is a decimal comma has to be decided
 
-(
-    NO_LABEL,
-    LONG_LABEL,
-    BAD_LABEL,
-    BAD_WEIGHT,
-    BAD_NUMBER,
-    LARGE_NUMBER,
-    NO_BAR,
-    TAB,
-    INITIAL,
-    TOO_MANY_WORDS,
-    NO_NAMESPACE,
-    RETURN,
-    NO_INDEX,
-    LARGE_INDEX,
-    NO_COLON,
-    QID,
-    FEW_CELLS,
-    MANY_CELLS,
-    OPEN_QUOTE,
-    AFTER_QUOTE,
-    NO_OBJECT,
-    NO_KEY,
-    NO_VALUE,
-    NO_COMMA,
-    BAD_ESCAPE,
-    CONTROL,
-    TOO_DEEP,
-    TRAILING,
-    LIST_LABEL,
-    LONG_RECORD,
-    TOUCHING,
-) = range(10, 41)
+EXPECTED: dict[int, str] = {}  # the end of the message, by the code of an error
 
-EXPECTED = {
-    NO_LABEL: "expected a label",
-    LONG_LABEL: "expected a label of at most 64 bytes",
-    BAD_LABEL: "expected a number as label",
-    BAD_WEIGHT: "expected a weight: a number from 0 to 1e18",
-    BAD_NUMBER: "expected a number",
-    LARGE_NUMBER: "expected a number of magnitude at most 1e18",
-    NO_BAR: "expected '|' before the features",
-    TAB: "expected spaces, not a tab, before the '|'",
-    INITIAL: "expected '|' or a tag: initial predictions are not supported",
-    TOO_MANY_WORDS: "expected '|': a label, an importance and a tag are all that can come before it",
-    NO_NAMESPACE: "expected a namespace, a space or '|'",
-    RETURN: "expected no carriage return within a line",
-    NO_INDEX: "expected the number of a feature",
-    LARGE_INDEX: "expected a feature number below 2^31",
-    NO_COLON: "expected ':' and a value",
-    QID: "expected a feature: qid is for ranking, which is not supported",
-    FEW_CELLS: "expected more cells, as many as in the first line",
-    MANY_CELLS: "expected the end of the line: it has more cells than the first line",
-    OPEN_QUOTE: "expected a closing quote",
-    AFTER_QUOTE: "expected a separator or the end of the line after the closing quote",
-    NO_OBJECT: "expected '{': one JSON object per line, and no list around them",
-    NO_KEY: "expected a key in double quotes",
-    NO_VALUE: "expected a JSON value",
-    NO_COMMA: "expected ',' or the closing bracket",
-    BAD_ESCAPE: "expected a valid escape sequence",
-    CONTROL: "expected no control character within a string",
-    TOO_DEEP: "expected at most 32 nested levels",
-    TRAILING: "expected the end of the line",
-    TOUCHING: "expected a space between the label and '|': without one it is a tag",
-    LONG_RECORD: "expected a shorter line, with every quote closed",
-    LIST_LABEL: "expected a single value, since this is the label or the weight",
-}
+
+def _error(expected: str) -> int:
+    """The code of an error."""
+    EXPECTED[code := 10 + len(EXPECTED)] = expected
+    return code
+
+
+NO_LABEL = _error("expected a label")
+LONG_LABEL = _error("expected a label of at most 64 bytes")
+BAD_LABEL = _error("expected a number as label")
+BAD_WEIGHT = _error("expected a weight: a number from 0 to 1e18")
+BAD_NUMBER = _error("expected a number")
+LARGE_NUMBER = _error("expected a number of magnitude at most 1e18")
+NO_BAR = _error("expected '|' before the features")
+TAB = _error("expected spaces, not a tab, before the '|'")
+INITIAL = _error("expected '|' or a tag: initial predictions are not supported")
+TOO_MANY_WORDS = _error("expected '|': a label, an importance and a tag are all that can come before it")
+NO_NAMESPACE = _error("expected a namespace, a space or '|'")
+RETURN = _error("expected no carriage return within a line")
+NO_INDEX = _error("expected the number of a feature")
+LARGE_INDEX = _error("expected a feature number below 2^31")
+NO_COLON = _error("expected ':' and a value")
+QID = _error("expected a feature: qid is for ranking, which is not supported")
+FEW_CELLS = _error("expected more cells, as many as in the first line")
+MANY_CELLS = _error("expected the end of the line: it has more cells than the first line")
+OPEN_QUOTE = _error("expected a closing quote")
+AFTER_QUOTE = _error("expected a separator or the end of the line after the closing quote")
+NO_OBJECT = _error("expected '{': one JSON object per line, and no list around them")
+NO_KEY = _error("expected a key in double quotes")
+NO_VALUE = _error("expected a JSON value")
+NO_COMMA = _error("expected ',' or the closing bracket")
+BAD_ESCAPE = _error("expected a valid escape sequence")
+CONTROL = _error("expected no control character within a string")
+TOO_DEEP = _error("expected at most 32 nested levels")
+TRAILING = _error("expected the end of the line")
+LIST_LABEL = _error("expected a single value, since this is the label or the weight")
+LONG_RECORD = _error("expected a shorter line, with every quote closed")
+TOUCHING = _error("expected a space between the label and '|': without one it is a tag")

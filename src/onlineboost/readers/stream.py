@@ -12,13 +12,13 @@ from typing import Any, Literal, Self
 from onlineboost.data.batch import cut
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page, Pages
+from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
 from onlineboost.errors import ConflictError, DataError, ForkError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
-from onlineboost.readers import detect, files, memory
-from onlineboost.readers.format import Format, Reader, formats_with
+from onlineboost.readers import files, memory
+from onlineboost.readers.format import Format, Reader, by_content, by_name, find_format, formats_with, same_format
 from onlineboost.readers.limits import MAX_BATCH_MB, MAX_LINE_MB
 from onlineboost.readers.pages import MAX_PROBLEMS, ReadOptions
 
@@ -145,7 +145,7 @@ def open_stream(
     if like is not None:
         schema, known = _like(like, schema)
     schema.check()
-    chosen = detect.find(format) if format is not None else None
+    chosen = find_format(format) if format is not None else None
     check_one_of("columns", columns, ("strict", "warn"))
     if columns == "warn" and like is None:
         raise ConflictError("columns='warn' compares with the columns of a model: name it, like=model")
@@ -187,7 +187,7 @@ def _open_files(
 ) -> Stream:
     opened: dict[str, files.Source] = {}  # pipes, which can be opened once
     if format is None:
-        format = detect.same_format(names, [_format_of(name, opened) for name in names])
+        format = same_format(names, [_format_of(name, opened) for name in names])
     if checked:
         format.check_schema(options.schema)
     if options.keep and not format.has_columns:
@@ -201,12 +201,12 @@ def _open_files(
 
 def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
     """The format of a file, by its name, else by its content; a pipe stays open."""
-    known = detect.by_name(name)
+    known = by_name(name)
     if known is not None:
         return known
     source = files.Source(name)
     try:
-        return detect.by_content(source.name, source.head())
+        return by_content(source.name, source.head())
     finally:
         if files.is_regular(name):
             source.close()

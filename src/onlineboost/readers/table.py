@@ -11,12 +11,11 @@ import numpy as np
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
-from onlineboost.readers.bounded import DamagedError, TooLargeError
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
 from onlineboost.readers.frames import index_columns, warn_of_index
 from onlineboost.readers.labels import positive_hint, sign_of
-from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, beyond
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, DamagedError, TooLargeError, beyond
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import find_roles, with_names
 from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT

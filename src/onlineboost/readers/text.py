@@ -11,11 +11,12 @@ import numpy as np
 
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
+from onlineboost.readers import status
 from onlineboost.readers.encoding import Guessed, Recoded, check_encoding
 from onlineboost.readers.files import Source
 from onlineboost.readers.labels import positive_hint, sign_of
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
-from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice, new_rows
+from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import named_table, new_table
 from onlineboost.readers.rows import (
     AT,
@@ -33,19 +34,9 @@ from onlineboost.readers.rows import (
     SPELLINGS,
     Rows,
     Table,
+    new_rows,
 )
 from onlineboost.readers.scan import SLACK, Bytes
-from onlineboost.readers.status import (
-    BAD_LABEL,
-    DECIMAL_COMMA,
-    EXPECTED,
-    FULL,
-    LARGE_NUMBER,
-    LONG_RECORD,
-    MORE,
-    NEW_LABEL,
-    NO_LABEL,
-)
 from onlineboost.registry import FORMATS
 
 CHUNK = 1 << 20
@@ -126,27 +117,24 @@ class TextReader:
         while True:
             if self.skipping:
                 self._skip_line()
-            status = self.syntax.parse(self.text, self.builder.rows, table)
-            if status == MORE and state[EOF]:
+            outcome = self.syntax.parse(self.text, self.builder.rows, table)
+            if outcome == status.MORE and state[EOF]:
                 break
-            if status == MORE:
-                if state[ROWS]:
-                    yield self._page(before + source.position, table)
+            rows = int(state[ROWS])
+            if rows and outcome in (status.MORE, status.FULL, status.DECIMAL_COMMA):
+                yield self._page(before + source.position, table)
+            if outcome == status.MORE:
                 if not self.fill(source):
-                    self._reject(LONG_RECORD, source.name)
-            elif status == FULL:
-                if state[ROWS]:
-                    yield self._page(before + source.position, table)
-                else:
+                    self._reject(status.LONG_RECORD, source.name)
+            elif outcome == status.FULL:
+                if not rows:
                     self.builder.more_names()
-            elif status == DECIMAL_COMMA:
-                if state[ROWS]:
-                    yield self._page(before + source.position, table)
+            elif outcome == status.DECIMAL_COMMA:
                 self.table = table = self.syntax.decide(self, source, table)
-            elif status == NEW_LABEL:
+            elif outcome == status.NEW_LABEL:
                 self._new_label(source.name)
             else:
-                self._reject(status, source.name)
+                self._reject(outcome, source.name)
         if state[ROWS] or self.builder.skipped:
             yield self._page(before + source.position, table)
 
@@ -208,10 +196,10 @@ class TextReader:
             return self._add_spelling(spelling, known % MAX_SPELLINGS, np.nan)
         label = self.syntax.label(spelling)
         if label is None:
-            return self._reject(BAD_LABEL, path)
+            return self._reject(status.BAD_LABEL, path)
         if label != label:
             if self.options.label_required:
-                return self._reject(NO_LABEL, path)
+                return self._reject(status.NO_LABEL, path)
             return self._add_spelling(spelling, known % MAX_SPELLINGS, np.nan)
         positive = self.options.schema.positive
         try:
@@ -220,7 +208,7 @@ class TextReader:
             sign = sign_of(self.builder.target, label, self.options.schema)
         except DataError as problem:
             hint = "" if state[NUMERIC] else positive_hint(positive)
-            return self._reject(BAD_LABEL, path, f"{problem}{hint}")
+            return self._reject(status.BAD_LABEL, path, f"{problem}{hint}")
         return self._add_spelling(spelling, known % MAX_SPELLINGS, sign)
 
     def _add_spelling(self, spelling: bytes, number: int, sign: float) -> None:
@@ -232,7 +220,7 @@ class TextReader:
 
     # ---- errors
 
-    def _reject(self, status: int, path: str, message: str | None = None) -> None:
+    def _reject(self, outcome: int, path: str, message: str | None = None) -> None:
         """Reject the record at hand; if that does not raise, go on with the next line."""
         state = self.builder.rows.state
         at, error_at, end = (int(state[k]) for k in (AT, ERROR_AT, END))
@@ -241,13 +229,13 @@ class TextReader:
         line = int(state[LINE]) + before.count(b"\n")
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         if message is None:
-            message = EXPECTED[status] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
-        if status == LARGE_NUMBER and self.syntax.column is not None:
+            message = status.EXPECTED[outcome] + _found(self.text[error_at:end][:200].tobytes(), self.syntax.word_end)
+        if outcome == status.LARGE_NUMBER and self.syntax.column is not None:
             name = self.syntax.column(before, self.table)
             advice = id_advice(self.options, message) or "; if it is a word, name the column in categorical=..."
             message = f"{message} in column {name!r}{advice}"
-        if status == LONG_RECORD:
-            message = f"{EXPECTED[status]}: {beyond(MAX_LINE, self.max_line)}"
+        if outcome == status.LONG_RECORD:
+            message = f"{status.EXPECTED[outcome]}: {beyond(MAX_LINE, self.max_line)}"
         self.builder.reject(f"{path}: line {line}, character {column}: {message}", path, line, column)
         self._skip_line()
         state[LINE] += 1

@@ -10,7 +10,7 @@ import numpy as np
 from onlineboost.data.batch import Batch, without_missing
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
-from onlineboost.readers.output import Output, Write
+from onlineboost.readers.format import Output, Write
 
 Lines: TypeAlias = Callable[[Batch, Mapping[int, str]], bytes]  # of a batch, and names of features
 

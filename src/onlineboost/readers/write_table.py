@@ -10,7 +10,7 @@ import numpy as np
 from onlineboost.data.batch import Batch, without_missing
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.readers.files import COMPRESSED, STDIN
-from onlineboost.readers.output import Output, Write
+from onlineboost.readers.format import Output, Write
 from onlineboost.readers.write_lines import reversible_name
 
 MAX_COLUMNS = 10_000

@@ -33,7 +33,7 @@ def check_target(name: str, target: str | Path, sources: list[str]) -> None:
             raise ParameterError(name, str(target), "another file than the input")
 
 
-def identity(path: Path) -> tuple[int, ...] | None:
+def fingerprint(path: Path) -> tuple[int, ...] | None:
     """Which file there is: another one whenever it was replaced; None if there is none."""
     with suppress(OSError):
         found = path.stat()
@@ -150,20 +150,21 @@ def _remove_remains(target: Path) -> None:
 
 
 def _remove_unlocked(name: str) -> None:
-    with suppress(OSError):
-        number = os.open(name, os.O_RDWR | os.O_NOFOLLOW)
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(name)
-        finally:
-            os.close(number)
+    with suppress(OSError), _opened(name, os.O_RDWR | os.O_NOFOLLOW) as number:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(name)
 
 
 def _flush_folder(folder: Path) -> None:
     """Make the new name survive a power failure, where the file system can."""
-    with suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
+    with suppress(OSError), _opened(folder, os.O_RDONLY) as number:
+        os.fsync(number)
+
+
+@contextmanager
+def _opened(name: str | Path, flags: int) -> Iterator[int]:
+    number = os.open(name, flags)
+    try:
+        yield number
+    finally:
+        os.close(number)

@@ -11,8 +11,8 @@ import numpy as np
 from onlineboost.data.arrays import check_features, is_frame
 from onlineboost.data.batch import Batch, check_batch, cut, joined, without_rest
 from onlineboost.data.classes import Classes
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
 from onlineboost.forks import new_lock

@@ -14,8 +14,8 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled.cache import source_digest
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.classes import Classes
-from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.program import run_batch

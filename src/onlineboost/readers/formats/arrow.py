@@ -7,12 +7,10 @@ from typing import Any
 
 from onlineboost.data.page import Page
 from onlineboost.errors import ReadError
-from onlineboost.readers.bounded import BoundedFile
 from onlineboost.readers.files import Source
-from onlineboost.readers.format import Format
+from onlineboost.readers.format import Format, Output
 from onlineboost.readers.ipc_messages import MAGIC, CheckedStream, check_file
-from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, bytes_of
-from onlineboost.readers.output import Output
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, BoundedFile, bytes_of
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.table import BatchReader, arrow_errors
 from onlineboost.readers.write_table import table_writer
@@ -48,10 +46,7 @@ class ArrowReader:
         if not stream.peek(len(MAGIC)).startswith(MAGIC):
             yield from pa.ipc.open_stream(CheckedStream(stream, self.limit))
             return
-        if source.compression is not None:
-            message = f"{source.name}: an Arrow file within {source.compression} cannot be read: decompress it first"
-            raise ReadError(message, path=source.name)
-        file = BoundedFile(source.raw, source.name)
+        file = BoundedFile(source, "an Arrow file")
         check_file(file, self.limit)
         reader = pa.ipc.open_file(file)
         for k in range(reader.num_record_batches):

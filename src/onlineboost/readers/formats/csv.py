@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.errors import ParameterError
+from onlineboost.readers import status
 from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell
-from onlineboost.readers.csv_cells import find_cell
-from onlineboost.readers.csv_header import read_header
-from onlineboost.readers.decimal_comma import decide_decimal
+from onlineboost.readers.csv_cells import csv_cells, csv_column, find_cell
+from onlineboost.readers.csv_header import decide_decimal, read_header
 from onlineboost.readers.encoding import ENCODING
-from onlineboost.readers.floats import POINT, any_decimal, parse_decimal
-from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.kept import csv_cells, csv_column
+from onlineboost.readers.floats import POINT, any_number, parse_number
+from onlineboost.readers.format import Format, Output, first_line
 from onlineboost.readers.labels import plain_label
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB
-from onlineboost.readers.output import Output
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.rows import (
     AT,
@@ -31,24 +29,22 @@ from onlineboost.readers.rows import (
     END,
     ENTRIES,
     EOF,
-    ERROR_AT,
     FEATURE,
     IGNORED,
     LABEL,
     LABEL_AT,
-    LABEL_SIZE,
     LINE,
-    MAX_LABEL_BYTES,
     NAME_BYTES,
     NAMES,
     NUMERIC,
     ROWS,
+    TOO_LONG,
     UNDECIDED,
-    UNKNOWN,
     WEIGHT,
     Rows,
     Table,
     add_name,
+    fail,
     finish,
     in_range,
     is_named,
@@ -57,18 +53,6 @@ from onlineboost.readers.rows import (
     settle,
 )
 from onlineboost.readers.scan import Bytes, byte
-from onlineboost.readers.status import (
-    BAD_WEIGHT,
-    DECIMAL_COMMA,
-    FEW_CELLS,
-    FULL,
-    LARGE_NUMBER,
-    LONG_LABEL,
-    MANY_CELLS,
-    MORE,
-    NO_LABEL,
-    OK,
-)
 from onlineboost.readers.text import Syntax, TextReader
 from onlineboost.readers.write_table import table_writer
 from onlineboost.registry import FORMATS, Option
@@ -85,21 +69,21 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
         at, end = state[AT], state[END]
         names, name_bytes = state[NAMES], state[NAME_BYTES]
         if at == end:
-            return MORE
+            return status.MORE
         if byte(text, at) == _NEWLINE or (byte(text, at) == _RETURN and at + 1 < end and text[at + 1] == _NEWLINE):
             state[AT] = at + 1 + (byte(text, at) == _RETURN)
             state[LINE] += 1
             continue
-        status = _record(text, at, end, rows, table, place, carry)
-        status = settle(rows, status, names, name_bytes)
-        if status != OK:
-            return status
+        outcome = _record(text, at, end, rows, table, place, carry)
+        outcome = settle(rows, outcome, names, name_bytes)
+        if outcome != status.OK:
+            return outcome
         lines = 0
         for i in range(at, place[2]):
             lines += text[i] == _NEWLINE
         state[LINE] += lines
         state[AT] = place[2]
-    return FULL
+    return status.FULL
 
 
 @hot
@@ -112,7 +96,7 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
     column = 0
     while True:
         if column < columns and table.role[column] == FEATURE:  # most cells are plain numbers
-            value, after = parse_decimal(text, i, end, table.plain)
+            value, after = parse_number(text, i, end, table.plain)
             if i < after < end and in_range(value):
                 c = byte(text, after)
                 if c == table.separator or c == _NEWLINE:
@@ -125,13 +109,11 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
                     if c == _NEWLINE:
                         break
                     continue
-        status = find_cell(text, i, end, state[EOF] != 0, table.separator, rows.cell, place)
-        if status != OK:
-            state[ERROR_AT] = i
-            return status
+        outcome = find_cell(text, i, end, state[EOF] != 0, table.separator, rows.cell, place)
+        if outcome != status.OK:
+            return fail(rows, i, outcome)
         if column == columns:
-            state[ERROR_AT] = i
-            return MANY_CELLS
+            return fail(rows, i, status.MANY_CELLS)
         a, b, after = place[0], place[1], place[2]
         if table.role[column] == LABEL:
             state[LABEL_AT] = i
@@ -140,16 +122,14 @@ def _record(text: Bytes, at: int, end: int, rows: Rows, table: Table, place: NDA
         else:
             k = _cell(rows, table, k, column, carry, rows.cell, 0, b)
         if k < 0:
-            state[ERROR_AT] = i
-            return -k
+            return fail(rows, i, -k)
         column += 1
         ended = after >= end or byte(text, after) != table.separator
         i = after + 1
         if ended:
             break
     if column < columns:
-        state[ERROR_AT] = min(i - 1, end)
-        return FEW_CELLS
+        return fail(rows, min(i - 1, end), status.FEW_CELLS)
     if after < end and byte(text, after) == _RETURN:
         after += 1
     place[2] = min(after + 1, end)
@@ -165,19 +145,17 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
         return k
     if role == LABEL:
         if a == b:
-            return -NO_LABEL if table.label_required else k
+            return -status.NO_LABEL if table.label_required else k
         if rows.state[NUMERIC] and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
-            return -DECIMAL_COMMA
+            return -status.DECIMAL_COMMA
         carry[0] = known_sign(rows, text, a, b, point)
-        if carry[0] == UNKNOWN and rows.state[LABEL_SIZE] > MAX_LABEL_BYTES:
-            return -LONG_LABEL
-        return k
+        return -status.LONG_LABEL if carry[0] == TOO_LONG else k
     if role == WEIGHT:
         if table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
-            return -DECIMAL_COMMA
-        value, after = any_decimal(text, a, b, point)
+            return -status.DECIMAL_COMMA
+        value, after = any_number(text, a, b, point)
         if after != b or a == b or not in_range(value) or value < 0:
-            return -BAD_WEIGHT
+            return -status.BAD_WEIGHT
         carry[1] = value
         return k
     first = table.name_at[column]
@@ -186,9 +164,9 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
         rows.scratch[i] = table.name_text[first + i]
     kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b, point)
     if kind == TEXT and role == FEATURE and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
-        return -DECIMAL_COMMA
+        return -status.DECIMAL_COMMA
     if kind == TOO_LARGE:
-        return -LARGE_NUMBER
+        return -status.LARGE_NUMBER
     return put_cell(rows, k, size, kind, value, days, text, a, b)
 
 
@@ -198,7 +176,7 @@ def has_decimal_comma(text: Bytes, a: int, b: int) -> bool:
     found = False
     for i in range(a, b):
         found |= text[i] == COMMA
-    return found and any_decimal(text, a, b, COMMA)[1] == b
+    return found and any_number(text, a, b, COMMA)[1] == b
 
 
 def reader(

@@ -7,6 +7,7 @@ are indicators ``name=text``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -16,47 +17,27 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch
+from onlineboost.readers import status
 from onlineboost.readers.dicts import row_batch
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
-from onlineboost.readers.json_strings import copy_string
-from onlineboost.readers.json_values import number_name, put_value
-from onlineboost.readers.kept import json_column, json_members
+from onlineboost.readers.json_values import copy_string, number_name, put_value
 from onlineboost.readers.labels import as_number
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
-    AT,
-    END,
     ENTRIES,
-    EOF,
     ERROR_AT,
     FEATURE,
     IGNORED,
     LABEL,
-    LINE,
-    NAME_BYTES,
-    NAMES,
-    ROWS,
     WEIGHT,
     Rows,
     Table,
+    fail,
     finish,
-    settle,
+    parse_lines,
 )
-from onlineboost.readers.scan import Bytes, byte, line_end
-from onlineboost.readers.status import (
-    FULL,
-    LIST_LABEL,
-    MORE,
-    NO_COMMA,
-    NO_KEY,
-    NO_LABEL,
-    NO_OBJECT,
-    NO_VALUE,
-    OK,
-    TOO_DEEP,
-    TRAILING,
-)
+from onlineboost.readers.scan import Bytes, byte
 from onlineboost.readers.text import Syntax, TextReader, named_values
 from onlineboost.readers.write_lines import feature_names, features, join_columns, line_writer, signs, weights
 from onlineboost.readers.write_table import RESERVED
@@ -65,28 +46,15 @@ from onlineboost.registry import FORMATS
 _QUOTE, _COMMA, _COLON, _ESCAPE, _MINUS = 34, 44, 58, 92, 45
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _DEPTH = 32
+_TOKEN = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]')  # a name, a string, the ends of an object
 _OPENED, _AFTER_VALUE, _AFTER_COMMA = 0, 1, 2  # phases within a bracket
 
 
 @njit
 def parse(text: Bytes, rows: Rows, table: Table) -> int:
-    state = rows.state
     stack = np.empty((_DEPTH, 2), np.int64)  # for each open bracket: size of the name; position in a list, or -1
     carry = np.empty(2)  # label and weight
-    while state[ROWS] < rows.y.size:
-        at = state[AT]
-        stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[EOF]):
-            return MORE
-        names, name_bytes = state[NAMES], state[NAME_BYTES]
-        first = _skip(text, at, stop)
-        status = OK if first == stop else _line(text, first, stop, rows, table, stack, carry)
-        status = settle(rows, status, names, name_bytes)
-        if status != OK:
-            return status
-        state[AT] = min(stop + 1, state[END])
-        state[LINE] += 1
-    return FULL
+    return parse_lines(text, rows, table, _line, (stack, carry))
 
 
 @hot
@@ -97,12 +65,16 @@ def _skip(text: Bytes, at: int, end: int) -> int:
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArray[Any], carry: NDArray[Any]) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tuple[NDArray[Any], NDArray[Any]]) -> int:
     """Read one object. The scratch memory begins with the name of the member at hand, such as ``outer.inner``."""
     state = rows.state
+    stack, carry = memory
+    at = _skip(text, at, end)
+    if at == end:
+        return status.OK
     state[ERROR_AT] = at
     if byte(text, at) != _OPEN:
-        return NO_OBJECT
+        return status.NO_OBJECT
     carry[0], carry[1] = np.nan, 1.0
     k = state[ENTRIES]
     depth, phase, size = 0, _OPENED, 0
@@ -112,7 +84,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
         i = _skip(text, i, end)
         state[ERROR_AT] = i
         if i == end:
-            return NO_COMMA if phase == _AFTER_VALUE else NO_VALUE
+            return status.NO_COMMA if phase == _AFTER_VALUE else status.NO_VALUE
         c = byte(text, i)
         listed = stack[depth, 1] >= 0
         if phase != _AFTER_COMMA and c == (_CLOSE_LIST if listed else _CLOSE):
@@ -122,7 +94,7 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
             continue
         if phase == _AFTER_VALUE:
             if c != _COMMA:
-                return NO_COMMA
+                return status.NO_COMMA
             i += 1
             phase = _AFTER_COMMA
             if listed:
@@ -131,39 +103,37 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
         size = stack[depth, 0]
         if not listed:
             if c != _QUOTE:
-                return NO_KEY
+                return status.NO_KEY
             if depth:
                 rows.scratch[size] = 46
                 size += 1
             size, i = copy_string(text, i + 1, end, rows.scratch, size)
             if size < 0:
-                state[ERROR_AT] = i
-                return -size
+                return fail(rows, i, -size)
             i = _skip(text, i, end)
             if i == end or byte(text, i) != _COLON:
-                state[ERROR_AT] = i
-                return NO_VALUE
+                return fail(rows, i, status.NO_VALUE)
             i = _skip(text, i + 1, end)
             state[ERROR_AT] = i
             if i == end:
-                return NO_VALUE
+                return status.NO_VALUE
             c = byte(text, i)
         phase = _AFTER_VALUE
         role = _role(rows.scratch, size, table)
         if c == _OPEN or c == _OPEN_LIST:
             if role == LABEL or role == WEIGHT:
-                return LIST_LABEL
+                return status.LIST_LABEL
             if listed:
                 size = number_name(rows.scratch, size, stack[depth, 1])
             depth += 1
             if depth == _DEPTH:
-                return TOO_DEEP
+                return status.TOO_DEEP
             stack[depth, 0], stack[depth, 1] = size, (0 if c == _OPEN_LIST else -1)
             phase = _OPENED
             i += 1
             continue
         if listed and (role == LABEL or role == WEIGHT):
-            return LIST_LABEL
+            return status.LIST_LABEL
         position = stack[depth, 1]
         k, i = put_value(text, i, end, rows, table, k, size, position, role, carry)
         if k < 0:
@@ -171,10 +141,10 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, stack: NDArr
     i = _skip(text, i, end)
     state[ERROR_AT] = i
     if i < end:
-        return TRAILING
+        return status.TRAILING
     state[ERROR_AT] = at
     if table.label_required and np.isnan(carry[0]):
-        return NO_LABEL
+        return status.NO_LABEL
     return finish(rows, k, carry[0], carry[1])
 
 
@@ -214,7 +184,40 @@ def lines(batch: Batch, names: Mapping[int, str]) -> bytes:
     return join_columns(['{"label": ', labels, *weight, comma, members, "}"])
 
 
-SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=json_members, column=json_column)
+def column_of(before: bytes, table: Table) -> str:
+    """The name of a value, by the text of its record before it.
+
+    >>> column_of(b'{"a": {"b": 1, "c": "}"}, "d": {"e": ', None)
+    'd.e'
+    """
+    outer: list[str] = []
+    name = ""
+    for found in _TOKEN.finditer(before):
+        if found[0] == b"{":
+            outer.append(name)
+        elif found[0] == b"}":
+            outer.pop()
+        elif found[1]:
+            name = json.loads(found[1].decode(errors="replace"))
+    return ".".join([*outer[1:], name])
+
+
+def members(raw: bytes, table: Table, keep: tuple[str, ...], rows: int) -> dict[str, list[Any]]:
+    """The members of these names, from JSON lines; None where there is none. ``a.b`` is member b of member a."""
+    records = [json.loads(line) for line in raw.split(b"\n") if line.strip()]
+    return {name: [_member(record, name) for record in records] for name in keep}
+
+
+def _member(record: Any, name: str) -> Any:
+    if not isinstance(record, dict):
+        return None
+    if name in record:
+        return record[name]
+    first, _, rest = name.partition(".")
+    return _member(record.get(first), rest) if rest else None
+
+
+SYNTAX = Syntax(parse, label_of, rb"[,}\]\r\n]", named_values, kept=members, column=column_of)
 
 FORMATS.add(
     Format(

@@ -12,74 +12,47 @@ from onlineboost.compiled.jit import f32, hot, i64, njit, u64
 from onlineboost.data.batch import Batch
 from onlineboost.data.hashing import MAX_ID
 from onlineboost.errors import DataError
+from onlineboost.readers import status
 from onlineboost.readers.encoding import ENCODING
-from onlineboost.readers.floats import POINT, parse_number
+from onlineboost.readers.floats import parse_number
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.labels import number_label
 from onlineboost.readers.limits import MAX_LINE
 from onlineboost.readers.rows import (
-    AT,
-    END,
     ENTRIES,
-    EOF,
     ERROR_AT,
     LABEL_AT,
-    LABEL_SIZE,
-    LINE,
-    MAX_LABEL_BYTES,
-    ROWS,
-    UNKNOWN,
+    TOO_LONG,
     Rows,
     Table,
     finish,
     in_range,
     known_sign,
+    parse_lines,
     put,
+    without_return,
 )
-from onlineboost.readers.scan import Bytes, byte, digits, line_end
-from onlineboost.readers.status import (
-    BAD_NUMBER,
-    FULL,
-    LARGE_INDEX,
-    LARGE_NUMBER,
-    LONG_LABEL,
-    MORE,
-    NO_COLON,
-    NO_INDEX,
-    NO_LABEL,
-    OK,
-    QID,
-)
+from onlineboost.readers.scan import Bytes, byte, digits
 from onlineboost.readers.text import Syntax, TextReader, no_columns
 from onlineboost.readers.write_lines import features, join_columns, line_writer, signs
 from onlineboost.registry import FORMATS
 
-_COLON, _HASH, _RETURN = 58, 35, 13
+_COLON, _HASH = 58, 35
 
 
 @njit
 def parse(text: Bytes, rows: Rows, table: Table) -> int:
-    state = rows.state
-    while state[ROWS] < rows.y.size:
-        at = state[AT]
-        stop = line_end(text, at, state[END])
-        if at == state[END] or (stop == state[END] and not state[EOF]):
-            return MORE
-        status = _line(text, at, stop - (stop > at and text[stop - 1] == _RETURN), rows, table)
-        if status != OK:
-            return status
-        state[AT] = min(stop + 1, state[END])
-        state[LINE] += 1
-    return FULL
+    return parse_lines(text, rows, table, _line, ())
 
 
 @hot
-def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
+def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tuple[()]) -> int:
     state = rows.state
+    end = without_return(text, at, end)
     while at < end and _is_blank(text[at]):
         at += 1
     if at == end or text[at] == _HASH:
-        return OK
+        return status.OK
     i = at
     while i < end and not _is_blank(byte(text, i)) and byte(text, i) != _HASH and byte(text, i) != _COLON:
         i += 1
@@ -87,13 +60,13 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
     y = np.nan
     if i < end and byte(text, i) == _COLON:  # the line begins with a feature
         if table.label_required:
-            return NO_LABEL
+            return status.NO_LABEL
         i = at
     else:
-        y = known_sign(rows, text, at, i, POINT)
+        y = known_sign(rows, text, at, i)
         state[LABEL_AT] = at
-        if y == UNKNOWN and state[LABEL_SIZE] > MAX_LABEL_BYTES:
-            return LONG_LABEL
+        if y == TOO_LONG:
+            return status.LONG_LABEL
     k = state[ENTRIES]
     while i < end:
         if _is_blank(byte(text, i)):
@@ -109,20 +82,20 @@ def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table) -> int:
                 index = min(index * 10 + i64(byte(text, i + n)) - 48, i64(1 << 40))
                 n += 1
         if n == 0:
-            return QID if i + 3 < end and _is_qid(text, i) else NO_INDEX
+            return status.QID if i + 3 < end and _is_qid(text, i) else status.NO_INDEX
         if index > MAX_ID:
-            return LARGE_INDEX
+            return status.LARGE_INDEX
         i += n
         state[ERROR_AT] = i
         if i == end or byte(text, i) != _COLON:
-            return NO_COLON
+            return status.NO_COLON
         i += 1
         state[ERROR_AT] = i
         value, after = parse_number(text, i, end)
         if after == i or (after < end and not _is_blank(byte(text, after)) and byte(text, after) != _HASH):
-            return BAD_NUMBER
+            return status.BAD_NUMBER
         if not in_range(value):
-            return LARGE_NUMBER
+            return status.LARGE_NUMBER
         i = after
         k = put(rows, k, index, f32(value))
     return finish(rows, k, y, 1.0)

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from onlineboost.data.page import Page
-from onlineboost.errors import ReadError
-from onlineboost.readers.bounded import BoundedFile
 from onlineboost.readers.files import Source
-from onlineboost.readers.format import Format
-from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, bytes_of
-from onlineboost.readers.output import Output
+from onlineboost.readers.format import Format, Output
+from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, BoundedFile, bytes_of
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.parquet_groups import batches_of
 from onlineboost.readers.rows import IGNORED
@@ -31,11 +28,8 @@ class ParquetReader:
     def pages(self, source: Source, before: int = 0) -> Iterator[Page]:
         import pyarrow.parquet as pq
 
-        if source.compression is not None:
-            message = f"{source.name}: Parquet within {source.compression} cannot be read: decompress it first"
-            raise ReadError(message, path=source.name)
         with arrow_errors(source, "Parquet", self.limit):
-            raw = BoundedFile(source.raw, source.name)
+            raw = BoundedFile(source, "Parquet")
             file = pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
             columns = flat_schema(file.schema_arrow)
         roles = self.reader.roles([name for name, _ in columns], source.name, file.schema_arrow.metadata)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from onlineboost import ConflictError, DataError, OnlineBoostRegressor, ParameterError
-from onlineboost.data.numbers import Numbers
+from onlineboost.data.regression import Numbers
 from onlineboost.errors import ReadError
 from onlineboost.readers import open_stream
 

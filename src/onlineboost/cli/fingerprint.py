@@ -32,7 +32,7 @@ class Input(NamedTuple):
     digest: str | None = None  # None: not known yet
 
 
-def identify(name: str) -> Input:
+def fingerprint(name: str) -> Input:
     if not is_regular(name):
         return Input(PIPE)
     size = os.path.getsize(name)
