@@ -162,10 +162,10 @@ class OnlineClassifier(OnlineModel):
             shape = answers.shape
             raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
         try:
-            codes = fitted.target.encode(y)
+            places = fitted.target.encode(y)
         except DataError as problem:
             raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
-        hits = fitted.target.encode(answers) == codes
+        hits = fitted.target.encode(answers) == places
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")

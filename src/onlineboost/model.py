@@ -272,7 +272,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             target.declare(classes, y)
         else:
             target.meet(y)
-        signs = target.encode(y)
+        encoded = target.encode(y)
         weight = check_weight(sample_weight, source.n_rows)
         if fresh and not weight.any():
             raise DataError("sample_weight is zero everywhere: expected at least one positive weight")
@@ -287,7 +287,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if classes is not None:
             fitted.name_classes(target.width)
         self.fitted = fitted
-        return fitted.learn_table(source, signs, weight)
+        return fitted.learn_table(source, encoded, weight)
 
     def _learn_pages(
         self,
@@ -311,7 +311,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- answers
 
     def scores(self, X: Any) -> Floats:
-        """A score per row, by the codes of labels, as ``learn`` returns them; see ``decision_function``."""
+        """A score per row, by the places of labels, as ``learn`` returns them; see ``decision_function``."""
         return self._answers(self._check_fitted(), X)
 
     def _jobs(self) -> int:
@@ -405,10 +405,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
         fitted.check_target(target)
-        codes = target.encode(labels)
+        encoded = target.encode(labels)
         fitted.meet(source, target)
         self.fitted = fitted
-        fitted.learn_table(source, codes, weight)
+        fitted.learn_table(source, encoded, weight)
 
     def predict_many(self, X: Any) -> Any:
         """``predict_one`` for each row of a data frame, as a series of the same library."""

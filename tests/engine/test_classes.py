@@ -237,7 +237,7 @@ def test_classes_that_are_named_begin_at_once(rows, tmp_path):
 
 
 def test_probabilities_are_calibrated(rows):
-    """The sharpness is learnt: better than none, on rows to come."""
+    """The temperature is learnt: better than none, on rows to come."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5)).astype(np.float32)
     y = (X[:, :3] + 0.7 * rng.normal(size=(4000, 3))).argmax(axis=1)

@@ -23,29 +23,29 @@ _YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n"
 
 
 class Classes(Target):
-    """Labels of any kind as codes: -1 and +1, then 2, 3, and so on.
+    """Labels of any kind as places: 0, 1, 2, and so on.
 
-    Of two labels, the sign of a score is the answer, and 0 counts as +1. Of more, there is a score for each, and the
-    largest is the answer.
+    Of two labels, the sign of a score is the answer: that of place 1 from 0 on. Of more, there is a score for each, and
+    the largest is the answer.
 
-    Codes are given in the order in which labels come: the first is -1, unless it is 1, true or yes, and the second gets
-    the other sign. What users see does not depend on that order: of two labels the larger is positive, or 1, true, yes
-    against 0, -1, false, no; or the one that was named.
+    Places are given in the order in which labels come: the first gets 0, unless it is 1, true or yes, and the second
+    gets the other of the first two. What users see does not depend on that order: of two labels the larger is positive,
+    or 1, true, yes against 0, -1, false, no; or the one that was named.
 
     >>> target = Classes()
     >>> target.meet(["spam", "ham", "ham"])
     >>> target.encode(["spam", "ham", "ham"])
-    array([-1.,  1.,  1.])
+    array([0., 1., 1.])
     >>> target.classes.tolist(), target.scores(np.array([-2.0]))
     (['ham', 'spam'], array([2.]))
     >>> target.meet(["ham", "news", "spam"])
     >>> target.encode(["spam", "ham", "news"])
-    array([-1.,  1.,  2.])
+    array([0., 1., 2.])
     """
 
     def __init__(self, *labels: Any, named: str | None = None) -> None:
-        self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place: that of code -1 is 0
-        self.named = named  # the positive label, that of code +1, if it was named; it may not have come yet
+        self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place
+        self.named = named  # the positive label, that of place 1, if it was named; it may not have come yet
 
     @property
     def width(self) -> int:
@@ -57,17 +57,12 @@ class Classes(Target):
         return () if self.width == 1 else (self.width,)
 
     @staticmethod
-    def places(codes: Floats) -> NDArray[np.int64]:
-        """The place of each code: which of the scores is its own."""
-        return np.where(codes > 0, codes, 0).astype(np.int64)
-
-    @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
         """Which answers are wrong: by the sign of each score, or the largest of each row."""
         if scores.ndim == 1:
             wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
             return wrong if not (y > 1).any() else wrong | (y > 1)
-        found: NDArray[np.bool_] = scores.argmax(axis=1) != Classes.places(y)
+        found: NDArray[np.bool_] = scores.argmax(axis=1) != y
         return found
 
     def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
@@ -142,7 +137,7 @@ class Classes(Target):
         return np.where(found == 0, _TINY, found) if self.width == 1 else found
 
     def of_positive(self, chances: Floats) -> Floats:
-        """The probabilities of the positive label, given those of the code +1."""
+        """The probabilities of the positive label, given those of place 1."""
         return 1 - chances if self.turned else chances
 
     @property
@@ -208,7 +203,7 @@ class Classes(Target):
         return [[label] if label is not _NONE else [] for label in self.labels]
 
     def merged(self, other: Classes) -> Classes:
-        """The labels of both; an error if a label would have two codes."""
+        """The labels of both; an error if a label would have two places."""
         mine, theirs = self._places, other._places
         size = max(len(mine), len(theirs))
         pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
@@ -276,32 +271,32 @@ class Classes(Target):
                 self.labels.append(label)
 
     def encode(self, y: Any) -> Floats:
-        """The labels as codes."""
+        """The labels as places."""
         y = np.asarray(y)
         if y.ndim != 1:
             raise DataError(f"y has shape {y.shape}: expected one label per row, in one dimension")
-        codes = np.zeros(y.size)
+        places = np.full(y.size, -1.0)
         for place, label in enumerate(self.labels):
-            codes[_equal(y, label)] = place if place else -1
-        unknown = codes == 0
+            places[_equal(y, label)] = place
+        unknown = places < 0
         if unknown.any():
             row = int(np.argmax(unknown))
             message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {listed(self.known)}"
             raise DataError(message, row=row)
-        return codes
+        return places
 
-    def check_codes(self, codes: Floats) -> None:
-        """Raise an error for a code of no label."""
-        unknown = np.flatnonzero(~(codes < len(self.labels)))
+    def check_places(self, places: Floats) -> None:
+        """Raise an error for a place of no label."""
+        unknown = np.flatnonzero(~(places < len(self.labels)))
         if unknown.size:
             row = int(unknown[0])
             raise DataError(
-                f"row {row} of the batch has the code {codes[row]:g}: expected that of a label, {listed(self.known)}",
+                f"row {row} of the batch has the place {places[row]:g}: expected that of a label, {listed(self.known)}",
                 row=row,
             )
 
     def encode_one(self, label: Any) -> float:
-        """The code of one label; a new label gets the sign that is free, or the next code."""
+        """The place of one label; a new label gets one of the first two that is free, or the next."""
         label = _plain(label)
         if isinstance(label, list | dict | set | np.ndarray):
             raise DataError(f"the label is a {type(label).__name__}: expected one value")
@@ -309,8 +304,7 @@ class Classes(Target):
             raise DataError(f"the label is {label!r}: expected a value")
         if label not in self.labels:
             self._add([label])
-        place = self.labels.index(label)
-        return float(place) if place else -1.0
+        return float(self.labels.index(label))
 
     def decode(self, scores: Floats) -> NDArray[Any]:
         if scores.ndim == 1:

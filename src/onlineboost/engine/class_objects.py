@@ -12,9 +12,9 @@ from onlineboost.compiled import draws
 from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.engine.objects import ObjectCommittee, ObjectRows
-from onlineboost.loop.class_tally import SharpnessHead, Tally, correct, hear, new_tally, note, settle, weigh, write
+from onlineboost.loop.class_tally import Tally, TemperatureHead, correct, hear, new_tally, note, settle, weigh, write
 from onlineboost.loop.record import Record
-from onlineboost.loop.sharpness import probabilities
+from onlineboost.loop.temperature import probabilities
 
 
 @njit
@@ -33,7 +33,7 @@ def _weighed(booster: Any, record: Record, tally: Tally, y: int, weight: float, 
 
 @njit
 def _corrected(
-    booster: Any, head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, weight: float
+    booster: Any, head: TemperatureHead, record: Record, tally: Tally, answer: Floats, y: int, weight: float
 ) -> None:
     correct(head, record, tally, answer, y, weight)
     settle(booster, tally, y)
@@ -65,13 +65,13 @@ class ClassObjectCommittee(ObjectCommittee):
         n, k = settings.n_learners, self.n_known
         answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
         tally = new_tally(n, k)
-        for r, (x, code, weight) in enumerate(examples.rows):
+        for r, (x, place, weight) in enumerate(examples.rows):
             places = self.committee.places(x, target, learning)
             tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
             _heard(self.booster, tally, int(record.clock[0]), answers[r])
             if not learning or weight <= 0:
                 continue
-            y, number = max(int(code), 0), int(record.clock[0])
+            y, number = int(place), int(record.clock[0])
             _weighed(self.booster, record, tally, y, weight, p, t)
             if settings.sample:
                 for i in range(n):
@@ -82,4 +82,4 @@ class ClassObjectCommittee(ObjectCommittee):
 
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head
-        return probabilities(head.sharpness, scores)
+        return probabilities(head.temperature, scores)

@@ -22,12 +22,12 @@ from onlineboost.engine.classes import ClassesHead, class_rows, grown, states_of
 from onlineboost.engine.objects import ObjectCommittee, ObjectNode, ObjectRows
 from onlineboost.loop.heads import VoteHead
 from onlineboost.loop.record import Record, Settings
-from onlineboost.loop.sharpness import probabilities
+from onlineboost.loop.temperature import probabilities
 
 
 @dataclass
 class ObjectClasses(ObjectNode):
-    """Machines for each class against the rest, in the order of codes; that of the first has its sign turned."""
+    """Machines for each class against the rest, in the order of places; that of the first has its sign turned."""
 
     settings: Settings
     record: Record
@@ -40,11 +40,10 @@ class ObjectClasses(ObjectNode):
 
     def run(self, examples: ObjectRows, learning: bool) -> Floats:
         y, weight, n = examples.y, examples.weight, len(self.parts)
-        two, places = Classes(*examples.target.labels[:2]), Classes.places(y)
+        two = Classes(*examples.target.labels[:2])
         scores, answers = np.empty((n, y.size)), np.empty((y.size, n))
         for k, part in enumerate(self.parts):
-            signs = np.where((places == k) == (k > 0), 1.0, -1.0).tolist()
-            rows = [(x, sign, w) for (x, _, w), sign in zip(examples.rows, signs, strict=True)]
+            rows = [(x, float((label == k) == (k > 0)), w) for x, label, w in examples.rows]
             scores[k] = part.run(ObjectRows(rows, two), learning)
         odds = np.array([not isinstance(part.head, VoteHead) for part in self.parts])
         work = np.empty(n), np.empty(n), np.empty(0, np.float32)
@@ -84,7 +83,7 @@ class ObjectClasses(ObjectNode):
         return summed(self.record.clock, self.parts)
 
     def probabilities(self, scores: Floats) -> Floats:
-        return probabilities(self.head.sharpness, scores)
+        return probabilities(self.head.temperature, scores)
 
     @property
     def n_slots(self) -> int:

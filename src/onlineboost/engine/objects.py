@@ -29,7 +29,7 @@ _ROWS = 64  # rows learnt at a time, so that predictions do not wait long
 
 
 class ObjectRows(NamedTuple):
-    """Rows in the form that the objects take, each with its encoded label and weight."""
+    """Rows in the form that the objects take, each with the place of its label and its weight."""
 
     rows: list[tuple[Any, float, float]]
     target: Classes
@@ -138,7 +138,8 @@ class ObjectCommittee(ObjectNode):
         settings, record, head = self.settings, self.record, self.head
         p, e = np.empty(settings.n_learners), np.empty(settings.n_learners)
         scores = []
-        for x, y, weight in examples.rows:
+        for x, place, weight in examples.rows:
+            y = 1.0 if place > 0 else -1.0
             votes = self.committee.predict(x, settings.hard, examples.target, learning)
             score = voted(self.booster, settings.leading, votes, e)
             h = votes.astype(np.float32)

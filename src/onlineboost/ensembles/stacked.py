@@ -27,7 +27,7 @@ from onlineboost.ensembles.resting import Rest, note_rows
 from onlineboost.loop.explaining import Explained, Terms, as_shares
 from onlineboost.loop.heads import chances
 from onlineboost.loop.record import Record, Settings
-from onlineboost.loop.sharpness import softmax
+from onlineboost.loop.temperature import softmax
 from onlineboost.storage.validity import require
 
 

@@ -18,7 +18,7 @@ class Measurement:
 
     >>> import numpy as np
     >>> measurement = Measurement()
-    >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4)
+    >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4)
     >>> measurement.update(scores, y, weight, probabilities=1 / (1 + np.exp(-scores)))
     >>> {name: round(value, 3) for name, value in measurement.values().items() if value is not None}
     {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'f1': 0.5, 'log-loss': 0.54,
@@ -57,7 +57,7 @@ class Measurement:
     def values(self, turned: bool = False) -> dict[str, float | None]:
         """The metrics by name; None where there was nothing to compute one from.
 
-        ``turned``: the positive label has the code -1 (``Classes.turned``).
+        ``turned``: the positive label has the place 0 (``Classes.turned``).
         """
         found = {name: value_of(metric, self[name], turned) for name, metric in self.metrics.items()}
         return {name: None if math.isnan(value) else value for name, value in found.items()}
@@ -69,7 +69,7 @@ def metrics_of(task: str) -> list[Metric]:
 
 
 def value_of(metric: Metric, accumulator: Any, turned: bool) -> float:
-    """The value of a metric; ``turned``: the positive label has the code -1."""
+    """The value of a metric; ``turned``: the positive label has the place 0."""
     return metric.value(accumulator.turned() if turned and metric.of_positive else accumulator)
 
 

@@ -25,7 +25,7 @@ class PairedLoss:
     >>> logistic = lambda scores: (1 + np.tanh(scores / 2)) / 2
     >>> paired = PairedLoss()
     >>> paired.look(logistic, logistic)
-    >>> paired.update(np.array([2.0, -1.0]), np.array([0.0, 0.0]), np.array([1.0, -1.0]), np.ones(2))
+    >>> paired.update(np.array([2.0, -1.0]), np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.ones(2))
     >>> round(paired.gain, 2), paired.weight
     (0.68, 2.0)
     """
@@ -38,7 +38,7 @@ class PairedLoss:
     odds: list[list[float]] = field(default_factory=list)  # log odds at the scores looked up, of both; empty: none yet
 
     def update(self, scores: Floats, others: Floats, y: Floats, weight: Floats) -> None:
-        """Add rows: the scores of the model and of the other, by codes; not beyond the next power of two."""
+        """Add rows: the scores of the model and of the other; not beyond the next power of two."""
         self.rows += y.size
         if self.odds:
             mine, theirs = (_losses(one, odds, y) for one, odds in zip((scores, others), self.odds, strict=True))

@@ -87,7 +87,7 @@ def _scored_late(
 
 
 def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Learn all rows; yield their scores, signs and weights."""
+    """Learn all rows; yield their scores, labels and weights."""
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:
             yield model.learn(page), page.batch.y, page.batch.weight
@@ -102,4 +102,4 @@ def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Fl
         assert model.fitted is not None
         weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         target = model.fitted.target
-        yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by codes again
+        yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by places again

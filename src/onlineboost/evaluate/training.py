@@ -56,7 +56,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.scores: Floats = np.empty(0)  # of the rows learnt last, before they were learnt
-        self.answers: Floats = np.empty(0)  # to them: scores, or codes by the threshold
+        self.answers: Floats = np.empty(0)  # to them: scores, or signs by the threshold
         self.learners: list[OnlineModel | Delayed] = [self.model, *([self.base] if self.base is not None else [])]
         if self.delay:
             self.repeated = None  # the last label is not known yet
@@ -109,7 +109,7 @@ class Training:
     def _learn(self, page: Page) -> tuple[Floats, Floats, Floats]:
         """Learn the rows; take note of their scores by label, from which a threshold can be chosen.
 
-        Returns the scores; the answers, which are scores, or codes by the threshold; and those of the base learner.
+        Returns the scores; the answers, which are scores, or signs by the threshold; and those of the base learner.
         """
         scores, answers = self._learn_model(page)
         others = self.learners[1].learn(page) if self.base is not None else np.empty(0)

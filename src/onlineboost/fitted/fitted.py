@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, Ints32, check_batch, cut, longest_row, typed
-from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
+from onlineboost.data.classes import MAX_CLASSES, joined_scores, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
@@ -134,7 +134,7 @@ class Fitted:
             if self.of_numbers:
                 target.encode(page.batch.y)
             else:
-                target.check_codes(page.batch.y)
+                target.check_places(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
         self.check_target(target)
@@ -223,10 +223,9 @@ class Fitted:
             return [self._run(part, True)]
         some = cut if isinstance(part, Batch) else ObjectRows.cut
         scores, start, y, weight = [], 0, part.y, part.weight
-        size, places = y.size, Classes.places(y)
-        known = self.root.n_classes
+        size, known = y.size, self.root.n_classes
         while True:
-            new = np.flatnonzero((places[start:] >= self.root.n_classes) & (weight[start:] > 0))
+            new = np.flatnonzero((y[start:] >= self.root.n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
                 scores.append(self._run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
@@ -235,7 +234,7 @@ class Fitted:
             if stop == size:
                 return scores
             known, start = self.root.n_classes, stop
-            self.take_classes(int(places[stop]) + 1)
+            self.take_classes(int(y[stop]) + 1)
 
     def _run(self, examples: Any, learning: bool) -> Floats:
         """The scores of examples, [rows], or [rows, answers]."""
@@ -278,31 +277,31 @@ class Fitted:
     def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
         """Learn one dict of features, within a turn."""
         target = self.target.with_label(label)
-        code = target.encode_one(label)
+        y = target.encode_one(label)
         self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         if not self.root.compiled:
             with self.lock.writing:
                 self.target = target
-                row = self.weighted(self.root.of_dict(x, self.columns, target, code, weight, True))
+                row = self.weighted(self.root.of_dict(x, self.columns, target, y, weight, True))
                 self._learn_rows(row)
                 self.learn_labels(row.y, row.weight)
             return
         ids, values, names = self.columns.row(x, True)
         with self.lock.writing:
-            own = self.class_weights.row(code, weight, target) if self.class_weights is not None else weight
+            own = self.class_weights.row(y, weight, target) if self.class_weights is not None else weight
             self.target = target  # before the model knows the class: whoever decodes its scores reads this after
             if names and weight > 0:
                 self.root.name_features(self.columns.add(names))
             if self.lags is not None:
                 self._meet_lags(self.lags)
                 ids, values = self._lagged(ids, values)
-            if own > 0 and not self.of_numbers and code >= self.root.n_classes:
-                self.take_classes(int(code) + 1)
-            run_row(self.root, ids, values, code, own, True)
+            if own > 0 and not self.of_numbers and y >= self.root.n_classes:
+                self.take_classes(int(y) + 1)
+            run_row(self.root, ids, values, y, own, True)
             if self.lags is not None or self.class_weights is not None:
-                self.learn_labels(np.array([code]), np.array([own]))
+                self.learn_labels(np.array([y]), np.array([own]))
         if not self.root.n_learnt % _LOOK_EVERY:
             self.warn()
 
@@ -380,7 +379,7 @@ class Fitted:
         return self.root.probabilities(scores) if probabilities else scores
 
     def probabilities(self, scores: Floats) -> Floats:
-        """The probabilities of the positive label, or of all classes, given scores by codes."""
+        """The probabilities of the positive label, or of all classes, given scores."""
         if scores.ndim > 1 and self.root.n_classes == 2:  # the others were met with weight 0 only
             found: Floats = self.target.widened(self.root.probabilities(scores[:, 1]), True)
             return found

@@ -78,13 +78,13 @@ def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None
     target = fitted.target
     for label in labels:
         target = target.with_label(label)
-    codes = [target.encode_one(label) for label in labels]
+    y = [target.encode_one(label) for label in labels]
     if not asked:
         return
     fitted.check_target(target)
     with fitted.lock.writing, schedule.uninterrupted():
         fitted.target = target
-        _learn(fitted, asked, codes, weight)
+        _learn(fitted, asked, y, weight)
         for one in asked:
             fitted.pending.take(one)
     fitted.warn()
@@ -106,22 +106,22 @@ def expire(fitted: Fitted, time: float | None) -> None:
         fitted.warn()
 
 
-def _learn(fitted: Fitted, asked: list[Asked], codes: list[float], weight: float) -> None:
+def _learn(fitted: Fitted, asked: list[Asked], y: list[float], weight: float) -> None:
     fitted.root.name_features(fitted.columns.add(pair for one in asked for pair in one.names))
     weights = np.full(len(asked), weight)
     if fitted.class_weights is not None:
-        weights = fitted.class_weights.rows(np.array(codes), weights, fitted.target)
-    for one, code, own in zip(asked, codes, weights.tolist(), strict=True):
-        _learn_row(fitted, one.row._replace(y=np.array([code]), weight=np.array([own])), one.answers)
+        weights = fitted.class_weights.rows(np.array(y), weights, fitted.target)
+    for one, own, own_weight in zip(asked, y, weights.tolist(), strict=True):
+        _learn_row(fitted, one.row._replace(y=np.array([own]), weight=np.array([own_weight])), one.answers)
 
 
 def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
     """Learn a row; the model takes in a class that is new."""
-    code, weight = float(row.y[0]), float(row.weight[0])
-    if weight > 0 and not fitted.of_numbers and code >= fitted.root.n_classes:
-        fitted.take_classes(int(code) + 1)
+    y, weight = float(row.y[0]), float(row.weight[0])
+    if weight > 0 and not fitted.of_numbers and y >= fitted.root.n_classes:
+        fitted.take_classes(int(y) + 1)
     root = _root(fitted)
-    tell_row(root, *_features(row), code, weight, root.fitting(answers))
+    tell_row(root, *_features(row), y, weight, root.fitting(answers))
     fitted.learn_labels(row.y, row.weight)
 
 

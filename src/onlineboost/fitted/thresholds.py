@@ -74,16 +74,16 @@ class Cut(NamedTuple):
     of_probability: bool
 
     def positive(self, fitted: Fitted, scores: Floats) -> NDArray[np.bool_]:
-        """Which rows are answered with the positive label, given scores by codes."""
+        """Which rows are answered with the positive label, given scores."""
         return self.reached(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
 
     def reached(self, target: Any, values: Floats) -> NDArray[np.bool_]:
-        """``positive``, given scores by codes, or probabilities of the code +1: those that the threshold is one of."""
+        """``positive``, given scores, or probabilities of place 1: those that the threshold is one of."""
         own: Floats = target.of_positive(values) if self.of_probability else target.scores(values)
         return own >= self.at
 
     def signs(self, fitted: Fitted, scores: Floats) -> Floats:
-        """The answers by codes: -1 or +1."""
+        """The answers as scores: -1 or +1."""
         return self.signs_of(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
 
     def signs_of(self, target: Any, values: Floats) -> Floats:

@@ -10,9 +10,8 @@ from onlineboost.compiled import dispatch
 from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
 from onlineboost.engine.class_votes import ClassVotesCommittee
-from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
-from onlineboost.loop.class_tally import sharpness_head
+from onlineboost.loop.class_tally import temperature_head
 from onlineboost.loop.explaining_classes import credit_classes
 from onlineboost.loop.record import Settings, new_record
 from onlineboost.transforms.slots import new_slots
@@ -67,8 +66,7 @@ def class_votes_committee(
     learner: ClassLearner, booster: Any, n_features: int, settings: Settings
 ) -> ClassVotesCommittee:
     """The node of a committee whose learners vote for classes, before a third class was met."""
-    n, head = settings.n_learners, cast(Any, sharpness_head())
+    n, head = settings.n_learners, cast(Any, temperature_head())
     committee, record = learner.committee(n, n_features), new_record(n)
     transforms, slots = learner.transforms(n_features), new_slots(learner.max_features())
-    kept = KeptClasses(*NOTHING)
-    return ClassVotesCommittee(settings, learner, committee, booster, head, record, transforms, slots, kept=kept)
+    return ClassVotesCommittee(settings, learner, committee, booster, head, record, transforms, slots)

@@ -114,7 +114,7 @@ class Run:
                 known = {} if data.numbers else {"classes": None if data.many_classes else labels.classes}
                 scores = model.progressive_fit(rows, y[part], weight[part], **known)
                 if not data.numbers and labels.width == 1:
-                    scores = labels.scores(scores)  # by the codes of the batch
+                    scores = labels.scores(scores)  # by places, as in the batch
             self._count(batch, [scores])
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:

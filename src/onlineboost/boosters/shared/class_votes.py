@@ -12,7 +12,7 @@ from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner, class_votes_committee
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
-from onlineboost.loop.class_tally import sharpness_head
+from onlineboost.loop.class_tally import temperature_head
 from onlineboost.loop.record import Settings, new_record
 from onlineboost.model import OnlineModel
 from onlineboost.parameters import check_count, check_one_of
@@ -71,7 +71,7 @@ class ClassVotes:
         booster = self.initial_state(n, sampled, seed)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, True, sampled)
-            head: Any = sharpness_head()
+            head: Any = temperature_head()
             return ClassObjectCommittee(settings, committee, booster, head, new_record(n))
         return class_votes_committee(learner, booster, n_features, settings)
 
@@ -81,4 +81,4 @@ class ClassVotes:
         return node.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, node.booster))
 
     def new_head(self, n_learners: int) -> Any:
-        return sharpness_head()
+        return temperature_head()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes
 from onlineboost.evaluate.sums import added, added_at
 
 
@@ -18,7 +17,7 @@ class Calibration:
     Of more than two classes, from those of all classes: then the curve is that of the answers' probabilities.
 
     >>> calibration = Calibration()
-    >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, -1, -1]), np.ones(4))
+    >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, 0, 0]), np.ones(4))
     >>> round(calibration.log_loss, 3), round(calibration.brier, 4), round(calibration.error, 4)
     (0.603, 0.2025, 0.175)
     >>> calibration.line()  # mean probability, share of positives, weight
@@ -33,13 +32,13 @@ class Calibration:
     def update(self, probability: Floats, y: Floats, weight: Floats) -> None:
         positive = y == 1
         if probability.ndim > 1:
-            places, rows = Classes.places(y), np.arange(y.size)
+            places, rows = y.astype(np.int64), np.arange(y.size)
             known = places < probability.shape[1]
             true = np.where(known, probability[rows, np.where(known, places, 0)], 0.0)
             squares = ((probability**2).sum(axis=1) - 2 * true + 1) / 2
             positive, probability = probability.argmax(axis=1) == places, probability.max(axis=1)
         else:
-            true = np.where(positive, probability, np.where(y < 0, 1 - probability, 0.0))
+            true = np.where(positive, probability, np.where(y == 0, 1 - probability, 0.0))
             squares = (1 - true) ** 2
         losses = -weight * np.log(np.clip(true, 1e-15, 1.0))
         self.loss, self.squares = added([self.loss, self.squares], [losses, weight * squares])

@@ -15,7 +15,7 @@ def average_precision(ranking: Ranking) -> float:
     Chance gives the share of positive examples. NaN without any, and of more than two classes.
 
     >>> ranking = Ranking()
-    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4))
+    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4))
     >>> round(average_precision(ranking), 3)
     0.833
     """

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
@@ -30,7 +29,7 @@ class TopK:
     width: int = 1
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        places = Classes.places(y)
+        places = y.astype(np.int64)
         if scores.ndim == 1:
             hit = places < 2
         else:
