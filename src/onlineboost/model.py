@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from onlineboost.compiled.cores import n_cores
 from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
-from onlineboost.data.classes import MAX_CLASSES, joined_scores
+from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
+from onlineboost.data.scores import joined_scores, squeezed
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.fitted import late
 from onlineboost.fitted.contents import contents, restore
@@ -205,6 +206,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> model.predict_one({"size": 3, "colour": "red"})
         1
         """
+        return squeezed(self.learn_page(page))
+
+    def learn_page(self, page: Page | Batch) -> Floats:
+        """``learn``, with scores as they are within the library, [rows, width]."""
         with self._lock.turn():
             return self._learn_page(page, self.fitted)[0]
 
@@ -312,7 +317,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def scores(self, X: Any) -> Floats:
         """A score per row, by the places of labels, as ``learn`` returns them; see ``decision_function``."""
-        return self._answers(self._check_fitted(), X)
+        return squeezed(self._answers(self._check_fitted(), X))
 
     def _jobs(self) -> int:
         """Number of threads."""
@@ -326,7 +331,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted.allow_classes(self.max_classes)
 
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
-        """A score per row, or the probability of the positive label."""
+        """The scores of rows, [rows, width], or the probabilities."""
         fitted.root.use_threads(self._jobs())
         return fitted.scores(self._rows(fitted, X, loose), probabilities)
 
@@ -426,7 +431,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if self._takes_dicts():
             from onlineboost.readers.frames import dicts_of
 
-            return np.array([fitted.score_one(x, probabilities) for x in dicts_of(X)])
+            found = [fitted.score_one(x, probabilities)[None] for x in dicts_of(X)]
+            return joined_scores(found, fitted.target.width, probabilities)
         return self._answers(fitted, X, probabilities, loose=True)
 
     def _takes_dicts(self) -> bool:

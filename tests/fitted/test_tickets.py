@@ -564,7 +564,7 @@ def test_a_delay_by_times_is_that_of_the_column(dicts):
     by_time.tell_all()
     assert by_time.model.n_seen_ == N
     with pytest.raises(DataError, match="no value of 'when'"):
-        Delayed(OnlineBBM(), 1, "when").learn(next(open_stream(rows)))
+        Delayed(OnlineBBM(), 1, "when").learn_page(next(open_stream(rows)))
 
 
 def test_the_command_simulates_late_labels(tmp_path, capsys):

@@ -12,6 +12,7 @@ from onlineboost.cli import options as o
 from onlineboost.cli.terminal import printable, say, tell
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
 from onlineboost.data.numbers import Numbers
+from onlineboost.data.scores import as_columns
 
 _MANY_CLASSES = 30  # of which no more are printed
 
@@ -98,7 +99,7 @@ def measure(
         answers = cut.signs(fitted, scores) if cut is not None else None
         measured.update(scores, y, weight, fitted.probabilities(scores), answers=answers)
         if base is not None and base.fitted is not None:
-            scores = base.scores(page)
+            scores = as_columns(base.scores(page))
             # From the same probability on: the score of a threshold is that of the model only.
             answers = Cut(cut.probability(fitted), True).signs(base.fitted, scores) if cut is not None else None
             alone.update(scores, y, weight, base.fitted.probabilities(scores), answers=answers)
@@ -173,7 +174,7 @@ def _score(
         for page in stream:
             if not curve.examples:
                 check_known(model, page.batch)
-            update(page, model.scores(page))
+            update(page, as_columns(model.scores(page)))
             progress.update(stream, page.n_rows, f", error {curve.error:.4g}")
     say_skipped(stream)
     if not curve.examples:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import as_labels
 from onlineboost.data.batch import Floats
+from onlineboost.data.scores import LEAST, as_columns, widened
 from onlineboost.data.target import Target
 from onlineboost.errors import DataError, listed
 from onlineboost.parameters import fits_json
 
 MAX_CLASSES = 1000  # the largest that ``max_classes`` can be
 _NONE = object()
-_TINY = 5e-324
 _INFINITE = (math.inf, -math.inf)
 _YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n", "f")
 
@@ -36,8 +36,8 @@ class Classes(Target):
     >>> target.meet(["spam", "ham", "ham"])
     >>> target.encode(["spam", "ham", "ham"])
     array([0., 1., 1.])
-    >>> target.classes.tolist(), target.scores(np.array([-2.0]))
-    (['ham', 'spam'], array([2.]))
+    >>> target.classes.tolist(), target.scores(np.array([[-2.0]]))
+    (['ham', 'spam'], array([[2.]]))
     >>> target.meet(["ham", "news", "spam"])
     >>> target.encode(["spam", "ham", "news"])
     array([0., 1., 2.])
@@ -51,18 +51,10 @@ class Classes(Target):
     def width(self) -> int:
         return 1 if len(self.labels) == 2 else len(self.labels)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the scores of one row."""
-        return () if self.width == 1 else (self.width,)
-
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
         """Which answers are wrong: by the sign of each score, or the largest of each row."""
-        if scores.ndim == 1:
-            wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
-            return wrong if not (y > 1).any() else wrong | (y > 1)
-        found: NDArray[np.bool_] = scores.argmax(axis=1) != y
+        found: NDArray[np.bool_] = answers(scores) != y
         return found
 
     def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
@@ -103,41 +95,33 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
-        rows, labels = self.columns(np.array([chances]))
+        rows, labels = self.columns(chances[None])
         return dict(zip(labels, rows[0].tolist(), strict=True))
 
     def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
         """Probabilities of the labels seen so far, which sum to 1, and these labels."""
         if len(self.known) == 1 and isinstance(self.known[0], bool):  # the other label is known, too
-            return _of_two(chances, True), [False, True]
+            return widened(chances, 2, True), [False, True]
         if len(self.known) < 2:
             return np.ones((len(chances), len(self.known))), self.known
         return self.probabilities(chances), self.classes.tolist()
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
-        return (chances if chances.ndim > 1 else _of_two(chances, True))[:, self._order]
+        return widened(chances, len(self.labels), True)[:, self._order]
 
     def scores(self, scores: Floats) -> Floats:
         """Scores as users see them: the columns in the order of ``classes``."""
         if self.width == 1:
-            return -np.where(scores == 0, _TINY, scores) if self.turned else scores
-        return self.widened(scores)[:, self._order]
-
-    def widened(self, scores: Floats, probabilities: bool = False) -> Floats:
-        """Scores, or probabilities, with a column for each of more than two labels; the lowest for one not learnt."""
-        if self.width == 1 or scores.shape[1:] == (self.width,):
-            return scores
-        wide, unknown = scores if scores.ndim > 1 else _of_two(scores, probabilities), 0.0 if probabilities else -np.inf
-        return np.pad(wide, ((0, 0), (0, self.width - wide.shape[1])), constant_values=unknown)
+            return -np.where(scores == 0, LEAST, scores) if self.turned else scores
+        return widened(scores, self.width)[:, self._order]
 
     def decisions(self, scores: Floats) -> Floats:
         """``scores``; of two labels, none is 0: above it is the positive one, as scikit-learn counts."""
         found = self.scores(scores)
-        return np.where(found == 0, _TINY, found) if self.width == 1 else found
+        return np.where(found == 0, LEAST, found) if self.width == 1 else found
 
     def of_positive(self, chances: Floats) -> Floats:
-        """The probabilities of the positive label, given those of place 1."""
         return 1 - chances if self.turned else chances
 
     @property
@@ -307,25 +291,33 @@ class Classes(Target):
         return float(self.labels.index(label))
 
     def decode(self, scores: Floats) -> NDArray[Any]:
-        if scores.ndim == 1:
-            labels, places = [self.decode_one(-1.0), self.decode_one(1.0)], (scores >= 0).astype(np.int64)
-        else:
-            labels, places = self.labels, self._largest(scores)
-        found: NDArray[Any] = _array(labels)[places]
+        labels = self.labels if scores.shape[1] > 1 else [self.label_at(0), self.label_at(1)]
+        found: NDArray[Any] = _array(labels)[self._places_of(scores)]
         return found
 
-    def _largest(self, scores: Floats) -> NDArray[np.int64]:
-        """The place of the largest score of each row; of several, the first in the order of ``classes``."""
-        order = np.array([place for place in self._order if place < scores.shape[-1]])
-        found: NDArray[np.int64] = order[scores[..., order].argmax(axis=-1)]
+    def _places_of(self, scores: Floats) -> NDArray[np.int64]:
+        """The place of the answer to each row; of several largest scores, the first in the order of ``classes``."""
+        if scores.shape[1] == 1:
+            return answers(scores)
+        order = np.array([place for place in self._order if place < scores.shape[1]])
+        found: NDArray[np.int64] = order[answers(scores[:, order])]
         return found
 
-    def decode_one(self, score: Any) -> Any:
-        """The label for one score, or for those of all labels; the other one of two if it is unknown so far."""
-        if isinstance(score, np.ndarray):
-            return self.labels[int(self._largest(score))]
-        wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
-        return wanted if wanted is not _NONE else other if other is not _NONE else None
+    def decode_one(self, score: Floats) -> Any:
+        """The label predicted by the scores of a row."""
+        return self.label_at(int(score[0] >= 0) if score.size == 1 else int(self._places_of(score[None])[0]))
+
+    def label_at(self, place: int) -> Any:
+        """The label at this place; the other one of two if it is unknown so far."""
+        known = [label for label in (self.labels[place], *self.labels[:2]) if label is not _NONE]
+        return known[0] if known else None
+
+
+def answers(scores: Floats) -> NDArray[np.int64]:
+    """The place that the scores of each row answer with: by their sign, or the largest."""
+    columns = as_columns(scores)
+    found: NDArray[np.int64] = columns.argmax(axis=1)
+    return found if columns.shape[1] > 1 else (columns[:, 0] >= 0).astype(np.int64)
 
 
 def too_many_classes(labels: list[Any], most: int) -> DataError:
@@ -337,26 +329,6 @@ def too_many_classes(labels: list[Any], most: int) -> DataError:
         raised = "a larger max_classes (train --max-classes), each of which takes time and memory"
         advice += f"; for classes, {raised}"
     return DataError(f"{found} {advice}")
-
-
-def joined_scores(parts: list[Floats], probabilities: bool = False) -> Floats:
-    """Scores of rows one after the other; classes that were not known yet have the lowest there is."""
-    if not parts:
-        return np.empty(0)
-    if len({part.shape[1:] for part in parts}) == 1:
-        return np.concatenate(parts)
-    wide = [part if part.ndim > 1 else _of_two(part, probabilities) for part in parts]
-    width, unknown = max(part.shape[1] for part in wide), 0.0 if probabilities else -np.inf
-    return np.concatenate(
-        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=unknown) for part in wide]
-    )
-
-
-def _of_two(scores: Floats, probabilities: bool = False) -> Floats:
-    """A column for each of two classes; a score of 0 counts as positive."""
-    if probabilities:
-        return np.column_stack([1 - scores, scores])
-    return np.column_stack([np.where(scores == 0, -_TINY, -scores), scores])
 
 
 def _array(labels: list[Any]) -> NDArray[Any]:

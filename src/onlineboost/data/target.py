@@ -56,6 +56,10 @@ class Target(ABC):
         """Whether users see scores with the other sign: the positive label has the place 0."""
         return False
 
+    def of_positive(self, chances: Floats) -> Floats:
+        """The probabilities of the positive one of two labels, given those of place 1."""
+        return chances
+
     @property
     @abstractmethod
     def classes(self) -> NDArray[Any]:

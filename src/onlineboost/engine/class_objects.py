@@ -76,9 +76,9 @@ class ClassObjectCommittee(ObjectCommittee):
             if settings.sample:
                 for i in range(n):
                     p[i] = draws.count(settings.seed, number, i, p[i])
-            self.committee.learn_label(x, target.labels[y], p, target)
+            self.committee.learn(x, target.labels[y], p, target)
             _corrected(self.booster, head, record, tally, answers[r], y, weight)
-        return answers if k > 2 else answers[:, 0]
+        return answers
 
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head

@@ -151,7 +151,7 @@ class Node(ABC):
 
     @abstractmethod
     def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label, or of all classes, given scores [rows] or [rows, classes]."""
+        """Probabilities of place 1, or of all classes, given scores [rows, width]."""
 
     def check_classes(self, n: int) -> None:  # noqa: B027  most nodes take any number
         """Raise an error for more classes than it can take."""

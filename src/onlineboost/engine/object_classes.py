@@ -44,7 +44,7 @@ class ObjectClasses(ObjectNode):
         scores, answers = np.empty((n, y.size)), np.empty((y.size, n))
         for k, part in enumerate(self.parts):
             rows = [(x, float((label == k) == (k > 0)), w) for x, label, w in examples.rows]
-            scores[k] = part.run(ObjectRows(rows, two), learning)
+            scores[k] = part.run(ObjectRows(rows, two), learning)[:, 0]
         odds = np.array([not isinstance(part.head, VoteHead) for part in self.parts])
         work = np.empty(n), np.empty(n), np.empty(0, np.float32)
         Call(

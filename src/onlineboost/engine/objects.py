@@ -154,9 +154,9 @@ class ObjectCommittee(ObjectNode):
                     for i in range(p.size):
                         p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
                 _corrected(head, scores[-1], h, y, weight)
-                self.committee.learn(x, y, p, examples.target)
+                self.committee.learn(x, examples.target.label_at(int(place)), p, examples.target)
                 record.clock[0] += 1
-        return np.array(scores)
+        return np.array(scores).reshape(-1, 1)
 
     def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         if not source.by_name:

@@ -335,7 +335,7 @@ class RegressionNode(Node):
 
     def probabilities(self, scores: Floats) -> Floats:
         """There are none."""
-        return np.full(len(scores), np.nan)
+        return np.full((len(scores), 1), np.nan)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         return self.parts[0].strengths(names)  # type: ignore[no-any-return]

@@ -146,7 +146,7 @@ class StackedNode(Node):
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return chances(scores) if scores.ndim == 1 else softmax(scores)
+        return chances(scores) if scores.shape[1] == 1 else softmax(scores)
 
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         found = [part.explain(batches, rows) for part in self.awake()]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Batch, Floats, cut
-from onlineboost.data.classes import joined_scores
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page
+from onlineboost.data.scores import joined_scores
 from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.fitted.fitted import Fitted
@@ -43,7 +43,7 @@ class Delayed:
     >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> late = Delayed(OnlineBBM(n_estimators=5), delay=10)
     >>> for page in open_stream(rows):
-    ...     scores = late.learn(page)
+    ...     scores = late.learn_page(page)
     >>> late.model.n_seen_, late.tell_all(), late.model.n_seen_
     (190, None, 200)
     """
@@ -57,7 +57,7 @@ class Delayed:
         self.late: deque[_Late] = deque()
         self.asked = 0
 
-    def learn(self, page: Page) -> Floats:
+    def learn_page(self, page: Page) -> Floats:
         """Ask the rows of a page, and tell those that are due; returns the scores of the rows when they were asked."""
         rows, none = page.batch, cut(page.batch, 0, 0)
         self.model.learn(page._replace(batch=none))  # names and labels are known from now on

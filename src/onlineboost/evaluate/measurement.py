@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from onlineboost.data.batch import Floats
 from onlineboost.evaluate.metrics.metric import Accumulator, Metric
 from onlineboost.registry import METRICS
@@ -46,8 +48,10 @@ class Measurement:
     ) -> None:
         """Add rows; without probabilities or the bounds of intervals, the metrics of them are not computed.
 
-        ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
+        ``y`` are places of labels: 0, 1, 2, ...; of two, -1 is 0. ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
         """
+        if any(metric.task == "classes" for metric in self.metrics.values()):
+            y = np.maximum(y, 0)
         given = {"scores": scores, "probabilities": probabilities, "intervals": intervals}
         for (_, needs, of_answers), accumulator in self._accumulators.items():
             values = answers if of_answers and answers is not None else given[needs]

@@ -50,7 +50,7 @@ class PairedLoss:
 
     def look(self, *probabilities: Callable[[Floats], Floats]) -> None:
         """Look up how scores become probabilities, of the model and of the other."""
-        chances = (np.clip(one(_SCORES), _LEAST, 1 - _LEAST) for one in probabilities)
+        chances = (np.clip(one(_SCORES[:, None])[:, 0], _LEAST, 1 - _LEAST) for one in probabilities)
         self.odds = [np.log(one / (1 - one)).tolist() for one in chances]
 
     @property

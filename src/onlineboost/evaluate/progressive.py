@@ -83,20 +83,20 @@ def _scored_late(
     late = Delayed(model, delay)
     pages = X if isinstance(X, Pages) and y is None else open_stream(X, y=y, sample_weight=sample_weight)
     for page in pages:
-        yield late.learn(page), page.batch.y, page.batch.weight
+        yield late.learn_page(page), page.batch.y, page.batch.weight
 
 
 def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Learn all rows; yield their scores, labels and weights."""
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:
-            yield model.learn(page), page.batch.y, page.batch.weight
+            yield model.learn_page(page), page.batch.y, page.batch.weight
         if model.fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return
     if isinstance(X, Batch | Page) and y is None and sample_weight is None:
         batch = X.batch if isinstance(X, Page) else X
-        yield model.learn(X), batch.y, batch.weight
+        yield model.learn_page(X), batch.y, batch.weight
     else:
         scores = model.progressive_fit(X, y, sample_weight)
         assert model.fitted is not None

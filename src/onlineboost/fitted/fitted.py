@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, Ints32, check_batch, cut, longest_row, typed
-from onlineboost.data.classes import MAX_CLASSES, joined_scores, too_many_classes
+from onlineboost.data.classes import MAX_CLASSES, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.numbers import Numbers
 from onlineboost.data.page import Page
+from onlineboost.data.scores import joined_scores, widened
 from onlineboost.engine import schedule
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows
@@ -186,8 +187,7 @@ class Fitted:
                 scores += self._learn_rows(part)
                 self.learn_labels(part.y, part.weight)
         self.warn()
-        found = _joined(scores)
-        return found if self.of_numbers else self.target.widened(found)
+        return joined_scores(scores, self.target.width)
 
     def weighted(self, part: Any) -> Any:
         """Examples with weights by their labels, if asked for."""
@@ -237,11 +237,11 @@ class Fitted:
             self.take_classes(int(y[stop]) + 1)
 
     def _run(self, examples: Any, learning: bool) -> Floats:
-        """The scores of examples, [rows], or [rows, answers]."""
-        if not self.root.compiled:
-            found: Floats = self.root.run(examples, learning)
-            return found
-        return squeezed(run_batch(self.root, examples, learning))
+        """The scores of examples, [rows, width]."""
+        found: Floats = (
+            run_batch(self.root, examples, learning) if self.root.compiled else self.root.run(examples, learning)
+        )
+        return found
 
     def declare(self, classes: Any, y: Any) -> None:
         """Name all classes that there will be; those of the rows ``y`` come first."""
@@ -354,8 +354,7 @@ class Fitted:
         for part in self.parts(rows):
             with self.lock.reading:
                 scores += self._side_by_side(self.with_lags(part, False), probabilities)
-        found = _joined(scores, probabilities) if scores else np.empty(0)
-        return found if self.of_numbers else self.target.widened(found, probabilities)
+        return joined_scores(scores, self.target.width, probabilities)
 
     def _side_by_side(self, examples: Any, probabilities: bool) -> list[Floats]:
         """Scores by several threads, each with rows of its own, where there are many."""
@@ -380,9 +379,8 @@ class Fitted:
 
     def probabilities(self, scores: Floats) -> Floats:
         """The probabilities of the positive label, or of all classes, given scores."""
-        if scores.ndim > 1 and self.root.n_classes == 2:  # the others were met with weight 0 only
-            found: Floats = self.target.widened(self.root.probabilities(scores[:, 1]), True)
-            return found
+        if scores.shape[1] > 1 and self.root.n_classes == 2:  # the others were met with weight 0 only
+            return widened(self.root.probabilities(scores[:, 1:2]), self.target.width, True)
         return self.root.probabilities(scores)  # type: ignore[no-any-return]
 
     @property
@@ -398,27 +396,22 @@ class Fitted:
 
     def decoded(self, values: Floats, cut: Cut | None) -> NDArray[Any]:
         """The label, or the number, of each row, given its score, or the probability that the threshold is one of."""
-        if cut is not None and values.ndim == 1:
-            values = cut.signs_of(self.target, values)
-        found: NDArray[Any] = self.target.decode(values)
+        found: NDArray[Any] = self.target.decode(self.by_threshold(values, cut))
         return found
+
+    def by_threshold(self, values: Floats, cut: Cut | None) -> Floats:
+        """Values as scores whose signs are the answers, if there is a threshold."""
+        return values if cut is None or values.shape[1] > 1 else cut.signs_of(self.target, values)
 
     def label_one(self, x: Mapping[Any, Any]) -> Any:
         """The label, or the number, of one dict of features."""
-        if self.threshold is None:
-            return self.target.decode_one(self.score_one(x))
         cut = self.cut
-        return self.decoded_one(self.score_one(x, cut is not None and cut.of_probability), cut)
+        values = self.score_one(x, cut is not None and cut.of_probability)
+        return self.target.decode_one(values if cut is None else self.by_threshold(values[None], cut)[0])
 
-    def decoded_one(self, value: Any, cut: Cut | None) -> Any:
-        """The label for one score, or for the probability that the threshold is one of."""
-        if cut is not None and not isinstance(value, np.ndarray):
-            value = float(cut.signs_of(self.target, np.array([value]))[0])
-        return self.target.decode_one(value)
-
-    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
-        """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
-        found: Any
+    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Floats:
+        """The scores of one dict of features, [width], or the probabilities."""
+        found: Floats
         if not self.root.compiled:
             with self.lock.reading:
                 row = self.root.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
@@ -430,12 +423,8 @@ class Fitted:
                 scores, known = run_row(root, *self._lagged(ids, values), 1.0, 1.0, False)
                 if not known:
                     self.warn_of_strangers(x, np.asarray(ids, np.int32))
-                found = scores.item() if scores.size == 1 else scores.copy()
-                if probabilities:
-                    found = root.probabilities(np.array([found]))[0]
-        if not self.of_numbers and self.target.width > 1:
-            (found,) = self.target.widened(np.array([found]), probabilities)
-        return found if isinstance(found, np.ndarray) else float(found)
+                found = root.probabilities(scores[None])[0] if probabilities else scores.copy()
+        return found if found.size >= self.target.width else widened(found[None], self.target.width, probabilities)[0]
 
     def explain(self, rows: Rows, headings: Sequence[str] | None) -> Explanation:
         """The scores of rows, as sums over features: of a table, over its columns, which have these headings."""
@@ -499,12 +488,3 @@ class Fitted:
         names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
         for name in self.root.columns_not_met(names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
-
-
-def squeezed(scores: Floats) -> Floats:
-    """Scores [rows, 1] as [rows]."""
-    return scores[:, 0] if scores.shape[1] == 1 else scores
-
-
-def _joined(parts: list[Floats], probabilities: bool = False) -> Floats:
-    return parts[0] if len(parts) == 1 else joined_scores(parts, probabilities)

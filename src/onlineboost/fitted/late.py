@@ -14,7 +14,7 @@ from onlineboost.engine.program import ask_row, tell_row
 from onlineboost.errors import DataError, ParameterError, TicketError
 from onlineboost.fitted.asked import Asked, parsed
 from onlineboost.fitted.dicts import named_row
-from onlineboost.fitted.fitted import Fitted, Rows, squeezed
+from onlineboost.fitted.fitted import Fitted, Rows
 from onlineboost.fitted.tickets import Ticket, is_finite
 from onlineboost.parameters import brief
 
@@ -57,13 +57,11 @@ def _features(row: Batch) -> tuple[Any, list[float]]:
 
 def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple[Any, float]]:
     """The label for each row, and its probability; of two labels, that of the positive one."""
-    one, threshold = root.width == 1, fitted.cut
-    scores = squeezed(answers.scores[:, : root.width])
+    scores, cut = answers.scores[:, : root.width], fitted.cut
     chances = root.probabilities(scores)
-    shown = fitted.target.of_positive(chances) if one and not fitted.of_numbers else chances
-    by_probability = threshold is not None and threshold.of_probability
-    for value, chance in zip(chances if by_probability else scores, shown, strict=True):
-        yield fitted.decoded_one(float(value) if one else value, threshold), float(np.max(chance))
+    values = fitted.by_threshold(chances if cut is not None and cut.of_probability else scores, cut)
+    for value, chance in zip(values, fitted.target.of_positive(chances), strict=True):
+        yield fitted.target.decode_one(value), float(np.max(chance))
 
 
 def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None:
@@ -126,12 +124,12 @@ def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
-    """The row as it is to be learnt later, all answers to it, and its score."""
+    """The row as it is to be learnt later, all answers to it, and its scores."""
     with fitted.lock.reading:
         root = _root(fitted)
         row = fitted.with_lags(row, False)
         answers = ask_row(root, *_features(row))
-    return row, answers, squeezed(answers.scores[:, : root.width])
+    return row, answers, answers.scores[:, : root.width]
 
 
 def learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:

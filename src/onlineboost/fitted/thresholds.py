@@ -178,8 +178,8 @@ def of_notes(notes: Any, turned: bool) -> Cut | None:
 
 def _probability(fitted: Fitted, score: float) -> float:
     """The probability of the positive label at a score of it."""
-    code = np.array([-score if fitted.target.turned else score])
-    return float(fitted.target.of_positive(fitted.probabilities(code))[0])
+    found = fitted.probabilities(np.array([[-score if fitted.target.turned else score]]))
+    return float(fitted.target.of_positive(found)[0, 0])
 
 
 def _cost(given: Any) -> float | None:

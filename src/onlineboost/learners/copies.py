@@ -155,10 +155,7 @@ class Committee:
             advice = "partial_fit(..., classes=...)"
             raise DataError(f"scikit-learn's learners need all labels at the start: {advice}")
 
-    def learn(self, x: Any, y: float, p: Floats, target: Classes) -> None:
-        self.learn_label(x, target.decode_one(y), p, target)
-
-    def learn_label(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
+    def learn(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
         """Every member learns the label with its weight, or so many times."""
         for i, member in enumerate(self.members):
             # A sampled example has no weight but a count: learnt once with that weight, if the learner takes weights.

@@ -40,7 +40,7 @@ def softmax(scores: Floats) -> Floats:
 def probabilities(temperature: Floats, scores: Floats) -> Floats:
     """Those of all classes; given one score for two classes, those of the second."""
     scaled = float(temperature[0]) * scores
-    return chances(scaled) if scaled.ndim == 1 else softmax(scaled)
+    return chances(scaled) if scaled.shape[1] == 1 else softmax(scaled)
 
 
 @hot

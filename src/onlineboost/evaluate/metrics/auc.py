@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import joined_scores
+from onlineboost.data.scores import as_columns, widened
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
@@ -35,14 +35,13 @@ class Ranking:
         self.classes: list[Ranking] = []  # of each class against the rest, if there are more than two
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        if scores.ndim > 1:
-            self._know(scores.shape[1])
-            for place, column in enumerate(scores.T):
+        columns = widened(as_columns(scores), len(self.classes))  # a page of two classes may come after one of more
+        if columns.shape[1] > 1:
+            self._know(columns.shape[1])
+            for place, column in enumerate(columns.T):
                 self.classes[place].update(column, (y == place).astype(np.float64), weight)
             return
-        if self.classes:  # a page of two classes, after one of more
-            self.update(joined_scores([scores, np.empty((0, len(self.classes)))]), y, weight)
-            return
+        scores = columns[:, 0]
         masses = np.stack([weight * (y == 0), weight * (y == 1)], axis=1)
         [self.weight] = added([self.weight], [masses[:, 0] + masses[:, 1]])
         self._merge(np.concatenate([self.scores, self._rounded(scores)]), np.concatenate([self.masses, masses]))

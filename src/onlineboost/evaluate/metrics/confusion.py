@@ -8,6 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.data.classes import answers
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added_at
 from onlineboost.registry import METRICS
@@ -28,8 +29,7 @@ class Confusion:
     table: Floats = field(default_factory=lambda: np.zeros((2, 2)))
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        labels = y.astype(np.int64)
-        predicted = (scores >= 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels, predicted = y.astype(np.int64), answers(scores)
         n = max(len(self.table), int(labels.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
         grown = np.zeros((n, n))
         grown[: len(self.table), : len(self.table)] = self.table

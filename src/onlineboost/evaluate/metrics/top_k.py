@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.data.scores import as_columns
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
@@ -29,8 +30,8 @@ class TopK:
     width: int = 1
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        places = y.astype(np.int64)
-        if scores.ndim == 1:
+        places, scores = y.astype(np.int64), as_columns(scores)
+        if scores.shape[1] == 1:
             hit = places < 2
         else:
             self.width = max(self.width, scores.shape[1])
