@@ -48,7 +48,8 @@ class Measurement:
     ) -> None:
         """Add rows; without probabilities or the bounds of intervals, the metrics of them are not computed.
 
-        ``y`` are places of labels: 0, 1, 2, ...; of two, -1 is 0. ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
+        ``y`` are numbers, or places of labels: 0, 1, 2, ...; -1 is 0, too. ``answers`` are scores whose signs are the
+        answers, where another threshold than 0 was asked for.
         """
         if any(metric.task == "classes" for metric in self.metrics.values()):
             y = np.maximum(y, 0)
