@@ -197,11 +197,16 @@ def test_the_positive_label_of_a_training_is_the_larger_one():
         for page in open_stream(X, y=y, batch_size=130):
             training.learn(page)
         fitted = training.model.fitted
-        answers = training.cut.positive(fitted, training.model.scores(X)[:, None])[:, 0]
+        answers = positive(training.cut, fitted, training.model.scores(X)[:, None])[:, 0]
         assert isinstance(fitted.target, Classes)
         assert np.mean(answers[y == "z"]) > 0.85
         found.append(training.threshold.share(fitted.target.turned))
     assert found[0] == pytest.approx(rare.mean()) and found[1] == pytest.approx(1 - rare.mean())
+
+
+def positive(cut, fitted, scores):
+    """Which rows are answered with the positive label."""
+    return (cut.signs(fitted, scores) > 0) != fitted.target.turned
 
 
 @pytest.mark.parametrize("labels", [("z", "a"), ("a", "z")])
@@ -218,8 +223,8 @@ def test_a_probability_is_a_score_at_each_power_of_two(labels):
         if (rows + 1).bit_count() == 1 and table.sum(axis=1).all():
             at = Cut(0.3, True).score(fitted)
     scores = 10 * rng.normal(size=(200, 1))
-    by_score = Cut(Cut(0.3, True).score(fitted), False).positive(fitted, scores)
-    assert by_score.any() and np.array_equal(by_score, Cut(0.3, True).positive(fitted, scores)) and not by_score.all()
+    by_score = positive(Cut(Cut(0.3, True).score(fitted), False), fitted, scores)
+    assert by_score.any() and np.array_equal(by_score, positive(Cut(0.3, True), fitted, scores)) and not by_score.all()
     for pages in (1, 7, 600):
         training = Training(OnlineBBM(Linear(standardize=True), 5, random_state=0), None)
         training.threshold.rule = Rule.parsed(0.3)

@@ -98,7 +98,7 @@ def test_labels_in_random_order_do_not_tell_the_next(labels):
 
 
 def test_the_shares_of_labels_do_not_depend_on_batches():
-    y, weight = np.array([2.0, -1, 1, 1, 3, -1, 2]), np.arange(7) / 4
+    y, weight = np.array([2.0, 0, 1, 1, 3, 0, 2]), np.arange(7) / 4
     whole, pieces = Repeated(), Repeated()
     whole.update(y, weight)
     for k in range(7):

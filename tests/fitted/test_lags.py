@@ -103,8 +103,8 @@ def test_it_is_the_model_with_columns_made_by_hand(kind):
     X, y = stream(kind)
     rows = dicts(X)
     lagged, plain = MODELS[kind](), MODELS[kind](0)
-    scores = [lagged.learn(page) for page in pages(kind, rows, y, batch_size=130)]
-    wanted = [plain.learn(page) for page in pages(kind, by_hand(rows, y), y, batch_size=130)]
+    scores = [lagged.learn_page(page) for page in pages(kind, rows, y, batch_size=130)]
+    wanted = [plain.learn_page(page) for page in pages(kind, by_hand(rows, y), y, batch_size=130)]
     assert np.array_equal(joined_scores(scores), joined_scores(wanted))
     assert differing(lagged, plain) == []
     assert lagged.fitted.columns.names == plain.fitted.columns.names

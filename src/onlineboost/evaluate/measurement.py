@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.data.scores import as_columns, squeezed
 from onlineboost.evaluate.metrics.metric import Accumulator, Metric
 from onlineboost.registry import METRICS
 
@@ -57,7 +58,7 @@ class Measurement:
         for (_, needs, of_answers), accumulator in self._accumulators.items():
             values = answers if of_answers and answers is not None else given[needs]
             if values is not None:
-                accumulator.update(values, y, weight)
+                accumulator.update(squeezed(as_columns(values)), y, weight)
 
     def values(self, turned: bool = False) -> dict[str, float | None]:
         """The metrics by name; None where there was nothing to compute one from.

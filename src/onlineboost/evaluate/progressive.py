@@ -10,6 +10,7 @@ import numpy as np
 
 from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.page import Page, Pages
+from onlineboost.data.scores import squeezed
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.delayed import Delayed
 from onlineboost.evaluate.measurement import metrics_of, value_of
@@ -83,20 +84,20 @@ def _scored_late(
     late = Delayed(model, delay)
     pages = X if isinstance(X, Pages) and y is None else open_stream(X, y=y, sample_weight=sample_weight)
     for page in pages:
-        yield late.learn_page(page), page.batch.y, page.batch.weight
+        yield squeezed(late.learn_page(page)), page.batch.y, page.batch.weight
 
 
 def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Learn all rows; yield their scores, labels and weights."""
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:
-            yield model.learn_page(page), page.batch.y, page.batch.weight
+            yield model.learn(page), page.batch.y, page.batch.weight
         if model.fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return
     if isinstance(X, Batch | Page) and y is None and sample_weight is None:
         batch = X.batch if isinstance(X, Page) else X
-        yield model.learn_page(X), batch.y, batch.weight
+        yield model.learn(X), batch.y, batch.weight
     else:
         scores = model.progressive_fit(X, y, sample_weight)
         assert model.fitted is not None

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -238,10 +239,8 @@ class Fitted:
 
     def _run(self, examples: Any, learning: bool) -> Floats:
         """The scores of examples, [rows, width]."""
-        found: Floats = (
-            run_batch(self.root, examples, learning) if self.root.compiled else self.root.run(examples, learning)
-        )
-        return found
+        run = partial(run_batch, self.root) if self.root.compiled else self.root.run
+        return run(examples, learning)
 
     def declare(self, classes: Any, y: Any) -> None:
         """Name all classes that there will be; those of the rows ``y`` come first."""

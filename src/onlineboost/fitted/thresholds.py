@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
@@ -73,23 +72,15 @@ class Cut(NamedTuple):
     at: float
     of_probability: bool
 
-    def positive(self, fitted: Fitted, scores: Floats) -> NDArray[np.bool_]:
-        """Which rows are answered with the positive label, given scores."""
-        return self.reached(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
-
-    def reached(self, target: Any, values: Floats) -> NDArray[np.bool_]:
-        """``positive``, given scores, or probabilities of place 1: those that the threshold is one of."""
-        own: Floats = target.of_positive(values) if self.of_probability else target.scores(values)
-        return own >= self.at
-
     def signs(self, fitted: Fitted, scores: Floats) -> Floats:
         """The answers as scores: -1 or +1."""
         return self.signs_of(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
 
     def signs_of(self, target: Any, values: Floats) -> Floats:
-        """``signs``, given what ``reached`` takes."""
+        """``signs``, given scores or probabilities, those that the threshold is one of."""
+        own: Floats = target.of_positive(values) if self.of_probability else target.scores(values)
         sign = -1.0 if target.turned else 1.0
-        return np.where(self.reached(target, values), sign, -sign)
+        return np.where(own >= self.at, sign, -sign)
 
     def probability(self, fitted: Fitted) -> float:
         """The probability of the positive label at this threshold."""

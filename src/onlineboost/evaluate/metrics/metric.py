@@ -14,7 +14,7 @@ class Accumulator(Protocol):
     """Statistics of the rows so far for a metric, in bounded memory."""
 
     def update(self, given: Floats, y: Floats, weight: Floats, /) -> None:
-        """Add rows: their scores, probabilities or bounds, places of labels or targets, and weights."""
+        """Add rows: scores or probabilities, [rows] of two labels, or bounds; places of labels, or targets; weights."""
 
 
 @dataclass(frozen=True)

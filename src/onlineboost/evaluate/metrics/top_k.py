@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.scores import as_columns
+from onlineboost.data.scores import as_columns, widened
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
@@ -30,16 +30,13 @@ class TopK:
     width: int = 1
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        places, scores = y.astype(np.int64), as_columns(scores)
-        if scores.shape[1] == 1:
-            hit = places < 2
-        else:
-            self.width = max(self.width, scores.shape[1])
-            known = places < scores.shape[1]
-            own = np.where(known, scores[np.arange(places.size), np.where(known, places, 0)], -np.inf)[:, None]
-            earlier = np.arange(scores.shape[1]) < places[:, None]
-            before = (scores > own) | ((scores == own) & earlier)
-            hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
+        places, scores = y.astype(np.int64), widened(as_columns(scores), 2)
+        self.width = max(self.width, scores.shape[1])
+        known = places < scores.shape[1]
+        own = np.where(known, scores[np.arange(places.size), np.where(known, places, 0)], -np.inf)[:, None]
+        earlier = np.arange(scores.shape[1]) < places[:, None]
+        before = (scores > own) | ((scores == own) & earlier)
+        hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
         self.weight, self.hits = added([self.weight, self.hits], [weight, weight * hit])
 
     @property
