@@ -305,12 +305,14 @@ class Classes(Target):
 
     def decode_one(self, score: Floats) -> Any:
         """The label predicted by the scores of a row."""
-        return self.label_at(int(score[0] >= 0) if score.size == 1 else int(self._places_of(score[None])[0]))
+        if score.size == 1:
+            return self.label_at(1 if score[0] >= 0 else 0)
+        return self.label_at(int(self._places_of(score[None])[0]))
 
     def label_at(self, place: int) -> Any:
         """The label at this place; the other one of two if it is unknown so far."""
-        known = [label for label in (self.labels[place], *self.labels[:2]) if label is not _NONE]
-        return known[0] if known else None
+        label = self.labels[place] if self.labels[place] is not _NONE else self.labels[1 - place]
+        return None if label is _NONE else label
 
 
 def answers(scores: Floats) -> NDArray[np.int64]:

@@ -28,11 +28,14 @@ def widened(scores: Floats, width: int, probabilities: bool = False) -> Floats:
     """With a column for each label, where there are more; the lowest there is for one not learnt."""
     if scores.shape[1] >= width:
         return scores
-    if scores.shape[1] == 1:  # a score of 0 counts as positive
-        others = 1 - scores if probabilities else np.where(scores == 0, -LEAST, -scores)
-        scores = np.hstack([others, scores])
-    unknown = ((0, 0), (0, width - scores.shape[1]))
-    return np.pad(scores, unknown, constant_values=0.0 if probabilities else -np.inf)
+    found = np.full((len(scores), width), 0.0 if probabilities else -np.inf)
+    known = scores.shape[1]
+    if known == 1:  # that of the second label; a score of 0 counts as positive
+        found[:, :1] = 1 - scores if probabilities else np.where(scores == 0, -LEAST, -scores)
+        found[:, 1:2] = scores
+    else:
+        found[:, :known] = scores
+    return found
 
 
 def joined_scores(parts: Sequence[Floats], width: int = 1, probabilities: bool = False) -> Floats:
