@@ -67,7 +67,7 @@ def changing(stream: Batch) -> dict[str, Any]:
         errors, seconds = {}, {}
         made = variants(model)
         for key, variant in made.items():
-            variant.clone().progressive_fit(stream._replace(y=-stream.y))  # compiles and warms up
+            variant.clone().progressive_fit(stream._replace(y=1 - stream.y))  # compiles and warms up
             began = time.process_time()
             mistakes = run(variant, stream)
             seconds[key] = time.process_time() - began
@@ -88,7 +88,7 @@ def changing(stream: Batch) -> dict[str, Any]:
 
 def unchanged(y: Floats) -> float:
     """The error of repeating the last label."""
-    return float(np.mean(np.concatenate([[0.0], y[:-1]]) != y))
+    return float(np.mean(np.concatenate([[-1.0], y[:-1]]) != y))
 
 
 def stationary(streams: dict[str, Batch]) -> dict[str, Any]:

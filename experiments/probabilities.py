@@ -41,7 +41,7 @@ def as_text(batch: Batch, path: Path) -> None:
         for r in range(batch.y.size):
             part = slice(batch.indptr[r], batch.indptr[r + 1])
             pairs = zip(batch.indices[part].tolist(), batch.values[part].tolist(), strict=True)
-            file.write(f"{int(batch.y[r])} | {' '.join(f'{j}:{x:.7g}' for j, x in pairs)}\n")
+            file.write(f"{1 if batch.y[r] > 0 else -1} | {' '.join(f'{j}:{x:.7g}' for j, x in pairs)}\n")
 
 
 def vw(train: Batch, test: Batch) -> Calibration:

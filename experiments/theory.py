@@ -37,7 +37,7 @@ Numbers = dict[str, Any]
 def wrong(model: Any, n_examples: int, seed: int = 0) -> np.ndarray:
     """Whether the booster was wrong on each example, before it learnt it."""
     X, y = theory.simulated_stream(n_examples, seed)
-    return Classes.mistakes(model.progressive_fit(X, y), y)
+    return Classes.mistakes(model.progressive_fit(X, y), y > 0)
 
 
 # ---- measurements

@@ -16,17 +16,11 @@ X, y = make_stream()
 NUMBERS = X[:, 0] - 2 * X[:, 1] + np.sign(X[:, 2])
 FIVE = np.argmax(X[:, :5], axis=1)
 MODELS = {
-    "bbm": (ob.OnlineBBM(n_estimators=3), y),
-    "tree": (ob.SafeBoost(ob.Tree(3, grace=8), 9), y),
-    "stacked": (ob.StackedEnsemble([ob.Linear(), ob.OnlineBBM(ob.Linear(standardize=True), 3)], random_state=1), y),
-    "default": (ob.OnlineBoost("low", lag=2, random_state=0), y),
-    "classes": (
-        ob.StackedEnsemble([ob.Newton(), ob.OnlineBBM(ob.Tree(2), 3)], class_weight="balanced", random_state=0),
-        FIVE,
-    ),
-    "plurality": (ob.OnlineMBBM(ob.ClassTree(3, grace=8), 4), FIVE),
-    "adaptive": (ob.Adaptive(ob.AdaBoostOL(n_estimators=3)), y),
-    "regressor": (ob.OnlineBoostRegressor(random_state=0), NUMBERS[:100]),
+    "tree": (ob.Tree(3, grace=8), y),
+    "lag": (ob.OnlineBBM(ob.Tree(2, grace=8), 2, random_state=3, lag=2), y),
+    "classes": (ob.OnlineBBM(ob.Linear(), 2, random_state=3, class_weight="balanced"), FIVE),
+    "plurality": (ob.OnlineMBBM(ob.ClassTree(2, grace=8), 2), FIVE),
+    "regressor": (ob.OnlineGradientBoost(ob.LeastSquares(), 2, random_state=0), NUMBERS),
 }
 
 for name, (model, target) in MODELS.items():

@@ -1456,8 +1456,8 @@ class NumberStack:
         self.low, self.high, self.rows = min(self.low, t), max(self.high, t), self.rows + 1
 
 
-class Taming:
-    """A learner of numbers and what is around it: 16 rows held back, targets centred, scaled and tamed."""
+class TargetScaling:
+    """A learner of numbers and what is around it: 16 rows held back, targets centred, scaled and limited."""
 
     def __init__(self, learner: Any) -> None:
         self.learner, self.held, self.units = learner, [], None
@@ -1473,7 +1473,7 @@ class Taming:
 
     def learn(self, row: Any, y: float, w: float) -> None:
         if self.units is not None:
-            self.learner.learn(row, self.tame(y), w)
+            self.learner.learn(row, self.scale_target(y), w)
             return
         self.held.append((row, y, w))
         if len(self.held) == 16:
@@ -1483,9 +1483,9 @@ class Taming:
             s = float(np.mean(far[:-1])) or far[-1]
             self.units = c, s if s > 1e-12 * abs(c) else abs(c) or 1.0
             for row, y, w in self.held:
-                self.learner.learn(row, self.tame(y), w)
+                self.learner.learn(row, self.scale_target(y), w)
 
-    def tame(self, y: float) -> float:
+    def scale_target(self, y: float) -> float:
         c, s = self.units
         z, m, d = (y - c) / s, self.m, math.sqrt(self.v)
         side = 1 if z > m + 10 * d else -1 if z < m - 10 * d else 0

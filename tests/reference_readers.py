@@ -155,7 +155,7 @@ def good(value: float) -> bool:
 
 
 class Classes:
-    """1 is +1, any other first label is -1, the second takes the place that is left; then 2, 3 and so on.
+    """1 has place 1, any other first label 0, the second takes the place that is left; then 2, 3 and so on.
 
     Words and numbers are not mixed.
     """
@@ -163,24 +163,24 @@ class Classes:
     def __init__(self, format: str) -> None:
         self.format = format
         self.spellings: dict[bytes, float] = {}
-        self.known: dict[float, object] = {}  # by sign
+        self.known: dict[float, object] = {}  # by place
 
-    def sign(self, spelling: bytes, at: int) -> float:
+    def place(self, spelling: bytes, at: int) -> float:
         if spelling in self.spellings:
             return self.spellings[spelling]
         label = self.value(spelling)
         if label is None or len(self.spellings) == MOST_SPELLINGS:
             raise Fault("BAD_LABEL", at)
-        same = [sign for sign, other in self.known.items() if other == label]
+        same = [place for place, other in self.known.items() if other == label]
         if not same and any(isinstance(label, str) != isinstance(other, str) for other in self.known.values()):
             raise Fault("BAD_LABEL", at)
         yes = label == 1 or str(label).lower() in ("1", "+1", "true", "yes", "y", "t")
-        free = [1.0, -1.0] if yes else [-1.0, 1.0]
-        free = [sign for sign in (free if not self.known else [-1.0, 1.0]) if sign not in self.known]
-        sign = same[0] if same else free[0] if free else float(len(self.known))
-        self.known[sign] = self.known.get(sign, label)
-        self.spellings[spelling] = sign
-        return sign
+        free = [1.0, 0.0] if yes else [0.0, 1.0]
+        free = [place for place in (free if not self.known else [0.0, 1.0]) if place not in self.known]
+        place = same[0] if same else free[0] if free else float(len(self.known))
+        self.known[place] = self.known.get(place, label)
+        self.spellings[spelling] = place
+        return place
 
     def value(self, spelling: bytes) -> object:
         if self.format == "jsonl" and spelling.startswith(b'"'):
@@ -229,7 +229,7 @@ def read(format: str, text: bytes, options: Options) -> Result:
                     if options.labelled:
                         raise Fault("NO_LABEL", draft.label_at)
                     draft.label = None
-                y = math.nan if draft.label is None else labels.sign(draft.label, draft.label_at)
+                y = math.nan if draft.label is None else labels.place(draft.label, draft.label_at)
                 result.rows.append(Row(y, draft.weight, draft.features))
                 for index, name in draft.names:
                     if index not in seen:

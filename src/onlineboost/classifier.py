@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from onlineboost.data.arrays import as_labels, check_weight
 from onlineboost.data.batch import Floats
 from onlineboost.data.classes import Classes
+from onlineboost.data.scores import as_columns, squeezed
 from onlineboost.engine.classes import with_classes
 from onlineboost.engine.object_classes import objects_with_classes
 from onlineboost.engine.objects import ObjectNode
@@ -71,8 +72,7 @@ class OnlineClassifier(OnlineModel):
         """
         scores = self._learn(X, y, classes, sample_weight, scored=True)
         target = self._check_fitted().target
-        found: Floats = scores if target.width > 1 else target.scores(scores)
-        return found
+        return squeezed(scores if target.width > 1 else target.scores(scores))
 
     def decision_function(self, X: Any) -> Floats:
         """A score per row; its sign is the answer, and 0 counts as positive.
@@ -81,8 +81,7 @@ class OnlineClassifier(OnlineModel):
         """
         fitted = self._check_fitted()
         scores = self._answers(fitted, X)
-        found: Floats = fitted.target.decisions(scores)
-        return found
+        return squeezed(fitted.target.decisions(scores))
 
     def predict(self, X: Any, *, threshold: float | None = None) -> NDArray[Any]:
         """The label of each row.
@@ -148,11 +147,10 @@ class OnlineClassifier(OnlineModel):
 
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
-        fitted = self._check_fitted()
-        if scores.ndim > 1:
-            return fitted.probabilities(scores)
-        found: Floats = fitted.target.of_positive(fitted.probabilities(fitted.target.scores(scores)))
-        return found
+        fitted, scores = self._check_fitted(), as_columns(scores)
+        if scores.shape[1] == 1:
+            scores = fitted.target.scores(scores)
+        return squeezed(fitted.target.of_positive(fitted.probabilities(scores)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
@@ -162,10 +160,10 @@ class OnlineClassifier(OnlineModel):
             shape = answers.shape
             raise DataError(f"y has shape {y.shape}: expected {shape}, one label per row of X, and at least one")
         try:
-            codes = fitted.target.encode(y)
+            places = fitted.target.encode(y)
         except DataError as problem:
             raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
-        hits = fitted.target.encode(answers) == codes
+        hits = fitted.target.encode(answers) == places
         weight = check_weight(sample_weight, y.size)
         if not weight.any():
             raise DataError("sample_weight is 0 everywhere: expected at least one positive weight")
@@ -193,8 +191,8 @@ class OnlineClassifier(OnlineModel):
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
         """The score for one dict of features; of more than two classes, a score for each."""
         fitted = self._check_fitted()
-        score = np.array([fitted.score_one(x)])  # before the target is read, which knows all classes by then
-        (found,) = fitted.target.decisions(score)
+        scores = fitted.score_one(x)[None]  # before the target is read, which knows all classes by then
+        (found,) = squeezed(fitted.target.decisions(scores))
         return found if isinstance(found, np.ndarray) else float(found)
 
     @property

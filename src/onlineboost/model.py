@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from onlineboost.compiled.cores import n_cores
 from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
-from onlineboost.data.classes import MAX_CLASSES, joined_scores
+from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
+from onlineboost.data.scores import joined_scores, squeezed
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.fitted import late
 from onlineboost.fitted.contents import contents, restore
@@ -205,6 +206,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> model.predict_one({"size": 3, "colour": "red"})
         1
         """
+        return squeezed(self.learn_page(page))
+
+    def learn_page(self, page: Page | Batch) -> Floats:
+        """``learn``, with scores as they are within the library, [rows, width]."""
         with self._lock.turn():
             return self._learn_page(page, self.fitted)[0]
 
@@ -272,7 +277,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             target.declare(classes, y)
         else:
             target.meet(y)
-        signs = target.encode(y)
+        encoded = target.encode(y)
         weight = check_weight(sample_weight, source.n_rows)
         if fresh and not weight.any():
             raise DataError("sample_weight is zero everywhere: expected at least one positive weight")
@@ -287,7 +292,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if classes is not None:
             fitted.name_classes(target.width)
         self.fitted = fitted
-        return fitted.learn_table(source, signs, weight)
+        return fitted.learn_table(source, encoded, weight)
 
     def _learn_pages(
         self,
@@ -311,8 +316,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- answers
 
     def scores(self, X: Any) -> Floats:
-        """A score per row, by the codes of labels, as ``learn`` returns them; see ``decision_function``."""
-        return self._answers(self._check_fitted(), X)
+        """A score per row, by the places of labels, as ``learn`` returns them; see ``decision_function``."""
+        return squeezed(self._answers(self._check_fitted(), X))
 
     def _jobs(self) -> int:
         """Number of threads."""
@@ -326,7 +331,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted.allow_classes(self.max_classes)
 
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
-        """A score per row, or the probability of the positive label."""
+        """The scores of rows, [rows, width], or the probabilities."""
         fitted.root.use_threads(self._jobs())
         return fitted.scores(self._rows(fitted, X, loose), probabilities)
 
@@ -405,10 +410,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
         fitted.check_target(target)
-        codes = target.encode(labels)
+        encoded = target.encode(labels)
         fitted.meet(source, target)
         self.fitted = fitted
-        fitted.learn_table(source, codes, weight)
+        fitted.learn_table(source, encoded, weight)
 
     def predict_many(self, X: Any) -> Any:
         """``predict_one`` for each row of a data frame, as a series of the same library."""
@@ -426,7 +431,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if self._takes_dicts():
             from onlineboost.readers.frames import dicts_of
 
-            return np.array([fitted.score_one(x, probabilities) for x in dicts_of(X)])
+            found = [fitted.score_one(x, probabilities)[None] for x in dicts_of(X)]
+            return joined_scores(found, fitted.target.width, probabilities)
         return self._answers(fitted, X, probabilities, loose=True)
 
     def _takes_dicts(self) -> bool:

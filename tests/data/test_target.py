@@ -40,7 +40,7 @@ def test_labels_one_by_one():
 
 def test_first_of_unknown_labels_is_negative():
     labels = Classes()
-    assert [labels.encode_one(label) for label in ("b", "a", "b", "c")] == [-1.0, 1.0, -1.0, 2.0]
+    assert [labels.encode_one(label) for label in ("b", "a", "b", "c")] == [0.0, 1.0, 0.0, 2.0]
 
 
 def test_one_label_needs_classes():
@@ -172,7 +172,7 @@ def test_a_label_is_one_value():
 def test_zero_is_positive():
     labels = Classes()
     labels.declare(["no", "yes"])
-    assert labels.decode(np.zeros(1)).tolist() == ["yes"]
+    assert labels.decode(np.zeros((1, 1))).tolist() == ["yes"]
     model = Linear().partial_fit(np.zeros((0, 1)), [], classes=[0, 1])
     assert model.predict_one({0: 1.0}) == model.predict([[1.0]])[0] == 1
 
@@ -185,5 +185,5 @@ def test_strings_are_not_numbers():
 
 def test_labels_larger_than_any_integer_of_numpy():
     target = Classes(0, 10**30)
-    assert target.decode(np.array([1.0, -1.0])).tolist() == [10**30, 0]
-    assert target.decode(np.array([])).dtype == object
+    assert target.decode(np.array([[1.0], [-1.0]])).tolist() == [10**30, 0]
+    assert target.decode(np.empty((0, 1))).dtype == object

@@ -115,7 +115,7 @@ def test_answers(kind, rows):
     assert error < 0.5 and error < 1 - max(np.mean(y == label) for label in "abcd")
 
 
-def by_hand(model, X, codes, rows_of_birth):
+def by_hand(model, X, places, rows_of_birth):
     """One against the rest, literally: a model for each class; the first two are one until the third comes.
 
     Returns the log odds of all classes for each row.
@@ -125,12 +125,12 @@ def by_hand(model, X, codes, rows_of_birth):
     scores = np.full((len(X), len(rows_of_birth)), -np.inf)
     for k, birth in enumerate(rows_of_birth):
         sign = 1 if k else -1
-        labels = np.where(codes == k, 1, -1) * sign
+        labels = np.where(places == k, 1, -1) * sign
         single = model.clone().set_params(random_state=seed + k if k > 1 else seed)
         start = birth if k > 1 else 0
         scores[start:, k] = sign * single.progressive_fit(X[start:], labels[start:], classes=[-1, 1])
         if k < 2:  # the same until the third class came
-            assert set(codes[:third]) == {0, 1}
+            assert set(places[:third]) == {0, 1}
         else:
             scores[birth, k] = -np.inf  # who answers the first row of a class does not know it
     return scores
@@ -152,9 +152,9 @@ def test_one_against_the_rest_by_hand(rows):
     X[:300, 4] = 0.5  # or the models that begin late would meet the features in another order
     model = MODELS["trees"]()
     scores = model.progressive_fit(X, y)
-    codes = model.fitted.target.places(model.fitted.target.encode(y))
-    births = [int(np.argmax(codes == k)) for k in range(4)]
-    expected = by_hand(MODELS["trees"](), X, codes, births)
+    places = model.fitted.target.encode(y)
+    births = [int(np.argmax(places == k)) for k in range(4)]
+    expected = by_hand(MODELS["trees"](), X, places, births)
     third = births[2]
     assert np.array_equal(scores[third:], expected[third:])
     assert np.array_equal(scores[:third, 1] > 0, expected[:third, 1] > 0)
@@ -184,7 +184,7 @@ def test_stack_of_classes_by_hand(rows):
     scores = np.stack([part.clone().progressive_fit(X, y, classes=names) for part in parts], axis=1)
     answers = ensemble.progressive_fit(X, y, classes=names)
     every, light = reference.ClassesStack(3, chances=True), reference.ClassesStack(1, chances=False)
-    places = ensemble.fitted.target.places(ensemble.fitted.target.encode(y))
+    places = ensemble.fitted.target.encode(y).astype(int)
     for x, place, answer in zip(np.clip(scores, -6, 6), places.tolist(), answers, strict=True):
         lightly = 0 < light.loss <= every.loss
         assert answer == pytest.approx(light.odds(x[:1]) if lightly else every.odds(x), abs=1e-6)
@@ -237,7 +237,7 @@ def test_classes_that_are_named_begin_at_once(rows, tmp_path):
 
 
 def test_probabilities_are_calibrated(rows):
-    """The sharpness is learnt: better than none, on rows to come."""
+    """The temperature is learnt: better than none, on rows to come."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5)).astype(np.float32)
     y = (X[:, :3] + 0.7 * rng.normal(size=(4000, 3))).argmax(axis=1)
@@ -325,14 +325,14 @@ def test_threads_predict_while_classes_come(rows):
     assert not problems
 
 
-def test_codes_of_no_label_are_refused(rows):
+def test_places_of_no_label_are_refused(rows):
     X, _ = rows
     page = next(open_stream(X[:20], y=np.arange(20) % 2))
-    for code in (2.0, np.inf, 1e9):
+    for place in (2.0, np.inf, 1e9):
         model = Linear()
         model.learn(page.batch)
-        wrong = page.batch._replace(y=np.where(np.arange(20) == 7, code, page.batch.y))
-        with pytest.raises(DataError, match="row 7 of the batch has the code"):
+        wrong = page.batch._replace(y=np.where(np.arange(20) == 7, place, page.batch.y))
+        with pytest.raises(DataError, match="row 7 of the batch has the place"):
             model.learn(wrong)
         assert model.n_seen_ == 20 and model.predict(X[:3]).shape == (3,)
 
@@ -362,7 +362,7 @@ def test_a_score_of_0_is_positive_in_any_batch():
     whole, parts = Linear(), Linear()
     scores = whole.progressive_fit(np.eye(3), [0, 1, 2])
     first = parts.progressive_fit(np.eye(3)[:2], [0, 1])
-    assert whole.fitted.target.decode(scores)[0] == parts.fitted.target.decode(first)[0] == 1
+    assert whole.fitted.target.decode(scores)[0] == parts.fitted.target.decode(first[:, None])[0] == 1
 
 
 def test_tickets_together_are_tickets_one_by_one(rows):

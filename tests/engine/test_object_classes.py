@@ -45,9 +45,9 @@ def test_one_against_the_rest_by_hand(kind, rows):
     y = np.array(sorted(order))[[order.index(label) for label in y.tolist()]]
     whole = model(kind)
     scores = whole.progressive_fit(X, y)
-    codes = whole.fitted.target.places(whole.fitted.target.encode(y))
-    births = [int(np.argmax(codes == k)) for k in range(4)]
-    expected = by_hand(model(kind), X, codes, births)
+    places = whole.fitted.target.encode(y)
+    births = [int(np.argmax(places == k)) for k in range(4)]
+    expected = by_hand(model(kind), X, places, births)
     assert scores.shape == (130, 4) and births[2] < births[3]
     assert np.array_equal(scores[births[2] :], expected[births[2] :])
 

@@ -81,7 +81,7 @@ def test_batches_of_other_types_are_the_same(stream):
         for kinds in ((np.int64, np.float64), types):
             indptr = np.arange(0, X.size + 1, X.shape[1])
             indices, values = np.tile(np.arange(X.shape[1], dtype=np.int32), len(X)), X.reshape(-1).astype(np.float32)
-            batch = Batch(indptr.astype(kinds[0]), indices, values, y.astype(kinds[1]), np.ones(len(y)))
+            batch = Batch(indptr.astype(kinds[0]), indices, values, (y > 0).astype(kinds[1]), np.ones(len(y)))
             model.learn(batch)
         found.append(everything(model))
     assert found[0] == found[1] == found[2]

@@ -1,4 +1,4 @@
-"""Numbers as targets: the promises, intervals, what is tamed, and error messages, for every kind of regressor."""
+"""Numbers as targets: the promises, intervals, outliers, and error messages, for every kind of regressor."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_later_rows_in_time_order_are_answered_sensibly():
 
 def test_the_stack_equals_the_slow_one():
     from onlineboost.compiled.block import Call
-    from onlineboost.engine.regression import new_taming
+    from onlineboost.engine.regression import new_scaling
     from onlineboost.ensembles.regression import new_number_stack, new_spread, stack_numbers
 
     rng = np.random.default_rng(2)
@@ -257,7 +257,7 @@ def test_the_stack_equals_the_slow_one():
     middle, typical, errors = np.empty(300), np.empty(300), np.zeros(300)
     stack, slow = new_number_stack(3), reference.NumberStack(3)
     rows = np.array([0, 300]), scores, t, weight, np.empty((300, 1)), np.zeros(300), middle, typical, errors
-    Call(stack_numbers, *rows, (new_taming(), stack, new_spread()), True, False, np.empty(4))()
+    Call(stack_numbers, *rows, (new_scaling(), stack, new_spread()), True, False, np.empty(4))()
     for r in range(300):
         x = scores[:, r] + np.array([0, 0, scores[1, r]])  # the third part learns what the second one leaves
         assert middle[r] == pytest.approx(slow.answer(x), abs=1e-9)

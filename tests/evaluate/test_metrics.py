@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss, mean_pinball_loss, r2_score, roc_auc_score
 from onlineboost import Adaptive, Copies, DataError, LeastSquares, Linear, OnlineBBM, ParameterError, SafeBoost, Tree
 from onlineboost.__main__ import main
 from onlineboost.cli.notes import Notes
-from onlineboost.data.classes import joined_scores
+from onlineboost.data.scores import joined_scores
 from onlineboost.datasets import load_letter
 from onlineboost.evaluate import Measurement, progressive_score
 from onlineboost.evaluate.measurement import metrics_of
@@ -25,7 +25,7 @@ from onlineboost.registry import METRICS, Registry
 
 examples = st.lists(
     st.tuples(
-        st.sampled_from([-2.5, -1.0, 0.0, 0.1, 3.0]), st.sampled_from([-1.0, 1.0]), st.sampled_from([0.5, 1.0, 3.0])
+        st.sampled_from([-2.5, -1.0, 0.0, 0.1, 3.0]), st.sampled_from([0.0, 1.0]), st.sampled_from([0.5, 1.0, 3.0])
     ),
     min_size=1,
     max_size=60,
@@ -49,7 +49,7 @@ def test_figures_do_not_depend_on_batches_and_equal_those_of_scikit_learn(rows, 
     right = confusion.table.trace() / confusion.table.sum()
     assert right == pytest.approx(np.average((scores >= 0) == (y > 0), weights=weight))
     probability = 1 / (1 + np.exp(-scores))
-    assert calibration.log_loss == pytest.approx(log_loss(y, probability, sample_weight=weight, labels=[-1, 1]))
+    assert calibration.log_loss == pytest.approx(log_loss(y, probability, sample_weight=weight, labels=[0, 1]))
     assert calibration.brier == pytest.approx(np.average((probability - (y > 0)) ** 2, weights=weight))
     at = np.minimum((probability * 15).astype(int), 14)
     gaps = [np.abs(np.sum((weight * (probability - (y > 0)))[at == k])) for k in range(15)]
@@ -63,8 +63,8 @@ def test_figures_do_not_depend_on_batches_and_equal_those_of_scikit_learn(rows, 
 def test_the_area_is_close_when_there_are_too_many_scores(monkeypatch):
     monkeypatch.setattr(auc, "_MAX_SCORES", 1000)
     rng = np.random.default_rng(0)
-    y = np.where(rng.random(30_000) < 0.4, 1.0, -1.0)
-    scores = rng.normal(size=y.size) + y
+    y = np.where(rng.random(30_000) < 0.4, 1.0, 0.0)
+    scores = rng.normal(size=y.size) + 2 * y
     ranking = Ranking()
     for part in np.array_split(np.arange(y.size), 10):
         ranking.update(scores[part], y[part], np.ones(part.size))
@@ -155,7 +155,7 @@ def test_metrics_of_numbers():
 def test_metrics_have_the_same_bits_for_any_batches(task, shape):
     rng = np.random.default_rng(0)
     scores, weight, place = rng.normal(size=shape), rng.random(300), rng.integers(0, 2 if shape == 300 else 5, 300)
-    y = rng.normal(size=300) if task == "number" else np.where(place == 0, -1.0, place)
+    y = rng.normal(size=300) if task == "number" else place
     bounds = {"intervals": scores[:, None] + [-1, 1]} if task == "number" else {}
     chances = {"probabilities": 1 / (1 + np.exp(-scores))} if task == "classes" else {}
     found = []
@@ -172,12 +172,12 @@ def test_metrics_have_the_same_bits_for_any_batches(task, shape):
 def test_the_area_has_the_same_bits_whenever_a_class_comes():
     rng = np.random.default_rng(0)
     two, scores, weight = rng.normal(size=200), rng.normal(size=(100, 3)), rng.random(300)
-    y = np.array([*rng.choice([-1.0, 1.0], 200), *rng.choice([-1.0, 1.0, 2.0], 100)])
+    y = np.array([*rng.choice([0.0, 1.0], 200), *rng.choice([0.0, 1.0, 2.0], 100)])
     cut, whole = Ranking(), Ranking()
     for part in (slice(0, 150), slice(150, 200)):
         cut.update(two[part], y[part], weight[part])
     cut.update(scores, y[200:], weight[200:])
-    whole.update(joined_scores([two, scores]), y, weight)
+    whole.update(joined_scores([two[:, None], scores]), y, weight)
     assert cut.auc == whole.auc
     assert [one.weight for one in cut.classes] == [one.weight for one in whole.classes]
 
@@ -213,7 +213,7 @@ def test_a_metric_of_ones_own_is_one_class(stream, monkeypatch):
     monkeypatch.setattr("onlineboost.evaluate.progressive.METRICS", ours)
     ours.add(Metric("margin", "mean margin", Margin, lower_is_better=False))
     X, y = stream
-    assert progressive_score(Linear(), X, y, metric="margin") == np.mean(y * Linear().progressive_fit(X, y))
+    assert progressive_score(Linear(), X, y, metric="margin") == np.mean((y > 0) * Linear().progressive_fit(X, y))
 
 
 # ---- progressive_score
@@ -331,12 +331,12 @@ def test_metrics_of_classes_do_not_depend_on_pages():
 def test_top_3_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     scores, place, weight = rng.normal(size=(500, 6)), rng.integers(0, 6, 500), rng.random(500)
-    y, top = np.where(place == 0, -1.0, place), TopK()
+    top = TopK()
     for part in (slice(0, 3), slice(3, 300), slice(300, 500)):
-        top.update(scores[part], y[part], weight[part])
+        top.update(scores[part], place[part], weight[part])
     assert top.value == pytest.approx(top_k_accuracy_score(place, scores, k=3, sample_weight=weight))
     few = TopK()
-    few.update(scores[:, :3], np.minimum(y, 2.0), weight)
+    few.update(scores[:, :3], np.minimum(place, 2), weight)
     assert math.isnan(few.value)  # all are among the first three
     late = TopK()  # a class that was not known yet, and one whose score ties with all
     late.update(np.array([[1.0, 0, 0, -np.inf], [0, 0, 0, 0]]), np.array([3.0, 2.0]), np.ones(2))
@@ -345,5 +345,5 @@ def test_top_3_is_that_of_scikit_learn():
 
 def test_a_label_that_two_classes_do_not_have_is_no_positive_one():
     ranking = Ranking()
-    ranking.update(np.array([-2.0, -1, 1, 2, -3]), np.array([-1.0, -1, 1, 1, 2]), np.ones(5))
+    ranking.update(np.array([-2.0, -1, 1, 2, -3]), np.array([0.0, 0, 1, 1, 2]), np.ones(5))
     assert ranking.auc == 1.0

@@ -31,12 +31,12 @@ def rows(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("turned", [False, True])
 def test_metrics_of_the_positive_label_are_those_of_scikit_learn(turned):
     scores, positive, weight = rows()
-    by_code = (-scores, np.where(positive, -1.0, 1.0)) if turned else (scores, np.where(positive, 1.0, -1.0))
+    by_place = (-scores, np.where(positive, 0.0, 1.0)) if turned else (scores, np.where(positive, 1.0, -1.0))
     measured = Measurement()
     for part in (slice(0, 90), slice(90, 400)):
-        measured.update(*(one[part] for one in by_code), weight[part])
+        measured.update(*(one[part] for one in by_place), weight[part])
     found = measured.values(turned)
-    answers = scores > 0 if turned else scores >= 0  # a score of 0 is for the code +1
+    answers = scores > 0 if turned else scores >= 0  # a score of 0 is for place 1
     kinds = {
         "f1": metrics.f1_score, "mcc": metrics.matthews_corrcoef, "precision": metrics.precision_score,
         "recall": metrics.recall_score,
@@ -49,7 +49,7 @@ def test_metrics_of_the_positive_label_are_those_of_scikit_learn(turned):
 
 def test_more_than_two_labels_have_no_positive_one():
     measured = Measurement()
-    measured.update(np.eye(3), np.array([-1.0, 1.0, 2.0]), np.ones(3))
+    measured.update(np.eye(3), np.array([0.0, 1.0, 2.0]), np.ones(3))
     assert not any(measured.values()[name] for name in ("f1", "mcc", "pr-auc", "precision", "recall"))
 
 
@@ -196,11 +196,16 @@ def test_the_positive_label_of_a_training_is_the_larger_one():
         for page in open_stream(X, y=y, batch_size=130):
             training.learn(page)
         fitted = training.model.fitted
-        answers = training.cut.positive(fitted, training.model.scores(X))
+        answers = positive(training.cut, fitted, training.model.scores(X)[:, None])[:, 0]
         assert isinstance(fitted.target, Classes)
         assert np.mean(answers[y == "z"]) > 0.85
         found.append(training.threshold.share(fitted.target.turned))
     assert found[0] == pytest.approx(rare.mean()) and found[1] == pytest.approx(1 - rare.mean())
+
+
+def positive(cut, fitted, scores):
+    """Which rows are answered with the positive label."""
+    return (cut.signs(fitted, scores) > 0) != fitted.target.turned
 
 
 @pytest.mark.parametrize("labels", [("z", "a"), ("a", "z")])
@@ -210,15 +215,15 @@ def test_a_probability_is_a_score_at_each_power_of_two(labels):
     y = np.where(X[:, 0] + rng.normal(size=600) > 1, *labels)
     table, at, model = np.zeros((2, 2)), None, OnlineBBM(Linear(standardize=True), 5, random_state=0)
     for page in open_stream(X, y=y, batch_size=1):
-        [score], [code], rows = model.learn(page), page.batch.y, int(table.sum())
+        [score], [place], rows = model.learn(page), page.batch.y, int(table.sum())
         fitted = model.fitted
         answer = score >= 0 if at is None else (score > -at if fitted.target.turned else score >= at)
-        table[int(code > 0), int(answer)] += 1
+        table[int(place), int(answer)] += 1
         if (rows + 1).bit_count() == 1 and table.sum(axis=1).all():
             at = Cut(0.3, True).score(fitted)
-    scores = 10 * rng.normal(size=200)
-    by_score = Cut(Cut(0.3, True).score(fitted), False).positive(fitted, scores)
-    assert by_score.any() and np.array_equal(by_score, Cut(0.3, True).positive(fitted, scores)) and not by_score.all()
+    scores = 10 * rng.normal(size=(200, 1))
+    by_score = positive(Cut(Cut(0.3, True).score(fitted), False), fitted, scores)
+    assert by_score.any() and np.array_equal(by_score, positive(Cut(0.3, True), fitted, scores)) and not by_score.all()
     for pages in (1, 7, 600):
         training = Training(OnlineBBM(Linear(standardize=True), 5, random_state=0), None)
         training.threshold.rule = Rule.parsed(0.3)

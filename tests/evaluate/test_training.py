@@ -44,8 +44,8 @@ def test_the_comparison_counts_rows_on_which_one_is_wrong(pages):
     models = OnlineBBM(Linear(), 5, random_state=0), Linear()
     scores = [model.learn(page) for model in models]
     totals = new_record(1).totals
-    for model_score, base_score, sign, w in zip(*scores, y, weight, strict=True):
-        wrong, base_wrong = (model_score >= 0) != (sign > 0), (base_score >= 0) != (sign > 0)
+    for model_score, base_score, place, w in zip(*scores, y, weight, strict=True):
+        wrong, base_wrong = (model_score >= 0) != place, (base_score >= 0) != place
         totals[0] += w
         totals[2] += w * (base_wrong and not wrong)
         totals[3] += w * (wrong and not base_wrong)
@@ -89,16 +89,16 @@ def test_labels_in_random_order_do_not_tell_the_next(labels):
     rng, told = np.random.default_rng(0), 0
     for shares in rng.dirichlet(np.full(labels, 5.0), 50):
         y, repeated = rng.choice(labels, 3000, p=shares), Repeated()
-        repeated.update(np.where(y == 0, -1.0, y), np.ones(3000))
+        repeated.update(y, np.ones(3000))
         told += repeated.tells()
         steady, repeated = np.repeat(y[:300], 10), Repeated()
-        repeated.update(np.where(steady == 0, -1.0, steady), np.ones(3000))
+        repeated.update(steady, np.ones(3000))
         assert repeated.tells()
     assert told <= 1
 
 
 def test_the_shares_of_labels_do_not_depend_on_batches():
-    y, weight = np.array([2.0, -1, 1, 1, 3, -1, 2]), np.arange(7) / 4
+    y, weight = np.array([2.0, 0, 1, 1, 3, 0, 2]), np.arange(7) / 4
     whole, pieces = Repeated(), Repeated()
     whole.update(y, weight)
     for k in range(7):

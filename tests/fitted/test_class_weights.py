@@ -25,7 +25,7 @@ from onlineboost import (
     StackedEnsemble,
     Tree,
 )
-from onlineboost.data.classes import joined_scores
+from onlineboost.data.scores import joined_scores
 from onlineboost.evaluate.progressive import Delayed
 from onlineboost.readers import open_stream
 from onlineboost.tuning import tune
@@ -127,7 +127,7 @@ def test_streams_and_late_labels(given, tmp_path):
     assert differing(late, hand) == []
     delayed, asked, waiting = Delayed(make(class_weight=given), 5), make(class_weight=given), deque()
     for page in open_stream(zip(dicts(X), y, strict=True), batch_size=70):
-        delayed.learn(page)
+        delayed.learn_page(page)
     for row, label in zip(dicts(X), y, strict=True):
         waiting.append((asked.ask(row), label))
         if len(waiting) > 5:
@@ -143,8 +143,8 @@ def test_pages_python_objects_and_boosters_of_many_classes():
         lambda **more: OnlineMBBM(n_estimators=3, random_state=0, **more),
     ):
         balanced, plain = make(class_weight="balanced"), make()
-        scores = [balanced.learn(page) for page in open_stream(X, y=y, batch_size=110)]
-        wanted = [plain.learn(page) for page in open_stream(X, y=y, sample_weight=weights, batch_size=110)]
+        scores = [balanced.learn_page(page) for page in open_stream(X, y=y, batch_size=110)]
+        wanted = [plain.learn_page(page) for page in open_stream(X, y=y, sample_weight=weights, batch_size=110)]
         assert np.array_equal(joined_scores(scores), joined_scores(wanted))
 
 
@@ -158,7 +158,8 @@ def test_with_last_labels_a_label_of_weight_0_was_not_learnt():
     for row, label in zip(dicts(X), y, strict=True):
         single.learn_one(row, label)
     last = [
-        [model.fitted.target.decode_one(code) for code in model.fitted.lags.describe()] for model in (single, other)
+        [model.fitted.target.label_at(int(place)) for place in model.fitted.lags.describe()]
+        for model in (single, other)
     ]
     assert last == [["b", "b"]] * 2
 

@@ -32,7 +32,7 @@ from onlineboost import (
     StackedEnsemble,
     Tree,
 )
-from onlineboost.data.classes import joined_scores
+from onlineboost.data.scores import joined_scores
 from onlineboost.evaluate.progressive import Delayed
 from onlineboost.readers import open_stream
 from onlineboost.tuning import tune
@@ -103,8 +103,8 @@ def test_it_is_the_model_with_columns_made_by_hand(kind):
     X, y = stream(kind)
     rows = dicts(X)
     lagged, plain = MODELS[kind](), MODELS[kind](0)
-    scores = [lagged.learn(page) for page in pages(kind, rows, y, batch_size=130)]
-    wanted = [plain.learn(page) for page in pages(kind, by_hand(rows, y), y, batch_size=130)]
+    scores = [lagged.learn_page(page) for page in pages(kind, rows, y, batch_size=130)]
+    wanted = [plain.learn_page(page) for page in pages(kind, by_hand(rows, y), y, batch_size=130)]
     assert np.array_equal(joined_scores(scores), joined_scores(wanted))
     assert differing(lagged, plain) == []
     assert lagged.fitted.columns.names == plain.fitted.columns.names
@@ -178,7 +178,7 @@ def test_delays_are_those_of_tickets():
     late, asked = Delayed(MODELS["stacked"](), 5), MODELS["stacked"]()
     answers, waiting = [], deque()
     for page in pages("stacked", dicts(X), y, batch_size=70):
-        late.learn(page)
+        late.learn_page(page)
     for r, row in enumerate(dicts(X)):
         waiting.append((asked.ask(row), y[r]))
         answers.append(waiting[-1][0].answer)
@@ -250,7 +250,7 @@ def test_long_rows_count_the_last_labels():
 @pytest.mark.parametrize(
     ("kind", "last"),
     [
-        ("classes", None), ("classes", [1.0] * 4), ("classes", [3.0]), ("classes", [0.0]), ("classes", [1.5]),
+        ("classes", None), ("classes", [1.0] * 4), ("classes", [3.0]), ("classes", [-1.0]), ("classes", [1.5]),
         ("classes", [1e300]), ("classes", ["a"]), ("classes", [True]), ("numbers", [1e300]), ("numbers", [[1.0]]),
         ("numbers", {}),
     ],

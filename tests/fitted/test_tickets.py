@@ -558,13 +558,13 @@ def test_a_delay_by_times_is_that_of_the_column(dicts):
     """Rows come at times 0, 3, 6, ...; a label that is 10 late is there when three further rows have been asked."""
     rows = [(x | {"time": 3.0 * k}, y) for k, (x, y) in enumerate(dicts)]
     by_time, by_rows = (Delayed(OnlineBBM(Tree(3), 5, random_state=0), *given) for given in ((10, "time"), (3,)))
-    scores = [np.concatenate([late.learn(page) for page in open_stream(rows)]) for late in (by_time, by_rows)]
+    scores = [np.concatenate([late.learn_page(page) for page in open_stream(rows)]) for late in (by_time, by_rows)]
     assert np.array_equal(*scores)
     assert by_time.model.n_seen_ == by_rows.model.n_seen_ - 1  # told when the fourth row comes, and after the third
     by_time.tell_all()
     assert by_time.model.n_seen_ == N
     with pytest.raises(DataError, match="no value of 'when'"):
-        Delayed(OnlineBBM(), 1, "when").learn(next(open_stream(rows)))
+        Delayed(OnlineBBM(), 1, "when").learn_page(next(open_stream(rows)))
 
 
 def test_the_command_simulates_late_labels(tmp_path, capsys):
@@ -650,7 +650,7 @@ def test_a_row_without_a_time_is_an_error(dicts):
     rows = [(x | {"time": None if k == 100 else 1.0 + k}, y) for k, (x, y) in enumerate(dicts)]
     late = Delayed(OnlineBBM(n_estimators=3), 5, "time")
     with pytest.raises(DataError, match="no value of 'time'"):
-        list(map(late.learn, open_stream(rows)))
+        list(map(late.learn_page, open_stream(rows)))
 
 
 def test_a_label_of_expired_tickets_beyond_the_classes_allowed_is_refused_at_once():

@@ -54,7 +54,7 @@ def test_every_answer_is_that_of_the_normal_equations(kind, forgetting):
     y = X @ rng.normal(size=d) + 0.3 * rng.normal(size=n)
     weight = rng.choice([0.5, 1.0, 2.0], n)
     scores = LeastSquares(forgetting).progressive_fit(sp.csr_matrix(X), y, weight)
-    slow = reference.Taming(SlowLeastSquares(forgetting, d + 1))
+    slow = reference.TargetScaling(SlowLeastSquares(forgetting, d + 1))
     slots = reference.Slots(128)
     for r in range(n):
         entries = [(j, float(x)) for j, x in enumerate(X[r]) if x]

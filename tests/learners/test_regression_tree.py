@@ -16,7 +16,7 @@ def numbers(X: np.ndarray, seed: int, n: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     known = np.nan_to_num(X)
     y = 1e3 + 3 * known[:, 0].clip(-3, 3) + known[:, 1] ** 2 + rng.normal(size=n)
-    y[rng.integers(0, n, 5)] = 1e9  # which must be tamed
+    y[rng.integers(0, n, 5)] = 1e9  # outliers
     if seed % 2:  # the level changes, later the scale
         y[300:500] += 1e5
         y[500:] *= -50
@@ -43,7 +43,7 @@ def test_every_answer_is_that_of_the_slow_tree(seed, kind, weights, depth, n_bin
     scores = fast.progressive_fit(X, y, weight)
     tree = reference.RegressionTree(depth, n_bins, 16, evidence, memory, 10.0, leaves)
     tree.bins.bound = 16
-    slow = reference.Taming(_Replayed(tree, replay))
+    slow = reference.TargetScaling(_Replayed(tree, replay))
     for r, (asked, learnt) in enumerate(slow_rows(X, weight, 16)):
         assert scores[r] == slow.score(asked), r
         if weight[r] > 0:
@@ -127,7 +127,7 @@ def test_no_booster_of_classes_takes_it():
         ("part0.committee.used", lambda a: a + 2),
         ("part0.committee.line", lambda a: a + np.eye(7)[0] * 1e6),
         ("part0.committee.line", lambda a: a - np.eye(7)[1] * 1e6),
-        ("taming.units", lambda a: -abs(a)),
+        ("scaling.units", lambda a: -abs(a)),
         ("record.clock", lambda a: a * 0 + 3),
     ],
 )

@@ -460,7 +460,7 @@ def test_a_fault_is_refused_at_its_place_or_skipped_and_counted(kind, example):
         options.skip = True
         found = compiled(format, text, options, chunk, batch_size)
         assert found.refusals == [place]
-        assert [row.y for row in found.rows] == [1, -1, 1]
+        assert [row.y for row in found.rows] == [1, 0, 1]
         assert_same(found, read(format, text, options))
 
 
@@ -495,7 +495,7 @@ def test_a_line_too_long_is_refused_or_skipped_whole():
     assert compiled("vw", text, Options()).refusals == [Refusal(2, 1, "LONG_RECORD")]
     found = compiled("vw", text, Options(skip=True))
     assert found.refusals == [Refusal(2, 1, "LONG_RECORD")]
-    assert [row.y for row in found.rows] == [1, -1]
+    assert [row.y for row in found.rows] == [1, 0]
 
 
 def test_a_skipped_record_ends_with_its_line_even_where_the_buffer_ends_before():
@@ -513,7 +513,7 @@ def test_a_feature_number_of_any_length_is_itself(digits):
 def test_files_one_after_another_share_labels_and_names(format):
     reader = reader_for(format, Options(weight="w" if format == "csv" else None), 32, 2)
     first, second = (list(reader.pages(Memory(text.encode()))) for text in (FIRST[format], FIRST[format]))
-    assert [y for page in first for y in page.batch.y] == [1, -1] == [y for page in second for y in page.batch.y]
+    assert [y for page in first for y in page.batch.y] == [1, 0] == [y for page in second for y in page.batch.y]
     for name in ("indices", "values", "weight"):
         parts = [np.concatenate([getattr(page.batch, name) for page in pages]) for pages in (first, second)]
         np.testing.assert_array_equal(*parts)

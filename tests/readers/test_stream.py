@@ -300,29 +300,29 @@ def test_misuse_of_streams_is_refused(change, message):
 
 
 @pytest.mark.parametrize(
-    ("labels", "signs"),
+    ("labels", "places"),
     [
-        ([0, 1, 0], [-1, 1, -1]),
-        ([1, 0, 1], [1, -1, 1]),
-        ([-1, 1, 1.0], [-1, 1, 1]),
-        ([1, 2, 1], [1, -1, 1]),
-        (["no", "yes"], [-1, 1]),
-        ([True, False], [1, -1]),
-        ([0.5, 1.5], [-1, 1]),
+        ([0, 1, 0], [0, 1, 0]),
+        ([1, 0, 1], [1, 0, 1]),
+        ([-1, 1, 1.0], [0, 1, 1]),
+        ([1, 2, 1], [1, 0, 1]),
+        (["no", "yes"], [0, 1]),
+        ([True, False], [1, 0]),
+        ([0.5, 1.5], [0, 1]),
     ],
 )
-def test_labels_have_the_same_signs_in_every_format(labels, signs, tmp_path):
+def test_labels_have_the_same_places_in_every_format(labels, places, tmp_path):
     rows = [{"a": 1, "label": label} for label in labels]
     (tmp_path / "x.csv").write_text("a,label\n" + "".join(f"1,{label}\n" for label in labels))
     pq.write_table(pa.table({"a": [1] * len(labels), "label": pa.array(labels)}), tmp_path / "x.parquet")
     for source in (rows, tmp_path / "x.csv", tmp_path / "x.parquet", pd.DataFrame(rows)):
-        assert next(open_stream(source)).batch.y.tolist() == signs
+        assert next(open_stream(source)).batch.y.tolist() == places
     if not isinstance(labels[0], str | bool):
         (tmp_path / "x.vw").write_text("".join(f"{label} | a\n" for label in labels))
         (tmp_path / "x.libsvm").write_text("".join(f"{label} 1:1\n" for label in labels))
         for name in ("x.vw", "x.libsvm"):
-            assert next(open_stream(tmp_path / name)).batch.y.tolist() == signs
-    assert next(open_stream(np.ones((len(labels), 1)), y=labels)).batch.y.tolist() == signs
+            assert next(open_stream(tmp_path / name)).batch.y.tolist() == places
+    assert next(open_stream(np.ones((len(labels), 1)), y=labels)).batch.y.tolist() == places
 
 
 def test_a_positive_label_makes_many_classes_two(tmp_path):
@@ -331,17 +331,17 @@ def test_a_positive_label_makes_many_classes_two(tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
     for source in (rows, tmp_path / "x.libsvm", tmp_path / "x.parquet"):
         page = next(open_stream(source, positive="2"))
-        assert page.batch.y.tolist() == [-1, -1, 1, -1, 1]
+        assert page.batch.y.tolist() == [0, 0, 1, 0, 1]
         assert page.target.known == ["not 2", "2"]
     page = next(open_stream([({"a": 1}, "no"), ({"a": 1}, "yes")], positive="yes"))
-    assert (page.batch.y.tolist(), page.target.known) == ([-1, 1], ["no", "yes"])
+    assert (page.batch.y.tolist(), page.target.known) == ([0, 1], ["no", "yes"])
 
 
 def test_a_third_label_is_a_class(tmp_path):
     (tmp_path / "x.vw").write_text("1 | a\n-1 | b\n 7 | c\n")
     for source in (tmp_path / "x.vw", pd.DataFrame({"a": [1, 1, 1], "label": [1, -1, 7]})):
         (page,) = open_stream(source)
-        assert page.batch.y.tolist() == [1, -1, 2] and page.target.labels == [-1, 1, 7]
+        assert page.batch.y.tolist() == [1, 0, 2] and page.target.labels == [-1, 1, 7]
 
 
 def test_a_word_among_numbers_is_refused_with_its_place(tmp_path):
@@ -356,11 +356,11 @@ def test_a_word_among_numbers_is_refused_with_its_place(tmp_path):
 @pytest.mark.parametrize("positive", ["1", "+1", "1.0", 1])
 def test_a_positive_label_is_compared_by_its_value(tmp_path, positive):
     (tmp_path / "x.vw").write_text("+1 | a\n-1 | b\n")
-    assert next(open_stream(tmp_path / "x.vw", positive=positive)).batch.y.tolist() == [1, -1]
+    assert next(open_stream(tmp_path / "x.vw", positive=positive)).batch.y.tolist() == [1, 0]
     (tmp_path / "x.csv").write_text("a,label\n1,true\n2,false\n")
     for word in ("true", "True", True):
-        assert next(open_stream(tmp_path / "x.csv", positive=word)).batch.y.tolist() == [1, -1]
-        assert next(open_stream([({"a": 1}, True), ({"a": 1}, False)], positive=word)).batch.y.tolist() == [1, -1]
+        assert next(open_stream(tmp_path / "x.csv", positive=word)).batch.y.tolist() == [1, 0]
+        assert next(open_stream([({"a": 1}, True), ({"a": 1}, False)], positive=word)).batch.y.tolist() == [1, 0]
 
 
 def test_a_model_of_one_class_against_the_others_can_be_used():

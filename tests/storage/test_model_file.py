@@ -130,7 +130,7 @@ def part(facts: dict) -> dict:
         (
             "format",
             lambda f: f.update(format=99),
-            "format: is 99, expected a number from 1 to 6: try a newer onlineboost",
+            "format: is 99, expected a number from 1 to 7: try a newer onlineboost",
         ),
         ("class", lambda f: part(f).update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: part(f).pop("class"), "class: missing"),
@@ -222,6 +222,24 @@ def test_files_of_every_released_format_are_read(path, stream):
     model = onlineboost.load(path)
     expected = np.load(path.with_suffix(".npy"))
     assert model.scores(stream[0][:50]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_labels_that_were_codes_are_places(stream):
+    """Formats before 7: labels that were kept, the last labels and a ticket that waits go on as they would have."""
+    X, path = stream[0], SAVED / "format6-lag.safetensors"
+    y, model = np.argmax(X[:, :3], axis=1), onlineboost.load(path)
+    model.tell([model.pending[number] for number in model.pending], y[200:202].tolist())
+    assert np.array_equal(model.progressive_fit(X[202:], y[202:]), np.load(path.with_name("format6-lag-later.npy")))
+    old = {"model.part0.kept.y": np.array([1.0, -1.0, 2.0]), "base.kept.y": np.array([-1.0, 0.5])}
+    parts = {"model": {"target": [[1], [2], [3]], "last_labels": [-1.0, 2.0]}, "base": {"target": "numbers"}}
+    found, facts = upgrades.upgraded(
+        old | {"model.head.sharpness": np.ones(2)},
+        {"format": 6, "parts": parts, "notes": {"repeated": {"last": -1.0}}},
+    )
+    assert {name: array.tolist() for name, array in found.items()} == {
+        "model.part0.kept.y": [1, 0, 2], "base.kept.y": [-1, 0.5], "model.head.temperature": [1, 1]
+    }  # fmt: skip
+    assert (facts["parts"]["model"]["last_labels"], facts["notes"]["repeated"]["last"]) == ([0, 2], 0)
 
 
 def test_shared_scales_become_those_of_each_learner():

@@ -300,7 +300,7 @@ class OnlineGradientBoost(OnlineRegressor):
         return 1 - math.exp(-grid[k % len(grid)] / size)
 
     def part_node(self, n_features: int, seed: int | None = None) -> Committee:
-        """The node that sees tamed targets."""
+        """The node that sees scaled targets."""
         state, seed = self.initial_state(), seed_of(self.random_state) if seed is None else seed
         settings = Settings(int(self.n_estimators), hard=False, sample=False, seed=seed, numbers=True, **self.traits)
         return compiled_numbers(self.base_learner(), state, n_features, settings)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from onlineboost.cli.terminal import flush
-from onlineboost.data.batch import Batch
+from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.regression import Numbers
+from onlineboost.data.scores import as_columns
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.threshold import Cut
 from onlineboost.model import OnlineModel
@@ -55,20 +56,23 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
 def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     """The answers for a batch, with what was asked for beside them."""
     reasons: Columns = {"because": because(model, batch, extras.explain)} if extras.explain else {}
-    scores, fitted = model.scores(batch), model.fitted
+    scores, fitted = as_columns(model.scores(batch)), model.fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _numbers(model, scores) | reasons
     cut = extras.cut
-    answers = cut.signs(fitted, scores) if cut is not None and scores.ndim == 1 else scores
+    answers = cut.signs(fitted, scores) if cut is not None and scores.shape[1] == 1 else scores
     labels, chances = fitted.target.decode(answers).tolist(), fitted.probabilities(scores)
     each = fitted.target.probabilities(chances).T.tolist() if extras.probabilities else ()
-    if scores.ndim > 1:  # those of the answer
-        scores, chances = scores.max(axis=1), chances.max(axis=1)
-    else:
-        scores, chances = fitted.target.scores(scores), fitted.target.of_positive(chances)
-    found: Columns = {"label": labels, "score": scores.tolist(), "probability": chances.tolist()}
+    shown, chances = _of_answers(fitted.target, scores), fitted.target.of_positive(chances).max(axis=1)
+    found: Columns = {"label": labels, "score": shown.tolist(), "probability": chances.tolist()}
     return found | dict(zip(_of_labels(model), each, strict=True) if extras.probabilities else ()) | reasons
+
+
+def _of_answers(target: Any, scores: Floats) -> Floats:
+    """The largest score of each row; of two labels, that of the positive one."""
+    found: Floats = (target.scores(scores) if scores.shape[1] == 1 else scores).max(axis=1)
+    return found
 
 
 def _of_labels(model: OnlineModel) -> list[str]:
@@ -82,8 +86,7 @@ def progressive_columns(model: Any, target: Any, scores: Any, answers: Any) -> C
     """
     if isinstance(target, Numbers):
         return _numbers(model, scores)
-    shown = scores.max(axis=1) if scores.ndim > 1 else target.scores(scores)
-    return {"label": target.decode(answers).tolist(), "score": shown.tolist()}
+    return {"label": target.decode(answers).tolist(), "score": _of_answers(target, scores).tolist()}
 
 
 def progressive_names(model: OnlineModel, numbers: bool) -> list[str]:

@@ -77,7 +77,7 @@ def run() -> None:
             began = time.perf_counter()
             scores = entry.model.clone().progressive_fit(X, y)
             speed = len(y) / (time.perf_counter() - began)
-        seen[entry.name] = Classes.mistakes(scores, y.astype(float))
+        seen[entry.name] = Classes.mistakes(scores, (y > 0).astype(float))
         other = alone(entry, seen)
         change = ""
         if other is not None:

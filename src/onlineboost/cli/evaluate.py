@@ -19,6 +19,7 @@ from onlineboost.cli.warm import compile_first
 from onlineboost.data.batch import Floats
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
+from onlineboost.data.scores import as_columns
 from onlineboost.errors import ConflictError, DataError
 from onlineboost.evaluate.measurement import Measurement, metrics_of
 from onlineboost.evaluate.metrics import Confusion, Curve
@@ -98,7 +99,7 @@ def measure(
         answers = cut.signs(fitted, scores) if cut is not None else None
         measured.update(scores, y, weight, fitted.probabilities(scores), answers=answers)
         if base is not None and base.fitted is not None:
-            scores = base.scores(page)
+            scores = as_columns(base.scores(page))
             # From the same probability on: the score of a threshold is that of the model only.
             answers = Cut(cut.probability(fitted), True).signs(base.fitted, scores) if cut is not None else None
             alone.update(scores, y, weight, base.fitted.probabilities(scores), answers=answers)
@@ -162,7 +163,7 @@ def _score(
         for page in stream:
             if not curve.examples:
                 check_features(model, features_of(page.batch), page.n_rows)
-            update(page, model.scores(page))
+            update(page, as_columns(model.scores(page)))
             progress.update(stream, page.n_rows, f", error {curve.error:.4g}")
     say_skipped(stream)
     if not curve.examples:

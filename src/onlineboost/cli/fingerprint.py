@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlineboost.data.batch import Batch
+from onlineboost.data.page import Page
+from onlineboost.data.regression import Numbers
 from onlineboost.readers.decompress import compression_of
 from onlineboost.readers.files import is_regular
 
@@ -50,12 +51,15 @@ def digest(path: str | Path, size: int) -> str:
     return found.hexdigest()
 
 
-def head_digest(batch: Batch, most: int = _HEAD) -> str:
-    """The digest of the first rows of an input, of its first batch."""
+def head_digest(page: Page, most: int = _HEAD) -> str:
+    """The digest of the first rows of an input, of its first page."""
+    batch = page.batch
+    # The first label counts as -1, as in files of formats before 7.
+    y = batch.y if isinstance(page.target, Numbers) else np.where(batch.y == 0, -1.0, batch.y)
     n, found = min(_HEAD, most, batch.y.size), hashlib.blake2b(digest_size=8)
     part = slice(batch.indptr[0], batch.indptr[n])
     lengths = np.diff(batch.indptr[: n + 1])
-    for array in (lengths, batch.indices[part], batch.values[part], batch.y[:n], batch.weight[:n]):
+    for array in (lengths, batch.indices[part], batch.values[part], y[:n], batch.weight[:n]):
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 

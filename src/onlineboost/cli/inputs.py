@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from onlineboost.cli.fingerprint import PIPE, Input, fingerprint, has_grown, head_digest
 from onlineboost.cli.terminal import tell
-from onlineboost.data.batch import Batch
+from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ParameterError
 
 MOST_TIMES = 10_000  # that a training learns one input
@@ -197,13 +197,13 @@ class Inputs:
         least = min(left.values())
         return least, [place for place, have in left.items() if have == least]
 
-    def meet(self, place: int, batch: Batch) -> int:
-        """The number of rows to skip, by the first batch of an input."""
+    def meet(self, place: int, page: Page) -> int:
+        """The number of rows to skip, by the first page of an input."""
         input, pipe = self.found[place], place in self.pipes
-        stopped, self.head = self.stopped, head_digest(batch)
+        stopped, self.head = self.stopped, head_digest(page)
         if self.mended and stopped is not None and input == self.first:
             self.mended = False
-            if head_digest(batch, stopped.rows) != stopped.head:
+            if head_digest(page, stopped.rows) != stopped.head:
                 rows = f"its first rows are not those of the {stopped.rows:,} that were learnt before the error"
                 raise DataError(f"{self.names[place]}: {rows}: restore it, or --again learns all its rows")
         if pipe or self.waits:

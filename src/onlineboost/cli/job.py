@@ -190,7 +190,7 @@ class Job:
                     warn_of_id_columns(page)
                 size, place = page.n_rows, places[page.source]
                 if place not in rows:
-                    rows[place], skip = 0, self.inputs.meet(place, page.batch)
+                    rows[place], skip = 0, self.inputs.meet(place, page)
                     if skip and self.predictions is not None:
                         raise _learnt_before()
                 start = min(max(skip - rows[place], 0), size)

@@ -147,10 +147,10 @@ def _losses(facts: dict[str, Any]) -> PairedLoss:
 
 
 def _repeated(facts: dict[str, Any]) -> Repeated:
-    last = facts["last"]
     weight, mistakes, squared = (_number(facts.get(name, 0.0)) for name in ("weight", "mistakes", "squared"))
     counts = [_number(one) for one in _items(facts.get("counts", []), MAX_CLASSES)]
-    return Repeated(_number(abs(last)) * (1 if last > 0 else -1), weight, mistakes, squared, counts)
+    _number(abs(facts["last"]))
+    return Repeated(float(facts["last"]), weight, mistakes, squared, counts)
 
 
 def _errors(facts: dict[str, Any]) -> NumberErrors:

@@ -29,7 +29,7 @@ class Batch(NamedTuple):
     indptr: Ints
     indices: Ints32
     values: Floats32
-    y: Floats  # codes of labels: -1 and +1, then 2, 3, and so on; or numbers; NaN if unknown
+    y: Floats  # places of labels: 0, 1, 2, and so on; or numbers; NaN if unknown
     weight: Floats
 
 
@@ -49,10 +49,10 @@ def check_batch(batch: Batch, learning: bool, numbers: bool = False) -> None:
         raise DataError(f"the batch has a wrong weight: expected numbers from 0 to {LARGEST:g}")
     if numbers:  # the target checks them
         return
-    known = (batch.y == -1) | ((batch.y >= 1) & (batch.y == np.floor(batch.y)))
+    known = (batch.y >= 0) & (batch.y == np.floor(batch.y))
     if learning and not known.all():
         row = int(np.argmin(known))
-        raise DataError(f"row {row} of the batch has no label: expected -1, +1, 2, 3, ... to learn from it", row=row)
+        raise DataError(f"row {row} of the batch has no label: expected 0, 1, 2, ... to learn from it", row=row)
 
 
 def typed(batch: Batch) -> Batch:

@@ -11,63 +11,50 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import as_labels
 from onlineboost.data.batch import Floats
+from onlineboost.data.scores import LEAST, as_columns, widened
 from onlineboost.data.target import Target
 from onlineboost.errors import DataError, listed
 from onlineboost.parameters import fits_json
 
 MAX_CLASSES = 1000  # the largest that ``max_classes`` can be
 _NONE = object()
-_TINY = 5e-324
 _INFINITE = (math.inf, -math.inf)
 _YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n", "f")
 
 
 class Classes(Target):
-    """Labels of any kind as codes: -1 and +1, then 2, 3, and so on.
+    """Labels of any kind as places: 0, 1, 2, and so on.
 
-    Of two labels, the sign of a score is the answer, and 0 counts as +1. Of more, there is a score for each, and the
-    largest is the answer.
+    Of two labels, the sign of a score is the answer: that of place 1 from 0 on. Of more, there is a score for each, and
+    the largest is the answer.
 
-    Codes are given in the order in which labels come: the first is -1, unless it is 1, true or yes, and the second gets
-    the other sign. What users see does not depend on that order: of two labels the larger is positive, or 1, true, yes
-    against 0, -1, false, no; or the one that was named.
+    Places are given in the order in which labels come: the first gets 0, unless it is 1, true or yes, and the second
+    gets the other of the first two. What users see does not depend on that order: of two labels the larger is positive,
+    or 1, true, yes against 0, -1, false, no; or the one that was named.
 
     >>> target = Classes()
     >>> target.meet(["spam", "ham", "ham"])
     >>> target.encode(["spam", "ham", "ham"])
-    array([-1.,  1.,  1.])
-    >>> target.classes.tolist(), target.scores(np.array([-2.0]))
-    (['ham', 'spam'], array([2.]))
+    array([0., 1., 1.])
+    >>> target.classes.tolist(), target.scores(np.array([[-2.0]]))
+    (['ham', 'spam'], array([[2.]]))
     >>> target.meet(["ham", "news", "spam"])
     >>> target.encode(["spam", "ham", "news"])
-    array([-1.,  1.,  2.])
+    array([0., 1., 2.])
     """
 
     def __init__(self, *labels: Any, named: str | None = None) -> None:
-        self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place: that of code -1 is 0
-        self.named = named  # the positive label, that of code +1, if it was named; it may not have come yet
+        self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place
+        self.named = named  # the positive label, that of place 1, if it was named; it may not have come yet
 
     @property
     def width(self) -> int:
         return 1 if len(self.labels) == 2 else len(self.labels)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the scores of one row."""
-        return () if self.width == 1 else (self.width,)
-
-    @staticmethod
-    def places(codes: Floats) -> NDArray[np.int64]:
-        """The place of each code: which of the scores is its own."""
-        return np.where(codes > 0, codes, 0).astype(np.int64)
-
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
         """Which answers are wrong: by the sign of each score, or the largest of each row."""
-        if scores.ndim == 1:
-            wrong: NDArray[np.bool_] = (scores >= 0) != (y > 0)
-            return wrong if not (y > 1).any() else wrong | (y > 1)
-        found: NDArray[np.bool_] = scores.argmax(axis=1) != Classes.places(y)
+        found: NDArray[np.bool_] = answers(scores) != y
         return found
 
     def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
@@ -108,41 +95,33 @@ class Classes(Target):
 
     def by_label(self, chances: Any) -> dict[Any, float]:
         """The probability of each label seen so far, given that of the positive one, or those of all."""
-        rows, labels = self.columns(np.array([chances]))
+        rows, labels = self.columns(chances[None])
         return dict(zip(labels, rows[0].tolist(), strict=True))
 
     def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
         """Probabilities of the labels seen so far, which sum to 1, and these labels."""
         if len(self.known) == 1 and isinstance(self.known[0], bool):  # the other label is known, too
-            return _of_two(chances, True), [False, True]
+            return widened(chances, 2, True), [False, True]
         if len(self.known) < 2:
             return np.ones((len(chances), len(self.known))), self.known
         return self.probabilities(chances), self.classes.tolist()
 
     def probabilities(self, chances: Floats) -> Floats:
         """A column for each label, in the order of ``classes``, given those of the positive label, or of all."""
-        return (chances if chances.ndim > 1 else _of_two(chances, True))[:, self._order]
+        return widened(chances, len(self.labels), True)[:, self._order]
 
     def scores(self, scores: Floats) -> Floats:
         """Scores as users see them: the columns in the order of ``classes``."""
         if self.width == 1:
-            return -np.where(scores == 0, _TINY, scores) if self.turned else scores
-        return self.widened(scores)[:, self._order]
-
-    def widened(self, scores: Floats, probabilities: bool = False) -> Floats:
-        """Scores, or probabilities, with a column for each of more than two labels; the lowest for one not learnt."""
-        if self.width == 1 or scores.shape[1:] == (self.width,):
-            return scores
-        wide, unknown = scores if scores.ndim > 1 else _of_two(scores, probabilities), 0.0 if probabilities else -np.inf
-        return np.pad(wide, ((0, 0), (0, self.width - wide.shape[1])), constant_values=unknown)
+            return -np.where(scores == 0, LEAST, scores) if self.turned else scores
+        return widened(scores, self.width)[:, self._order]
 
     def decisions(self, scores: Floats) -> Floats:
         """``scores``; of two labels, none is 0: above it is the positive one, as scikit-learn counts."""
         found = self.scores(scores)
-        return np.where(found == 0, _TINY, found) if self.width == 1 else found
+        return np.where(found == 0, LEAST, found) if self.width == 1 else found
 
     def of_positive(self, chances: Floats) -> Floats:
-        """The probabilities of the positive label, given those of the code +1."""
         return 1 - chances if self.turned else chances
 
     @property
@@ -208,7 +187,7 @@ class Classes(Target):
         return [[label] if label is not _NONE else [] for label in self.labels]
 
     def merged(self, other: Classes) -> Classes:
-        """The labels of both; an error if a label would have two codes."""
+        """The labels of both; an error if a label would have two places."""
         mine, theirs = self._places, other._places
         size = max(len(mine), len(theirs))
         pairs = list(zip(*(known + [[]] * (size - len(known)) for known in (mine, theirs)), strict=True))
@@ -276,32 +255,32 @@ class Classes(Target):
                 self.labels.append(label)
 
     def encode(self, y: Any) -> Floats:
-        """The labels as codes."""
+        """The labels as places."""
         y = np.asarray(y)
         if y.ndim != 1:
             raise DataError(f"y has shape {y.shape}: expected one label per row, in one dimension")
-        codes = np.zeros(y.size)
+        places = np.full(y.size, -1.0)
         for place, label in enumerate(self.labels):
-            codes[_equal(y, label)] = place if place else -1
-        unknown = codes == 0
+            places[_equal(y, label)] = place
+        unknown = places < 0
         if unknown.any():
             row = int(np.argmax(unknown))
             message = f"y has the label {_plain(y[row])!r} at row {row}: expected one of {listed(self.known)}"
             raise DataError(message, row=row)
-        return codes
+        return places
 
-    def check_codes(self, codes: Floats) -> None:
-        """Raise an error for a code of no label."""
-        unknown = np.flatnonzero(~(codes < len(self.labels)))
+    def check_places(self, places: Floats) -> None:
+        """Raise an error for a place of no label."""
+        unknown = np.flatnonzero(~(places < len(self.labels)))
         if unknown.size:
             row = int(unknown[0])
             raise DataError(
-                f"row {row} of the batch has the code {codes[row]:g}: expected that of a label, {listed(self.known)}",
+                f"row {row} of the batch has the place {places[row]:g}: expected that of a label, {listed(self.known)}",
                 row=row,
             )
 
     def encode_one(self, label: Any) -> float:
-        """The code of one label; a new label gets the sign that is free, or the next code."""
+        """The place of one label; a new label gets one of the first two that is free, or the next."""
         label = _plain(label)
         if isinstance(label, list | dict | set | np.ndarray):
             raise DataError(f"the label is a {type(label).__name__}: expected one value")
@@ -309,29 +288,38 @@ class Classes(Target):
             raise DataError(f"the label is {label!r}: expected a value")
         if label not in self.labels:
             self._add([label])
-        place = self.labels.index(label)
-        return float(place) if place else -1.0
+        return float(self.labels.index(label))
 
     def decode(self, scores: Floats) -> NDArray[Any]:
-        if scores.ndim == 1:
-            labels, places = [self.decode_one(-1.0), self.decode_one(1.0)], (scores >= 0).astype(np.int64)
-        else:
-            labels, places = self.labels, self._largest(scores)
-        found: NDArray[Any] = _array(labels)[places]
+        labels = self.labels if scores.shape[1] > 1 else [self.label_at(0), self.label_at(1)]
+        found: NDArray[Any] = _array(labels)[self._places_of(scores)]
         return found
 
-    def _largest(self, scores: Floats) -> NDArray[np.int64]:
-        """The place of the largest score of each row; of several, the first in the order of ``classes``."""
-        order = np.array([place for place in self._order if place < scores.shape[-1]])
-        found: NDArray[np.int64] = order[scores[..., order].argmax(axis=-1)]
+    def _places_of(self, scores: Floats) -> NDArray[np.int64]:
+        """The place of the answer to each row; of several largest scores, the first in the order of ``classes``."""
+        if scores.shape[1] == 1:
+            return answers(scores)
+        order = np.array([place for place in self._order if place < scores.shape[1]])
+        found: NDArray[np.int64] = order[answers(scores[:, order])]
         return found
 
-    def decode_one(self, score: Any) -> Any:
-        """The label for one score, or for those of all labels; the other one of two if it is unknown so far."""
-        if isinstance(score, np.ndarray):
-            return self.labels[int(self._largest(score))]
-        wanted, other = (self.positive, self.negative) if score >= 0 else (self.negative, self.positive)
-        return wanted if wanted is not _NONE else other if other is not _NONE else None
+    def decode_one(self, score: Floats) -> Any:
+        """The label predicted by the scores of a row."""
+        if score.size == 1:
+            return self.label_at(1 if score[0] >= 0 else 0)
+        return self.label_at(int(self._places_of(score[None])[0]))
+
+    def label_at(self, place: int) -> Any:
+        """The label at this place; the other one of two if it is unknown so far."""
+        label = self.labels[place] if self.labels[place] is not _NONE else self.labels[1 - place]
+        return None if label is _NONE else label
+
+
+def answers(scores: Floats) -> NDArray[np.int64]:
+    """The place that the scores of each row answer with: by their sign, or the largest."""
+    columns = as_columns(scores)
+    found: NDArray[np.int64] = columns.argmax(axis=1)
+    return found if columns.shape[1] > 1 else (columns[:, 0] >= 0).astype(np.int64)
 
 
 def too_many_classes(labels: list[Any], most: int) -> DataError:
@@ -343,26 +331,6 @@ def too_many_classes(labels: list[Any], most: int) -> DataError:
         raised = "a larger max_classes (train --max-classes), each of which takes time and memory"
         advice += f"; for classes, {raised}"
     return DataError(f"{found} {advice}")
-
-
-def joined_scores(parts: list[Floats], probabilities: bool = False) -> Floats:
-    """Scores of rows one after the other; classes that were not known yet have the lowest there is."""
-    if not parts:
-        return np.empty(0)
-    if len({part.shape[1:] for part in parts}) == 1:
-        return np.concatenate(parts)
-    wide = [part if part.ndim > 1 else _of_two(part, probabilities) for part in parts]
-    width, unknown = max(part.shape[1] for part in wide), 0.0 if probabilities else -np.inf
-    return np.concatenate(
-        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=unknown) for part in wide]
-    )
-
-
-def _of_two(scores: Floats, probabilities: bool = False) -> Floats:
-    """A column for each of two classes; a score of 0 counts as positive."""
-    if probabilities:
-        return np.column_stack([1 - scores, scores])
-    return np.column_stack([np.where(scores == 0, -_TINY, -scores), scores])
 
 
 def _array(labels: list[Any]) -> NDArray[Any]:

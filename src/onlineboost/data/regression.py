@@ -31,10 +31,6 @@ class Numbers(Target):
     def width(self) -> int:
         return 1
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return ()
-
     def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
         """The absolute errors."""
         found: Floats = np.abs(self.decode(scores) - y)
@@ -104,10 +100,10 @@ class Numbers(Target):
         return self
 
     def decode(self, scores: Floats) -> NDArray[Any]:
-        return scores if scores.ndim == 1 else np.ascontiguousarray(scores[:, 0])
+        return np.ascontiguousarray(scores[:, 0])
 
-    def decode_one(self, score: Any) -> float:
-        return float(score[0] if isinstance(score, np.ndarray) else score)
+    def decode_one(self, score: Floats) -> float:
+        return float(score[0])
 
     def describe(self) -> str:
         return "numbers"

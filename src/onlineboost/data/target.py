@@ -14,14 +14,20 @@ from onlineboost.data.batch import Floats
 
 @hot
 def mistaken(score: float, y: float) -> bool:
-    """Whether the sign of a score is wrong, for compiled code; 0 counts as positive."""
+    """Whether the sign of a score is wrong, given a place or a sign, for compiled code; 0 counts as positive."""
     return (score >= 0) != (y > 0)
 
 
 @hot
-def sign_for(k: int, y: float) -> float:
-    """The label for the learners of class k, given the code of a row's class."""
-    return 1.0 if (max(int(y), 0) == k) == (k > 0) else -1.0
+def sign_of(y: float) -> float:
+    """What learners and boosters of two labels get, given the place of a label: -1 or +1."""
+    return 1.0 if y > 0 else -1.0
+
+
+@hot
+def place_for(k: int, y: float) -> float:
+    """The label, 0 or 1, for the committee of class k, given the place of a row's class; turned for the first."""
+    return 1.0 if (int(y) == k) == (k > 0) else 0.0
 
 
 class Target(ABC):
@@ -47,8 +53,12 @@ class Target(ABC):
 
     @property
     def turned(self) -> bool:
-        """Whether users see scores with the other sign: the positive label has the code -1."""
+        """Whether users see scores with the other sign: the positive label has the place 0."""
         return False
+
+    def of_positive(self, chances: Floats) -> Floats:
+        """The probabilities of the positive one of two labels, given those of place 1."""
+        return chances
 
     @property
     @abstractmethod
@@ -57,7 +67,7 @@ class Target(ABC):
 
     @abstractmethod
     def encode(self, y: Any) -> Floats:
-        """Labels as numbers for the learners."""
+        """Labels as places, or as the numbers that they are."""
 
     @abstractmethod
     def decode(self, scores: Floats) -> NDArray[Any]:

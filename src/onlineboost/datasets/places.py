@@ -68,7 +68,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
 
     path = find(name, data, download=download)
     batch = joined([page.batch for page in open_stream(path, format="libsvm", batch_size=1 << 16)])
-    y = batch.y.astype(np.int64)
+    y = np.where(batch.y > 0, 1, -1)
     file = get(name).file
     assert file is not None
     check(path, file, batch)

@@ -1,6 +1,6 @@
 """Many classes by one committee, whose learners vote for a class each (``class_tally.py``): the loop and the node.
 
-Probabilities are softmax(b scores), where b is learnt (``sharpness.py``).
+Probabilities are softmax(b scores), where b is learnt (``temperature.py``).
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from onlineboost.loop.class_tally import (
 from onlineboost.loop.explaining import Explained
 from onlineboost.loop.explaining_classes import explained
 from onlineboost.loop.loop import REPLAYED, Space, new_space
-from onlineboost.loop.sharpness import probabilities
-from onlineboost.storage.validity import require
+from onlineboost.loop.temperature import probabilities
 
 _predict, _learn, _meet, _full = dispatch.predict, dispatch.learn, dispatch.meet, dispatch.full
 _count = draws.count
@@ -66,7 +65,7 @@ def class_votes(block: Any) -> None:
                 write(tally.scores, answers[r])
         if not mode.learning or batch.weight[r] <= 0:
             continue
-        y = max(int(batch.y[r]), 0)
+        y = int(batch.y[r])
         for i in range(n):
             t[i] = y
         call_weigh(to, y, number, p)
@@ -142,10 +141,6 @@ class ClassVotesCommittee(Committee):
     def leaves(self) -> tuple[Committee, ...]:
         return ()  # it is not one of several committees for classes
 
-    def check(self) -> None:
-        super().check()
-        require(bool((self.kept.y < self.n_known).all()), "kept.y", "codes of known classes")
-
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         kinds = dispatch.explain_classes.kernels  # type: ignore[attr-defined]
         if type(self.committee) not in kinds:
@@ -165,7 +160,7 @@ class ClassVotesCommittee(Committee):
 
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head
-        return probabilities(head.sharpness, scores)
+        return probabilities(head.temperature, scores)
 
     def check_divisible(self) -> None:
         Node.check_divisible(self)

@@ -5,7 +5,7 @@ copy of it for the negative one, with its sign turned, and a new one begins for 
 further class, at the row where it is first met.
 
 Scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities are
-softmax(b z), where b is learnt (``sharpness.py``): each committee has seen the others' examples only as "the rest".
+softmax(b z), where b is learnt (``temperature.py``): each committee has seen the others' examples only as "the rest".
 """
 
 from __future__ import annotations
@@ -21,35 +21,34 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Ints
-from onlineboost.data.target import sign_for
+from onlineboost.data.target import place_for
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.node import Node
-from onlineboost.engine.replay import KeptClasses
 from onlineboost.engine.stage import Stage
 from onlineboost.loop.explaining import Explained, as_shares
 from onlineboost.loop.heads import INVERSE, VoteHead, new_head, vote_correct
 from onlineboost.loop.link import Alone
 from onlineboost.loop.record import Record, Settings, new_record
-from onlineboost.loop.sharpness import check_sharpness, largest, new_sharpness, probabilities, sharpen
+from onlineboost.loop.temperature import check_temperature, largest, learn_temperature, new_temperature, probabilities
 from onlineboost.storage.validity import Limits
 
-CLIP = 8.0  # log odds beyond it teach nothing about the sharpness
+CLIP = 8.0  # log odds beyond it teach nothing about the temperature
 
 
 class ClassesHead(NamedTuple):
     platt: Floats  # [classes, 2] as in ``VoteHead``, for parts whose score is not log odds
     inverse: Floats  # [classes, 3]
-    sharpness: Floats  # [2] b, and the information on it
+    temperature: Floats  # [2] its inverse b, and the information on it
 
     def limits(self) -> Limits:
         return {"inverse": INVERSE}
 
     def check(self) -> None:
-        check_sharpness(self.sharpness)
+        check_temperature(self.temperature)
 
 
 def new_classes_head(n: int) -> ClassesHead:
-    return ClassesHead(filled(0, (n, 2)), filled([1.0, 0.0, 1.0], (n, 3)), new_sharpness())
+    return ClassesHead(filled(0, (n, 2)), filled([1.0, 0.0, 1.0], (n, 3)), new_temperature())
 
 
 @njit
@@ -68,7 +67,7 @@ def finish_classes(block: Any) -> None:
         if mode.learning and batch.weight[r] > 0:
             y, weight = batch.y[r], batch.weight[r]
             for k in range(h.size):
-                vote_correct(VoteHead(head.platt[k], head.inverse[k]), h[k], nothing, sign_for(k, y), weight)
+                vote_correct(VoteHead(head.platt[k], head.inverse[k]), h[k], nothing, place_for(k, y), weight)
             learn_row(head, record, z, p, scores[r], y, weight)
 
 
@@ -87,7 +86,7 @@ class OneCommittee(Committee):
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return probabilities(self.head.sharpness, scores)  # type: ignore[union-attr]
+        return probabilities(self.head.temperature, scores)  # type: ignore[union-attr]
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
         return mean_strengths([one.strengths(names) for one in self._alone()])
@@ -126,7 +125,7 @@ def one_committee(node: Committee, n: int) -> OneCommittee:
         head.platt[:known], head.inverse[:known] = node.head.platt, node.head.inverse  # type: ignore[union-attr]
         record.edges[:known], record.weights[:known] = node.record.edges, node.record.weights
     if isinstance(node.head, ClassesHead):
-        head = head._replace(sharpness=node.head.sharpness)
+        head = head._replace(temperature=node.head.temperature)
     same = {one.name: getattr(node, one.name) for one in fields(node)}
     return OneCommittee(
         **same
@@ -136,14 +135,13 @@ def one_committee(node: Committee, n: int) -> OneCommittee:
             "booster": Alone(n, each=True),
             "head": head,
             "record": record._replace(clock=node.record.clock, totals=node.record.totals),
-            "kept": KeptClasses(*node.kept),
         }
     )
 
 
 @dataclass
 class ClassesNode(Node):
-    """Committees for each class against the rest, in the order of codes; that of the first has its sign turned."""
+    """Committees for each class against the rest, in the order of places; that of the first has its sign turned."""
 
     settings: Settings
     record: Record
@@ -164,11 +162,11 @@ class ClassesNode(Node):
     def add(self, stage: Stage, y: Floats, out: Floats) -> None:
         n, capacity, mode = len(self.parts), stage.table.capacity, stage.mode
         stage.outs.append(out)
-        scores, signs = stage.array("scores", (n, capacity, 1)), stage.array("signs", (n, capacity))
+        scores, labels = stage.array("scores", (n, capacity, 1)), stage.array("labels", (n, capacity))
         if mode.learning:
-            stage.call(signs_of, stage.span, y, signs)
+            stage.call(labels_of, stage.span, y, labels)
         for k, part in enumerate(self.parts):
-            stage.part(k, part, signs[k], scores[k])
+            stage.part(k, part, labels[k], scores[k])
         odds = np.array([part.gives_odds for part in self.parts])
         work = np.empty(n), np.empty(n), np.empty(0, np.float32)
         states = self.head, self.record, odds, mode.learning, mode.given, work
@@ -193,7 +191,7 @@ class ClassesNode(Node):
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return probabilities(self.head.sharpness, scores)
+        return probabilities(self.head.temperature, scores)
 
     def own_states(self) -> dict[str, Any]:
         return {"record": self.record, "head": self.head}
@@ -247,7 +245,7 @@ def grown(node: Any, n: int) -> tuple[Settings, Record, ClassesHead]:
         head.platt[:old], head.inverse[:old] = node.head.platt, node.head.inverse
         record.edges[:old], record.weights[:old] = node.record.edges, node.record.weights
     record = record._replace(clock=node.record.clock, totals=node.record.totals)
-    return node.settings._replace(n_learners=n), record, head._replace(sharpness=node.head.sharpness)
+    return node.settings._replace(n_learners=n), record, head._replace(temperature=node.head.temperature)
 
 
 def states_of_two(node: Any, own: Any) -> tuple[Settings, Record, ClassesHead]:
@@ -278,12 +276,12 @@ def _of_two(node: Any) -> ClassesNode:
 
 
 @njit
-def signs_of(block: Any) -> None:
+def labels_of(block: Any) -> None:
     """The labels of rows for the committee of each class."""
-    span, y, signs = unpack(block)
-    for k in range(signs.shape[0]):
+    span, y, labels = unpack(block)
+    for k in range(labels.shape[0]):
         for r in range(span[0], span[1]):
-            signs[k, r] = sign_for(k, y[r])
+            labels[k, r] = place_for(k, y[r])
 
 
 @njit
@@ -301,7 +299,7 @@ def class_rows(block: Any) -> None:
                 answers[r, k] = z[k]
         if learning and weight[r] > 0:
             for k in range(n):
-                label = sign_for(k, y[r])
+                label = place_for(k, y[r])
                 right = (scores[k, r] >= 0) == (label > 0)
                 record.weights[k] += weight[r]
                 record.edges[k] += weight[r] if right else -weight[r]
@@ -312,11 +310,11 @@ def class_rows(block: Any) -> None:
 
 @hot
 def learn_row(head: ClassesHead, record: Record, z: Floats, p: Floats, answer: Floats, y: float, weight: float) -> None:
-    """Count the mistakes, and learn the sharpness."""
-    place = max(int(y), 0)
+    """Count the mistakes, and learn the temperature."""
+    place = int(y)
     record.totals[0] += weight
     record.totals[1] += weight if largest(answer) != place else 0.0
     record.clock[0] += 1
     for k in range(z.size):
         z[k] = min(max(z[k], -CLIP), CLIP)
-    sharpen(head.sharpness, z, p, place, weight)
+    learn_temperature(head.temperature, z, p, place, weight)

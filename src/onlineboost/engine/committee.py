@@ -190,6 +190,7 @@ class Committee(Node):
             require(self.committee.nodes[..., 0].max(initial=0) <= self.n_slots, "nodes", "splits by slots in use")
         if self.kept.indices.size:
             require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
+        self.kept.check_labels(self.n_classes)
 
     def trimmed(self) -> Self:
         twin = super().trimmed()

@@ -144,7 +144,7 @@ class Node(Features, ABC):
 
     @abstractmethod
     def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label, or of all classes, given scores [rows] or [rows, classes]."""
+        """Probabilities of place 1, or of all classes, given scores [rows, width]."""
 
     def check_classes(self, n: int) -> None:
         """Raise an error for more classes than it can take."""

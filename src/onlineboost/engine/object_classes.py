@@ -30,7 +30,7 @@ from onlineboost.loop.class_tally import correct, link_classes, new_tally, note,
 from onlineboost.loop.heads import VoteHead
 from onlineboost.loop.link import ROUND, SETTLE, VOTE
 from onlineboost.loop.record import Record, Settings
-from onlineboost.loop.sharpness import probabilities
+from onlineboost.loop.temperature import probabilities
 
 _KERNELS: tuple[Any, ...] = write, note, correct
 _written, _noted, _corrected = (njit(one.py_func) for one in _KERNELS)
@@ -38,7 +38,7 @@ _written, _noted, _corrected = (njit(one.py_func) for one in _KERNELS)
 
 @dataclass
 class ObjectClasses(ObjectNode):
-    """Machines for each class against the rest, in the order of codes; that of the first has its sign turned."""
+    """Machines for each class against the rest, in the order of places; that of the first has its sign turned."""
 
     settings: Settings
     record: Record
@@ -51,12 +51,11 @@ class ObjectClasses(ObjectNode):
 
     def run(self, examples: ObjectRows, learning: bool) -> Floats:
         y, weight, n = examples.y, examples.weight, len(self.parts)
-        two, places = Classes(*examples.target.labels[:2]), Classes.places(y)
+        two = Classes(*examples.target.labels[:2])
         scores, answers = np.empty((n, y.size)), np.empty((y.size, n))
         for k, part in enumerate(self.parts):
-            signs = np.where((places == k) == (k > 0), 1.0, -1.0).tolist()
-            rows = [(x, sign, w) for (x, _, w), sign in zip(examples.rows, signs, strict=True)]
-            scores[k] = part.run(ObjectRows(rows, two), learning)
+            rows = [(x, float((label == k) == (k > 0)), w) for x, label, w in examples.rows]
+            scores[k] = part.run(ObjectRows(rows, two), learning)[:, 0]
         odds = np.array([not isinstance(part.head, VoteHead) for part in self.parts])
         work = np.empty(n), np.empty(n), np.empty(0, np.float32)
         states = self.head, self.record, odds, learning, False, work
@@ -82,7 +81,7 @@ class ObjectClasses(ObjectNode):
         return summed(self.record.clock, self.parts)
 
     def probabilities(self, scores: Floats) -> Floats:
-        return probabilities(self.head.sharpness, scores)
+        return probabilities(self.head.temperature, scores)
 
     @property
     def n_slots(self) -> int:
@@ -133,10 +132,10 @@ class ClassObjectCommittee(ObjectCommittee):
         answers, p, t = np.empty((len(examples.rows), k if k > 2 else 1)), np.empty(n), np.empty(n, np.float32)
         tally = new_tally(n, k)
         booster = link_classes(self.booster, tally, p, t)
-        for r, (x, code, weight) in enumerate(examples.rows):
+        for r, (x, place, weight) in enumerate(examples.rows):
             places = self.committee.places(x, target, learning)
             tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
-            y, number = max(int(code), 0), int(record.clock[0])
+            y, number = int(place), int(record.clock[0])
             booster.take(VOTE, number, y)
             _written(tally.scores, answers[r])
             if not learning or weight <= 0:
@@ -150,8 +149,8 @@ class ClassObjectCommittee(ObjectCommittee):
             self.committee.learn(x, target.labels[y], p, target)
             _corrected(head, record, tally, answers[r], y, weight)
             booster.take(SETTLE, number, y)
-        return answers if k > 2 else answers[:, 0]
+        return answers
 
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head
-        return probabilities(head.sharpness, scores)
+        return probabilities(head.temperature, scores)

@@ -28,7 +28,7 @@ _ROWS = 64  # rows learnt at a time, so that predictions do not wait long
 
 
 class ObjectRows(NamedTuple):
-    """Rows in the form that the objects take, each with its encoded label and weight."""
+    """Rows in the form that the objects take, each with the place of its label and its weight."""
 
     rows: list[tuple[Any, float, float]]
     target: Classes
@@ -122,7 +122,8 @@ class ObjectCommittee(ObjectNode):
         votes, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, settings.leading)
         booster = link(self.booster, table, votes, p, t)
         scores = []
-        for x, y, weight in examples.rows:
+        for x, place, weight in examples.rows:
+            y = 1.0 if place > 0 else -1.0
             votes[:] = self.committee.predict(x, settings.hard, examples.target, learning)
             table.carry[:] = 0.0
             if settings.leading:
@@ -143,9 +144,9 @@ class ObjectCommittee(ObjectNode):
                     for i in range(p.size):
                         p[i] = draws.count(settings.seed, int(record.clock[0]), i, p[i])
                 _corrected(head, scores[-1], h, y, weight)
-                self.committee.learn(x, examples.target.decode_one(y), p, examples.target)
+                self.committee.learn(x, examples.target.label_at(int(place)), p, examples.target)
                 record.clock[0] += 1
-        return np.array(scores)
+        return np.array(scores).reshape(-1, 1)
 
     def of_table(self, source: Source, y: Floats, weight: Floats, target: Classes) -> Iterator[ObjectRows]:
         if not source.by_name:

@@ -1,4 +1,4 @@
-"""Numbers as targets: centred, scaled and tamed, so that neither their unit nor a single row matters.
+"""Target scaling: numbers are centred, scaled and limited, so that neither their unit nor a single row matters.
 
 The first 16 rows are held back, and answered by the median of the targets so far. Then
 
@@ -72,7 +72,7 @@ dispatch.register(dispatch.correct, NumberHead, correct)
 dispatch.register(dispatch.trust, NumberHead, trust_nothing)
 
 
-class Taming(NamedTuple):
+class TargetScaling(NamedTuple):
     units: Floats  # [2] c and s
     moments: Floats  # [2] m and v
     recent: Floats  # [FIRST] z of the rows in turn beyond the same limit
@@ -89,29 +89,29 @@ class Taming(NamedTuple):
         require(rows >= 0 and FIRST > abs(same) <= turns, "clock", "a number of rows, and of rows in turn")
 
 
-def new_taming(link: int = IDENTITY) -> Taming:
-    return Taming(np.array([0.0, 1.0]), np.array([0.0, 1.6]), np.zeros(FIRST), np.zeros(3, np.int64), link)
+def new_scaling(link: int = IDENTITY) -> TargetScaling:
+    return TargetScaling(np.array([0.0, 1.0]), np.array([0.0, 1.6]), np.zeros(FIRST), np.zeros(3, np.int64), link)
 
 
-def set_units(taming: Taming, first: Floats) -> None:
+def set_units(scaling: TargetScaling, first: Floats) -> None:
     """Centre and scale, from the first targets: one of them can be anything."""
-    if taming.link == EXP:
-        taming.units[1] = float(np.sort(first)[: max(first.size - 1, 1)].mean()) or 1.0
-    if taming.link != IDENTITY:
+    if scaling.link == EXP:
+        scaling.units[1] = float(np.sort(first)[: max(first.size - 1, 1)].mean()) or 1.0
+    if scaling.link != IDENTITY:
         return
     c = float(np.sort(first)[first.size // 2])
     far = np.sort(np.abs(first - c))
     scale = float(far[: max(far.size - 1, 1)].mean()) or float(far[-1])
-    taming.units[:] = c, scale if scale > 1e-12 * abs(c) else abs(c) or 1.0
+    scaling.units[:] = c, scale if scale > 1e-12 * abs(c) else abs(c) or 1.0
 
 
 @hot
-def tame(taming: Taming, y: float) -> float:
+def scale_target(scaling: TargetScaling, y: float) -> float:
     """What is learnt of a target; the state is ready for the next."""
-    clock, moments = taming.clock, taming.moments
-    if taming.link == LOGISTIC:
+    clock, moments = scaling.clock, scaling.moments
+    if scaling.link == LOGISTIC:
         return y
-    z = (y - taming.units[0]) / taming.units[1]
+    z = (y - scaling.units[0]) / scaling.units[1]
     z = min(max(z, -_MOST), _MOST)
     m, deviation = moments[0], math.sqrt(moments[1])
     side = 1 if z > m + _LIMIT * deviation else (-1 if z < m - _LIMIT * deviation else 0)
@@ -124,14 +124,14 @@ def tame(taming: Taming, y: float) -> float:
     moments[1] = (1 - share) * (moments[1] + share * e * e)
     clock[0] += 1
     if side != 0:
-        _move(taming, z)
+        _move(scaling, z)
     return float(min(max(z, m - _LIMIT * width), m + _LIMIT * width))
 
 
 @lean
-def _move(taming: Taming, z: float) -> None:
+def _move(scaling: TargetScaling, z: float) -> None:
     """Note a row beyond a limit; if it is the last of many in turn, the centre moves to them."""
-    clock, recent, units = taming.clock, taming.recent, taming.units
+    clock, recent, units = scaling.clock, scaling.recent, scaling.units
     at = abs(clock[2]) - 1  # kept in order
     while at > 0 and recent[at - 1] > z:
         recent[at] = recent[at - 1]
@@ -139,57 +139,57 @@ def _move(taming: Taming, z: float) -> None:
     recent[at] = z
     if abs(clock[2]) == FIRST:
         clock[1] = clock[2] = 0
-        if taming.link == IDENTITY:
-            units[0] += units[1] * (recent[FIRST // 2] - taming.moments[0])
+        if scaling.link == IDENTITY:
+            units[0] += units[1] * (recent[FIRST // 2] - scaling.moments[0])
 
 
 @njit
-def tame_rows(block: Any) -> None:
+def scale_targets(block: Any) -> None:
     """What is learnt of targets, and c before each row."""
-    span, y, weight, tamed, centres, taming, learning = unpack(block)
+    span, y, weight, targets, centres, scaling, learning = unpack(block)
     for r in range(span[0], span[1]):
-        centres[r] = taming.units[0]
-        tamed[r] = tame(taming, y[r]) if learning and weight[r] > 0 else 0.0
+        centres[r] = scaling.units[0]
+        targets[r] = scale_target(scaling, y[r]) if learning and weight[r] > 0 else 0.0
 
 
 @njit
 def answer_rows(block: Any) -> None:
     """Answers from scores, [rows, 1]; ``centres`` has c before each row."""
-    span, scores, centres, weight, answers, taming, record, learning, given = unpack(block)
+    span, scores, centres, weight, answers, scaling, record, learning, given = unpack(block)
     for r in range(span[0], span[1]):
         if not (given and answers[r, 0] == answers[r, 0]):
-            answers[r, 0] = _in_units(taming, centres[r], scores[r, 0])
+            answers[r, 0] = _in_units(scaling, centres[r], scores[r, 0])
         if learning and weight[r] > 0:
             record.totals[0] += weight[r]
             record.clock[0] += 1
 
 
 @hot
-def _in_units(taming: Taming, centre: float, score: float) -> float:
-    if taming.link == LOGISTIC:
+def _in_units(scaling: TargetScaling, centre: float, score: float) -> float:
+    if scaling.link == LOGISTIC:
         return logistic(score)
-    if taming.link == EXP:
-        return float(taming.units[1] * math.exp(min(score, 50.0)))
-    return float(centre + taming.units[1] * score)
+    if scaling.link == EXP:
+        return float(scaling.units[1] * math.exp(min(score, 50.0)))
+    return float(centre + scaling.units[1] * score)
 
 
 @njit
-def _answers_in_units(taming: Taming, scores: Floats) -> Floats:
+def _answers_in_units(scaling: TargetScaling, scores: Floats) -> Floats:
     """Answers by a link other than the identity."""
     found = np.empty(scores.size)
     for r in range(scores.size):
-        found[r] = _in_units(taming, 0.0, scores[r])
+        found[r] = _in_units(scaling, 0.0, scores[r])
     return found
 
 
 @dataclass
 class RegressionNode(Node):
-    """A node whose learners see tamed targets; its one part answers."""
+    """A node whose learners see scaled targets; its one part answers."""
 
     settings: Settings
     record: Record
     parts: tuple[Any, ...]
-    taming: Taming
+    scaling: TargetScaling
     held: Kept = field(default=replay.NO_NUMBERS, kw_only=True)  # the first rows, until there are enough of them
 
     _begins = False  # whether these are being learnt
@@ -207,16 +207,16 @@ class RegressionNode(Node):
             stage.step(partial(self._answer_first, stage.program_of, stage.span, stage.mode.learning, y, out))
         else:
             capacity = stage.table.capacity
-            tamed, centres = stage.array("tamed", capacity), stage.array("centres", capacity)
+            targets, centres = stage.array("targets", capacity), stage.array("centres", capacity)
             learning, weight = stage.mode.learning, stage.table.weight
-            stage.call(tame_rows, stage.span, y, weight, tamed, centres, self.taming, learning)
-            self.add_parts(stage, y, tamed, centres, out)
+            stage.call(scale_targets, stage.span, y, weight, targets, centres, self.scaling, learning)
+            self.add_parts(stage, y, targets, centres, out)
 
-    def add_parts(self, stage: Stage, y: Floats, tamed: Floats, centres: Floats, out: Floats) -> None:
-        """Add the calls after those that tame targets."""
+    def add_parts(self, stage: Stage, y: Floats, targets: Floats, centres: Floats, out: Floats) -> None:
+        """Add the calls after those that scale targets."""
         scores = stage.array("scores", (stage.table.capacity, 1))
-        stage.part(0, self.parts[0], tamed, scores)
-        states = self.taming, self.record, stage.mode.learning, stage.mode.given
+        stage.part(0, self.parts[0], targets, scores)
+        states = self.scaling, self.record, stage.mode.learning, stage.mode.given
         stage.call(answer_rows, stage.span, scores, centres, stage.table.weight, out, *states)
 
     @property
@@ -256,7 +256,7 @@ class RegressionNode(Node):
         from onlineboost.engine.program import run_batch
 
         kept, self.held = self.held, replay.NO_NUMBERS
-        set_units(self.taming, held.y)
+        set_units(self.scaling, held.y)
         self.record.clock[0] = 0
         self._begins = True
         try:
@@ -271,8 +271,8 @@ class RegressionNode(Node):
     def first_answers(self, known: Floats) -> Floats:
         """The answer and its bounds, [1, width], by the targets so far: their median, and their range."""
         if not known.size:
-            return np.full((1, self.width), 0.5 if self.taming.link == LOGISTIC else 0.0)
-        middle = float(np.sort(known)[known.size // 2]) if self.taming.link == IDENTITY else float(known.mean())
+            return np.full((1, self.width), 0.5 if self.scaling.link == LOGISTIC else 0.0)
+        middle = float(np.sort(known)[known.size // 2]) if self.scaling.link == IDENTITY else float(known.mean())
         bounds = [float(known.min()), float(known.max())] * ((self.width - 1) // 2)
         return np.array([[middle, *bounds]])
 
@@ -280,8 +280,8 @@ class RegressionNode(Node):
 
     def could_answer(self, answers: PastAnswers) -> bool:
         """Answers are compared with targets in units of these."""
-        far = np.abs(answers.scores[:, : self.width] - self.taming.units[0]) / _FARTHEST
-        return super().could_answer(answers) and bool((far <= self.taming.units[1]).all())
+        far = np.abs(answers.scores[:, : self.width] - self.scaling.units[0]) / _FARTHEST
+        return super().could_answer(answers) and bool((far <= self.scaling.units[1]).all())
 
     def may_be_silent(self, k: int) -> bool:
         return True  # while the first rows are held back
@@ -302,7 +302,7 @@ class RegressionNode(Node):
         require(self.held.y.size == (self.n_learnt if self.young else 0), "held.y", "the rows that are held back")
 
     def own_states(self) -> dict[str, Any]:
-        return {"record": self.record, "taming": self.taming, "held": self.held}
+        return {"record": self.record, "scaling": self.scaling, "held": self.held}
 
     # ---- what was learnt
 
@@ -316,12 +316,12 @@ class RegressionNode(Node):
 
     def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         """Scores in units of the target. A link leads from the answer without features to that with all."""
-        part, (c, s) = self.parts[0].explain(batches, rows), self.taming.units
+        part, (c, s) = self.parts[0].explain(batches, rows), self.scaling.units
         last = part.scores[:, 0]
-        if self.taming.link == IDENTITY:
+        if self.scaling.link == IDENTITY:
             return Explained((c + s * last).reshape(-1, 1), part.scaled(np.full(part.scores.shape, s)))
         change = part.sums()
-        with_all, without = (_answers_in_units(self.taming, scores) for scores in (last, last - change))
+        with_all, without = (_answers_in_units(self.scaling, scores) for scores in (last, last - change))
         slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
         return Explained(with_all.reshape(-1, 1), part.scaled(slopes.reshape(-1, 1)))
 
@@ -334,7 +334,7 @@ class RegressionNode(Node):
 
     def probabilities(self, scores: Floats) -> Floats:
         """There are none."""
-        return np.full(len(scores), np.nan)
+        return np.full((len(scores), 1), np.nan)
 
     def importances(self) -> dict[int, float]:
         return as_shares(self.parts[0].importances())
@@ -364,4 +364,4 @@ class RegressionNode(Node):
 def regression_node(part: Node, link: int = IDENTITY) -> RegressionNode:
     """The node of a model with one part."""
     settings = Settings(1, hard=False, sample=False, seed=part.settings.seed, numbers=True)
-    return RegressionNode(settings, new_record(1), (part,), new_taming(link))
+    return RegressionNode(settings, new_record(1), (part,), new_scaling(link))

@@ -31,17 +31,17 @@ class Kept(NamedTuple):
             "indptr": COUNT,
             "indices": (0, np.iinfo(np.int32).max),
             "values": (-LARGEST, np.inf),
-            "y": (-1, 1),
+            "y": (0, HUGE),
             "weight": (0, LARGEST),
         }
 
-    def check_rows(self) -> None:
+    def check(self) -> None:
         ends = self.indptr
         require(bool(ends[0] == 0 and (np.diff(ends) >= 0).all() and ends[-1] == self.indices.size), "indptr", "rows")
 
-    def check(self) -> None:
-        self.check_rows()
-        require(bool((np.abs(self.y) == 1).all()), "y", "labels -1 and 1")
+    def check_labels(self, n_classes: int) -> None:
+        """Raise an error unless labels are places of classes that are known."""
+        require(bool(np.isin(self.y, np.arange(n_classes)).all()), "kept.y", "places of known classes")
 
     @property
     def sizes(self) -> list[int]:
@@ -68,19 +68,8 @@ class KeptNumbers(Kept):
     def limits(self) -> Limits:
         return super().limits() | {"y": (-HUGE, HUGE)}
 
-    def check(self) -> None:
-        self.check_rows()
-
-
-class KeptClasses(Kept):
-    """Rows of several classes."""
-
-    def limits(self) -> Limits:
-        return super().limits() | {"y": (-1, HUGE)}
-
-    def check(self) -> None:
-        self.check_rows()
-        require(bool(((self.y != 0) & (self.y == np.floor(self.y))).all()), "y", "codes of classes")
+    def check_labels(self, n_classes: int) -> None:
+        """Any number is one."""
 
 
 NOTHING = Kept(*joined([]))

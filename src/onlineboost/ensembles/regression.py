@@ -1,6 +1,6 @@
 """The node of an ensemble of regressors: its parts, a stack on their scores, and intervals.
 
-All in the units of ``engine/regression.py``, with t the tamed target.
+All in the units of ``engine/regression.py``, with t the scaled target.
 
 **Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
 its score is that of both.
@@ -33,7 +33,7 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine.classes import mean_importances, mean_strengths
-from onlineboost.engine.regression import RegressionNode, Taming
+from onlineboost.engine.regression import RegressionNode, TargetScaling
 from onlineboost.engine.stage import Stage
 from onlineboost.loop.explaining import Explained
 from onlineboost.loop.record import Record
@@ -91,11 +91,11 @@ def stack_numbers(block: Any) -> None:
     in the units of y.
     """
     span, scores, t, weight, answers, centres, middle, typical, errors, states, learning, given, x = unpack(block)
-    taming, stack, spread = states
+    scaling, stack, spread = states
     for r in range(span[0], span[1]):
         mean = _read(stack, scores, r, x)
         if given and answers[r, 0] == answers[r, 0]:
-            middle[r] = (answers[r, 0] - centres[r]) / taming.units[1]
+            middle[r] = (answers[r, 0] - centres[r]) / scaling.units[1]
         else:
             middle[r] = _answer(stack, x, mean)
         typical[r] = spread.typical[0]
@@ -171,12 +171,12 @@ def _best(stack: NumberStack, i: int, n: int) -> float:
 def intervals(block: Any) -> None:
     """Answers and their bounds in the units of y, [rows, 1 + 2 coverages]; with ``learning``, the margins follow y."""
     span, middle, typical, local, centres, y, weight, levels, answers, states, learning, given = unpack(block)
-    taming, spread, record = states
+    scaling, spread, record = states
     number = record.clock[0]  # the stack may be ahead
     for r in range(span[0], span[1]):
         scale = max(typical[r] + local[r], _LEAST_SCALE * typical[r])
         if not (given and answers[r, 0] == answers[r, 0]):
-            _bounds(taming, centres[r], spread.margins, middle[r], scale, answers[r])
+            _bounds(scaling, centres[r], spread.margins, middle[r], scale, answers[r])
         if learning and weight[r] > 0:
             if scale > 0:
                 _follow(spread.margins, levels, answers[r], y[r], max(_MARGIN_RATE, 1 / (number + 2.0)))
@@ -185,8 +185,8 @@ def intervals(block: Any) -> None:
 
 
 @hot
-def _bounds(taming: Taming, c: float, margins: Floats, z: float, scale: float, answers: Floats) -> None:
-    s = taming.units[1]
+def _bounds(scaling: TargetScaling, c: float, margins: Floats, z: float, scale: float, answers: Floats) -> None:
+    s = scaling.units[1]
     below = above = 0.0
     answers[0] = c + s * z
     for k in range(margins.shape[0]):
@@ -230,7 +230,7 @@ class RegressionEnsemble(RegressionNode):
     def width(self) -> int:
         return 1 + 2 * len(COVERAGES)
 
-    def add_parts(self, stage: Stage, y: Floats, tamed: Floats, centres: Floats, out: Floats) -> None:
+    def add_parts(self, stage: Stage, y: Floats, targets: Floats, centres: Floats, out: Floats) -> None:
         *parts, last = self.parts
         capacity, n, mode, weight = stage.table.capacity, len(parts), stage.mode, stage.table.weight
         left, middle, typical, errors = (
@@ -240,17 +240,17 @@ class RegressionEnsemble(RegressionNode):
         flat, of_error = scores.reshape(n, capacity), local.reshape(capacity)
         for k, part in enumerate(parts):
             if k == _FOLLOWER:
-                stage.call(subtract, stage.span, tamed, flat[_BASE], left)
-            stage.part(k, part, left if k == _FOLLOWER else tamed, scores[k])
-        states = (self.taming, self.stack, self.spread), mode.learning, mode.given, np.empty(n + 1)
-        stage.call(stack_numbers, stage.span, flat, tamed, weight, out, centres, middle, typical, errors, *states)
+                stage.call(subtract, stage.span, targets, flat[_BASE], left)
+            stage.part(k, part, left if k == _FOLLOWER else targets, scores[k])
+        states = (self.scaling, self.stack, self.spread), mode.learning, mode.given, np.empty(n + 1)
+        stage.call(stack_numbers, stage.span, flat, targets, weight, out, centres, middle, typical, errors, *states)
         stage.part(n, last, errors, local)
-        ends = (self.taming, self.spread, self.record), mode.learning, mode.given
+        ends = (self.scaling, self.spread, self.record), mode.learning, mode.given
         stage.call(intervals, stage.span, middle, typical, of_error, centres, y, weight, _LEVELS, out, *ends)
 
     def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         found = [part.explain(batches, rows) for part in self.parts[:-1]]
-        n, (c, s), low, high = len(found), self.taming.units, *self.stack.range
+        n, (c, s), low, high = len(found), self.scaling.units, *self.stack.range
         least, most = low - (high - low) / 10, high + (high - low) / 10
         scores = np.array([one.scores[:, 0] for one in found])
         scores[_FOLLOWER] += scores[_BASE]

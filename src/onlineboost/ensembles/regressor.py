@@ -12,7 +12,7 @@ from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.data.batch import Floats
 from onlineboost.diagnostics.report import Columns, Report
-from onlineboost.engine.regression import new_taming
+from onlineboost.engine.regression import new_scaling
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.ensembles.regression import COVERAGES, NumberStack, RegressionEnsemble, new_number_stack, new_spread
 from onlineboost.errors import ParameterError
@@ -80,7 +80,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         nodes = tuple(part.part_node(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(parts))
         n = len(nodes) - 1
         settings = Settings(n, hard=False, sample=False, seed=seed, numbers=True)
-        states = new_taming(), new_number_stack(n), new_spread()
+        states = new_scaling(), new_number_stack(n), new_spread()
         return RegressionEnsemble(settings, new_record(n), nodes, *states, held=NO_NUMBERS)
 
     def predict_interval(self, X: Any, coverage: float | tuple[float, float] = 0.9) -> tuple[Floats, Floats]:
@@ -121,7 +121,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         mean squared errors over the last 500 examples or so, in the units of the target.
         """
         node, weights = self._node(), self.weights_
-        unit = float(node.taming.units[1])
+        unit = float(node.scaling.units[1])
         columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack), "14.5g")}
         names = [brief(part) for part in self._check_fitted().spec.parts()]
         error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."

@@ -32,11 +32,11 @@ from onlineboost.compiled.block import unpack
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32
-from onlineboost.data.target import mistaken
+from onlineboost.data.target import mistaken, sign_of
 from onlineboost.loop.heads import INVERSE, VoteHead, logistic, vote_correct
 from onlineboost.loop.loop import compare
 from onlineboost.loop.record import Record
-from onlineboost.loop.sharpness import chances_of, largest
+from onlineboost.loop.temperature import chances_of, largest
 from onlineboost.storage.validity import SUM, Limits, require
 
 FORGETTING = 0.9995
@@ -145,15 +145,16 @@ def stack_rows(block: Any) -> None:
         if not (given and answers[r] == answers[r]):
             answers[r] = by_light if lightly else by_all
         if learning and weight[r] > 0:
+            sign = sign_of(y[r])
             for k in range(n):
                 if not as_odds[k]:
-                    vote_correct(VoteHead(scales.platt[k], scales.inverse[k]), scores[k, r], nothing, y[r], weight[r])
+                    vote_correct(VoteHead(scales.platt[k], scales.inverse[k]), scores[k, r], nothing, sign, weight[r])
             weights = light.weights if lightly else all_parts.weights
-            _note(scales, record, weights, scores[:, r], x, answers[r], y[r], weight[r])
+            _note(scales, record, weights, scores[:, r], x, answers[r], sign, weight[r])
             if not resting:
-                _learn(all_parts, x, n, by_all, y[r], weight[r], step, factor)
+                _learn(all_parts, x, n, by_all, sign, weight[r], step, factor)
             if n_light < n or resting:
-                _learn(light, x, n_light, by_light, y[r], weight[r], step, factor)
+                _learn(light, x, n_light, by_light, sign, weight[r], step, factor)
 
 
 @njit
@@ -176,7 +177,7 @@ def stack_classes(block: Any) -> None:
             for k in range(classes):
                 answers[r, k] = by_light[k] if lightly else by_all[k]
         if learning and weight[r] > 0:
-            place = max(int(y[r]), 0)
+            place = int(y[r])
             weights = light.weights if lightly else all_parts.weights
             _note_classes(scales, record, weights, scores[:, r], x, answers[r], place, weight[r])
             if not resting:

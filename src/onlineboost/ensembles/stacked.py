@@ -19,7 +19,7 @@ from onlineboost.ensembles.stack import CLIP, Scales, Stack, new_classes_work, n
 from onlineboost.loop.explaining import Explained, Terms, as_shares
 from onlineboost.loop.heads import chances
 from onlineboost.loop.record import Record, Settings
-from onlineboost.loop.sharpness import softmax
+from onlineboost.loop.temperature import softmax
 from onlineboost.storage.validity import require
 
 
@@ -139,7 +139,7 @@ class StackedNode(Node):
         return True
 
     def probabilities(self, scores: Floats) -> Floats:
-        return chances(scores) if scores.ndim == 1 else softmax(scores)
+        return chances(scores) if scores.shape[1] == 1 else softmax(scores)
 
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         found = [part.explain(batches, rows) for part in self.awake()]

@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from onlineboost.data.batch import Floats
+from onlineboost.data.scores import as_columns, squeezed
 from onlineboost.evaluate.metrics.metric import Accumulator, Metric
 from onlineboost.registry import METRICS
 
@@ -18,7 +21,7 @@ class Measurement:
 
     >>> import numpy as np
     >>> measurement = Measurement()
-    >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4)
+    >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4)
     >>> measurement.update(scores, y, weight, probabilities=1 / (1 + np.exp(-scores)))
     >>> {name: round(value, 3) for name, value in measurement.values().items() if value is not None}
     {'auc': 0.75, 'brier': 0.187, 'calibration-error': 0.384, 'error': 0.5, 'f1': 0.5, 'log-loss': 0.54,
@@ -46,18 +49,21 @@ class Measurement:
     ) -> None:
         """Add rows; without probabilities or the bounds of intervals, the metrics of them are not computed.
 
-        ``answers`` are scores whose signs are the answers, where another threshold than 0 was asked for.
+        ``y`` are numbers, or places of labels: 0, 1, 2, ...; -1 is 0, too. ``answers`` are scores whose signs are the
+        answers, where another threshold than 0 was asked for.
         """
+        if any(metric.task == "classes" for metric in self.metrics.values()):
+            y = np.maximum(y, 0)
         given = {"scores": scores, "probabilities": probabilities, "intervals": intervals}
         for (_, needs, of_answers), accumulator in self._accumulators.items():
             values = answers if of_answers and answers is not None else given[needs]
             if values is not None:
-                accumulator.update(values, y, weight)
+                accumulator.update(squeezed(as_columns(values)), y, weight)
 
     def values(self, turned: bool = False) -> dict[str, float | None]:
         """The metrics by name; None where there was nothing to compute one from.
 
-        ``turned``: the positive label has the code -1 (``Classes.turned``).
+        ``turned``: the positive label has the place 0 (``Classes.turned``).
         """
         found = {name: value_of(metric, self[name], turned) for name, metric in self.metrics.items()}
         return {name: None if math.isnan(value) else value for name, value in found.items()}
@@ -69,7 +75,7 @@ def metrics_of(task: str) -> list[Metric]:
 
 
 def value_of(metric: Metric, accumulator: Any, turned: bool) -> float:
-    """The value of a metric; ``turned``: the positive label has the code -1."""
+    """The value of a metric; ``turned``: the positive label has the place 0."""
     return metric.value(accumulator.turned() if turned and metric.of_positive else accumulator)
 
 

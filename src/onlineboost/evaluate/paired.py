@@ -56,7 +56,7 @@ class PairedLoss:
     >>> logistic = lambda scores: (1 + np.tanh(scores / 2)) / 2
     >>> paired = PairedLoss()
     >>> paired.look(logistic, logistic)
-    >>> paired.update(np.array([2.0, -1.0]), np.array([0.0, 0.0]), np.array([1.0, -1.0]), np.ones(2))
+    >>> paired.update(np.array([2.0, -1.0]), np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.ones(2))
     >>> round(paired.gain, 2), paired.weight
     (0.68, 2.0)
     """

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.data.batch import Batch, Floats, cut
-from onlineboost.data.classes import joined_scores
 from onlineboost.data.hashing import feature_id
 from onlineboost.data.page import Page, Pages
+from onlineboost.data.scores import joined_scores, squeezed
 from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.measurement import metrics_of, value_of
@@ -48,7 +48,7 @@ class Delayed:
     >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> late = Delayed(OnlineBBM(n_estimators=5), delay=10)
     >>> for page in open_stream(rows):
-    ...     scores = late.learn(page)
+    ...     scores = late.learn_page(page)
     >>> late.model.n_seen_, late.tell_all(), late.model.n_seen_
     (190, None, 200)
     """
@@ -62,7 +62,7 @@ class Delayed:
         self.late: deque[_Late] = deque()
         self.asked = 0
 
-    def learn(self, page: Page) -> Floats:
+    def learn_page(self, page: Page) -> Floats:
         """Ask the rows of a page, and tell those that are due; returns the scores of the rows when they were asked."""
         rows, none = page.batch, cut(page.batch, 0, 0)
         self.model.learn(page._replace(batch=none))  # names and labels are known from now on
@@ -174,11 +174,11 @@ def _scored_late(
     late = Delayed(model, delay)
     pages = X if isinstance(X, Pages) and y is None else open_stream(X, y=y, sample_weight=sample_weight)
     for page in pages:
-        yield late.learn(page), page.batch.y, page.batch.weight
+        yield squeezed(late.learn_page(page)), page.batch.y, page.batch.weight
 
 
 def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Learn all rows; yield their scores, signs and weights."""
+    """Learn all rows; yield their scores, labels and weights."""
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:
             yield model.learn(page), page.batch.y, page.batch.weight
@@ -193,4 +193,4 @@ def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Fl
         assert model.fitted is not None
         weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         target = model.fitted.target
-        yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by codes again
+        yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by places again

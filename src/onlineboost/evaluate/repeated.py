@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes
 from onlineboost.evaluate.sums import added, added_at
 
 _MARGIN = 3.0  # standard errors
@@ -19,14 +18,14 @@ class Repeated:
     """The error of answering each row with the label of the one before it; of numbers, the mean absolute error.
 
     >>> repeated = Repeated()
-    >>> repeated.update(np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
+    >>> repeated.update(np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4))
     >>> repeated
-    Repeated(last=-1.0, weight=4.0, mistakes=2.0, squared=0.0, counts=[2.0, 2.0])
+    Repeated(last=0.0, weight=4.0, mistakes=2.0, squared=0.0, counts=[2.0, 2.0])
     >>> repeated.error, repeated.tells()  # three pairs tell nothing
     (0.5, False)
     """
 
-    last: float = 0.0  # the last label, by its code; 0: none yet
+    last: float = -1.0  # the place of the last label, -1: none yet; or the last number
     weight: float = 0.0
     mistakes: float = 0.0
     squared: float = 0.0  # errors of numbers
@@ -41,7 +40,7 @@ class Repeated:
             sums = added([self.weight, self.mistakes, self.squared], [weight, wrong * weight, squared])
             self.last, (self.weight, self.mistakes, self.squared) = float(y[-1]), sums
             if not numbers:
-                places = Classes.places(y)
+                places = y.astype(np.int64)
                 counts = np.zeros(max(len(self.counts), int(places.max()) + 1))
                 counts[: len(self.counts)] = self.counts
                 self.counts = added_at(counts, places, weight).tolist()

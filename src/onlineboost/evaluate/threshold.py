@@ -40,7 +40,7 @@ class Threshold:
     table: Floats = field(default_factory=lambda: np.zeros((2, 2)))  # as in ``Confusion``
     marks: list[Floats] = field(default_factory=list)  # the table after 1, 2, 4, ... rows
     now: float | None = None  # the threshold in use; None: the sign of the score is the answer
-    answers: Floats = field(default_factory=lambda: np.empty(0))  # to the rows added last, by codes: -1 or +1
+    answers: Floats = field(default_factory=lambda: np.empty(0))  # to the rows added last: -1 or +1
 
     def update(self, scores: Any, y: Any, weight: Any = None, turned: bool = False) -> None:
         """Add rows.
@@ -90,7 +90,7 @@ class Threshold:
         return bool(self.counts.any(axis=1).all())
 
     def _add(self, scores: Floats, label: Any, weight: Floats, turned: bool) -> Any:
-        """Count rows; returns which of them are answered with the code +1."""
+        """Count rows; returns which of them are answered with the label of place 1."""
         answers = scores >= 0
         if self.now is not None:
             answers = scores > -self.now if turned else scores >= self.now

@@ -11,9 +11,9 @@ import numpy as np
 
 from onlineboost.boosters.base import Booster
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import joined_scores
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
+from onlineboost.data.scores import joined_scores
 from onlineboost.diagnostics.verdict import comparison, comparison_of_losses, spare_learners
 from onlineboost.evaluate.metrics import Curve, NumberErrors
 from onlineboost.evaluate.paired import Paired, PairedLoss
@@ -69,8 +69,8 @@ class Training(Counts):
     ) -> None:
         super().__init__(**vars(counts or Counts()))
         self.model, self.base = model, base
-        self.scores: Floats = np.empty(0)  # of the rows learnt last, before they were learnt
-        self.answers: Floats = np.empty(0)  # to them: scores, or codes by the threshold
+        self.scores: Floats = np.empty((0, 1))  # of the rows learnt last, before they were learnt
+        self.answers: Floats = np.empty((0, 1))  # to them: scores, or signs by the threshold
         models = [model] if base is None else [model, base]
         self.learners: list[Any] = models if delay is None else [Delayed(one, delay, delay_column) for one in models]
         if delay:
@@ -121,10 +121,10 @@ class Training(Counts):
     def _learn(self, page: Page) -> tuple[Floats, Floats, Floats]:
         """Learn the rows; take note of their scores by label, from which a threshold can be chosen.
 
-        Returns the scores; the answers, which are scores, or codes by the threshold; and those of the base learner.
+        Returns the scores; the answers, which are scores, or signs by the threshold; and those of the base learner.
         """
         scores, answers = self._learn_model(page)
-        others = self.learners[1].learn(page) if self.base is not None else np.empty(0)
+        others = self.learners[1].learn_page(page) if self.base is not None else np.empty((0, 1))
         self._compare(page, scores, others)
         return scores, answers, others
 
@@ -135,19 +135,19 @@ class Training(Counts):
             self.losses = None
         if self.losses is None or fitted is None or base is None:
             return
-        self.losses.update(scores, others, page.batch.y, page.batch.weight)
+        self.losses.update(scores[:, 0], others[:, 0], page.batch.y, page.batch.weight)
         if self.losses.due:
             self.losses.look(fitted.probabilities, base.probabilities)
 
     def _learn_model(self, page: Page) -> tuple[Floats, Floats]:
-        scores, fitted = self.learners[0].learn(page), self.model.fitted
+        scores, fitted = self.learners[0].learn_page(page), self.model.fitted
         if self.threshold is None or fitted is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.threshold = None
             return scores, scores
-        self.threshold.update(scores, page.batch.y, page.batch.weight, fitted.target.turned)
+        self.threshold.update(scores[:, 0], page.batch.y, page.batch.weight, fitted.target.turned)
         if self.cut is not None and self.threshold.of_probability and self.threshold.at_mark:
             self.threshold.now = self.cut.score(fitted) if self.threshold.has_both else None
-        return scores, scores if self.threshold.rule is None else self.threshold.answers
+        return scores, scores if self.threshold.rule is None else self.threshold.answers[:, None]
 
     @property
     def cut(self) -> Cut | None:

@@ -24,7 +24,7 @@ class ClassWeights:
     among those given have weight 1.
 
     >>> weights = ClassWeights("balanced")
-    >>> weights.rows(np.array([-1.0, -1.0, -1.0, 1.0]), np.ones(4), Classes("no", "yes"))
+    >>> weights.rows(np.array([0.0, 0.0, 0.0, 1.0]), np.ones(4), Classes("no", "yes"))
     array([1., 1., 1., 2.])
     """
 
@@ -39,8 +39,8 @@ class ClassWeights:
         return isinstance(self.given, str)
 
     def rows(self, y: Floats, weight: Floats, target: Classes) -> Floats:
-        """The weights of rows that are to be learnt, given their codes and their own weights."""
-        places, found = Classes.places(y), np.ones(y.size)
+        """The weights of rows that are to be learnt, given their labels and their own weights."""
+        places, found = y.astype(np.int64), np.ones(y.size)
         if not self.balanced:
             found = self._of_places(target)[places]
         else:
@@ -53,9 +53,9 @@ class ClassWeights:
         if not self.balanced:
             self._of_places(target)
 
-    def row(self, code: float, weight: float, target: Classes) -> float:
+    def row(self, y: float, weight: float, target: Classes) -> float:
         """``rows`` for one row."""
-        place = int(code) if code > 0 else 0
+        place = int(y)
         if not self.balanced:
             return min(weight * float(self._of_places(target)[place]), LARGEST)
         own = int(self.counts[place]) if place < self.counts.size else 0
@@ -65,7 +65,7 @@ class ClassWeights:
     def learn(self, y: Floats, weight: Floats) -> None:
         """Count rows that were learnt."""
         if self.balanced:
-            places = Classes.places(y[weight > 0])
+            places = y[weight > 0].astype(np.int64)
             counts = np.bincount(places, minlength=self.counts.size)
             counts[: self.counts.size] += self.counts
             self.counts = counts

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from onlineboost.data.arrays import Dense, Source
 from onlineboost.data.batch import Batch, Floats, Ints32, check_batch, cut, longest_row, typed
-from onlineboost.data.classes import MAX_CLASSES, Classes, joined_scores, too_many_classes
+from onlineboost.data.classes import MAX_CLASSES, too_many_classes
 from onlineboost.data.columns import MAX_LAG, MAX_NAMES, Columns
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
+from onlineboost.data.scores import joined_scores, widened
 from onlineboost.engine import schedule
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows
@@ -135,7 +137,7 @@ class Fitted:
             if self.of_numbers:
                 target.encode(page.batch.y)
             else:
-                target.check_codes(page.batch.y)
+                target.check_places(page.batch.y)
         except DataError as problem:
             raise DataError(f"{problem}; use open_stream(..., like=model)") from None
         self.check_target(target)
@@ -187,8 +189,7 @@ class Fitted:
                 scores += self._learn_rows(part)
                 self.learn_labels(part.y, part.weight)
         self.warn()
-        found = _joined(scores)
-        return found if self.of_numbers else self.target.widened(found)
+        return joined_scores(scores, self.target.width)
 
     def weighted(self, part: Any) -> Any:
         """Examples with weights by their labels, if asked for."""
@@ -224,10 +225,9 @@ class Fitted:
             return [self._run(part, True)]
         some = cut if isinstance(part, Batch) else ObjectRows.cut
         scores, start, y, weight = [], 0, part.y, part.weight
-        size, places = y.size, Classes.places(y)
-        known = self.root.n_classes
+        size, known = y.size, self.root.n_classes
         while True:
-            new = np.flatnonzero((places[start:] >= self.root.n_classes) & (weight[start:] > 0))
+            new = np.flatnonzero((y[start:] >= self.root.n_classes) & (weight[start:] > 0))
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
                 scores.append(self._run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
@@ -236,14 +236,12 @@ class Fitted:
             if stop == size:
                 return scores
             known, start = self.root.n_classes, stop
-            self.take_classes(int(places[stop]) + 1)
+            self.take_classes(int(y[stop]) + 1)
 
     def _run(self, examples: Any, learning: bool) -> Floats:
-        """The scores of examples, [rows], or [rows, answers]."""
-        if not self.root.compiled:
-            found: Floats = self.root.run(examples, learning)
-            return found
-        return squeezed(run_batch(self.root, examples, learning))
+        """The scores of examples, [rows, width]."""
+        run = partial(run_batch, self.root) if self.root.compiled else self.root.run
+        return run(examples, learning)
 
     def declare(self, classes: Any, y: Any) -> None:
         """Name all classes that there will be; those of the rows ``y`` come first."""
@@ -279,31 +277,31 @@ class Fitted:
     def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
         """Learn one dict of features, within a turn."""
         target = self.target.with_label(label)
-        code = target.encode_one(label)
+        y = target.encode_one(label)
         self.check_target(target)
         if self.max_row_features is not None and isinstance(x, Mapping):
             self.check_rows(lambda: len(x))
         if not self.root.compiled:
             with self.lock.writing:
                 self.target = target
-                row = self.weighted(self.root.of_dict(x, self.columns, target, code, weight, True))
+                row = self.weighted(self.root.of_dict(x, self.columns, target, y, weight, True))
                 self._learn_rows(row)
                 self.learn_labels(row.y, row.weight)
             return
         ids, values, names = self.columns.row(x, True)
         with self.lock.writing:
-            own = self.class_weights.row(code, weight, target) if self.class_weights is not None else weight
+            own = self.class_weights.row(y, weight, target) if self.class_weights is not None else weight
             self.target = target  # before the model knows the class: whoever decodes its scores reads this after
             if names and weight > 0:
                 self.root.name_features(self.columns.add(names))
             if self.lags is not None:
                 self._meet_lags(self.lags)
                 ids, values = self._lagged(ids, values)
-            if own > 0 and not self.of_numbers and code >= self.root.n_classes:
-                self.take_classes(int(code) + 1)
-            run_row(self.root, ids, values, code, own, True)
+            if own > 0 and not self.of_numbers and y >= self.root.n_classes:
+                self.take_classes(int(y) + 1)
+            run_row(self.root, ids, values, y, own, True)
             if self.lags is not None or self.class_weights is not None:
-                self.learn_labels(np.array([code]), np.array([own]))
+                self.learn_labels(np.array([y]), np.array([own]))
         if not self.root.n_learnt % _LOOK_EVERY:
             self.warn()
 
@@ -356,8 +354,7 @@ class Fitted:
         for part in self.parts(rows):
             with self.lock.reading:
                 scores += self._side_by_side(self.with_lags(part, False), probabilities)
-        found = _joined(scores, probabilities) if scores else np.empty(0)
-        return found if self.of_numbers else self.target.widened(found, probabilities)
+        return joined_scores(scores, self.target.width, probabilities)
 
     def _side_by_side(self, examples: Any, probabilities: bool) -> list[Floats]:
         """Scores by several threads, each with rows of its own, where there are many."""
@@ -381,10 +378,9 @@ class Fitted:
         return self.root.probabilities(scores) if probabilities else scores
 
     def probabilities(self, scores: Floats) -> Floats:
-        """The probabilities of the positive label, or of all classes, given scores by codes."""
-        if scores.ndim > 1 and self.root.n_classes == 2:  # the others were met with weight 0 only
-            found: Floats = self.target.widened(self.root.probabilities(scores[:, 1]), True)
-            return found
+        """The probabilities of the positive label, or of all classes, given scores."""
+        if scores.shape[1] > 1 and self.root.n_classes == 2:  # the others were met with weight 0 only
+            return widened(self.root.probabilities(scores[:, 1:2]), self.target.width, True)
         return self.root.probabilities(scores)  # type: ignore[no-any-return]
 
     @property
@@ -400,27 +396,22 @@ class Fitted:
 
     def decoded(self, values: Floats, cut: Cut | None) -> NDArray[Any]:
         """The label, or the number, of each row, given its score, or the probability that the threshold is one of."""
-        if cut is not None and values.ndim == 1:
-            values = cut.signs_of(self.target, values)
-        found: NDArray[Any] = self.target.decode(values)
+        found: NDArray[Any] = self.target.decode(self.by_threshold(values, cut))
         return found
+
+    def by_threshold(self, values: Floats, cut: Cut | None) -> Floats:
+        """Values as scores whose signs are the answers, if there is a threshold."""
+        return values if cut is None or values.shape[1] > 1 else cut.signs_of(self.target, values)
 
     def label_one(self, x: Mapping[Any, Any]) -> Any:
         """The label, or the number, of one dict of features."""
-        if self.threshold is None:
-            return self.target.decode_one(self.score_one(x))
         cut = self.cut
-        return self.decoded_one(self.score_one(x, cut is not None and cut.of_probability), cut)
+        values = self.score_one(x, cut is not None and cut.of_probability)
+        return self.target.decode_one(values if cut is None else self.by_threshold(values[None], cut)[0])
 
-    def decoded_one(self, value: Any, cut: Cut | None) -> Any:
-        """The label for one score, or for the probability that the threshold is one of."""
-        if cut is not None and not isinstance(value, np.ndarray):
-            value = float(cut.signs_of(self.target, np.array([value]))[0])
-        return self.target.decode_one(value)
-
-    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Any:
-        """The score of one dict of features, or the probability of the positive label; of many classes, an array."""
-        found: Any
+    def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Floats:
+        """The scores of one dict of features, [width], or the probabilities."""
+        found: Floats
         if not self.root.compiled:
             with self.lock.reading:
                 row = self.root.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
@@ -432,12 +423,8 @@ class Fitted:
                 scores, known = run_row(root, *self._lagged(ids, values), 1.0, 1.0, False)
                 if not known:
                     self.warn_of_strangers(x, np.asarray(ids, np.int32))
-                found = scores.item() if scores.size == 1 else scores.copy()
-                if probabilities:
-                    found = root.probabilities(np.array([found]))[0]
-        if not self.of_numbers and self.target.width > 1:
-            (found,) = self.target.widened(np.array([found]), probabilities)
-        return found if isinstance(found, np.ndarray) else float(found)
+                found = root.probabilities(scores[None])[0] if probabilities else scores.copy()
+        return found if found.size >= self.target.width else widened(found[None], self.target.width, probabilities)[0]
 
     def explain(self, rows: Rows, headings: Sequence[str] | None) -> Explanation:
         """The scores of rows, as sums over features: of a table, over its columns, which have these headings."""
@@ -501,12 +488,3 @@ class Fitted:
         names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
         for name in self.root.columns_not_met(names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")
-
-
-def squeezed(scores: Floats) -> Floats:
-    """Scores [rows, 1] as [rows]."""
-    return scores[:, 0] if scores.shape[1] == 1 else scores
-
-
-def _joined(parts: list[Floats], probabilities: bool = False) -> Floats:
-    return parts[0] if len(parts) == 1 else joined_scores(parts, probabilities)

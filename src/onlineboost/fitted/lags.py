@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ class Lags:
 
     def __init__(self, k: int) -> None:
         self.k = check_whole("lag", k, 1, MAX_LAG)
-        self.last: Floats = np.empty(0)  # codes of classes, or numbers; the oldest first; replaced, never written to
+        self.last: Floats = np.empty(0)  # places of classes, or numbers; the oldest first; replaced, never written to
         self.ids: Ints32 = np.empty((self.k, 0), np.int32)  # of the features [k-th last, place of the class]
         self.labels: list[Any] = []  # of the classes that have ids
         self.target: Any = None  # met last
@@ -88,7 +87,7 @@ class Lags:
 
     def _features(self, labels: Floats) -> tuple[Ints32, Floats32]:
         """Ids and values of the features for labels [rows, up to k]."""
-        place = np.zeros(labels.shape, np.int64) if self._of_numbers else Classes.places(labels)
+        place = np.zeros(labels.shape, np.int64) if self._of_numbers else labels.astype(np.int64)
         values = labels.astype(np.float32) if self._of_numbers else np.ones(labels.shape, np.float32)
         return self.ids[np.arange(labels.shape[1]), place], values
 
@@ -121,8 +120,6 @@ class Lags:
         if isinstance(target, Numbers):
             self.last = target.encode(described)
             return
-        for code in described:
-            place = int(code) if math.isfinite(code) and code > 0 else 0
-            if code != (place or -1) or not target.knows(place):
-                raise ValueError("the last labels are not known")
+        if not all(place.is_integer() and target.knows(int(place)) for place in described):
+            raise ValueError("the last labels are not known")
         self.last = np.array(described, np.float64)

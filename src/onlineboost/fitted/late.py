@@ -14,7 +14,7 @@ from onlineboost.engine.program import ask_row, tell_row
 from onlineboost.errors import DataError, ParameterError, TicketError
 from onlineboost.fitted.asked import Asked, parsed
 from onlineboost.fitted.dicts import named_row
-from onlineboost.fitted.fitted import Fitted, Rows, squeezed
+from onlineboost.fitted.fitted import Fitted, Rows
 from onlineboost.fitted.tickets import Ticket, is_finite
 from onlineboost.parameters import brief
 
@@ -57,13 +57,11 @@ def _features(row: Batch) -> tuple[Any, list[float]]:
 
 def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple[Any, float]]:
     """The label for each row, and its probability; of two labels, that of the positive one."""
-    one, threshold = root.width == 1, fitted.cut
-    scores = squeezed(answers.scores[:, : root.width])
+    scores, cut = answers.scores[:, : root.width], fitted.cut
     chances = root.probabilities(scores)
-    shown = fitted.target.of_positive(chances) if one and not fitted.of_numbers else chances
-    by_probability = threshold is not None and threshold.of_probability
-    for value, chance in zip(chances if by_probability else scores, shown, strict=True):
-        yield fitted.decoded_one(float(value) if one else value, threshold), float(np.max(chance))
+    values = fitted.by_threshold(chances if cut is not None and cut.of_probability else scores, cut)
+    for value, chance in zip(values, fitted.target.of_positive(chances), strict=True):
+        yield fitted.target.decode_one(value), float(np.max(chance))
 
 
 def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None:
@@ -78,13 +76,13 @@ def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None
     target = fitted.target
     for label in labels:
         target = target.with_label(label)
-    codes = [target.encode_one(label) for label in labels]
+    y = [target.encode_one(label) for label in labels]
     if not asked:
         return
     fitted.check_target(target)
     with fitted.lock.writing, schedule.uninterrupted():
         fitted.target = target
-        _learn(fitted, asked, codes, weight)
+        _learn(fitted, asked, y, weight)
         for one in asked:
             fitted.pending.take(one)
     fitted.warn()
@@ -106,32 +104,32 @@ def expire(fitted: Fitted, time: float | None) -> None:
         fitted.warn()
 
 
-def _learn(fitted: Fitted, asked: list[Asked], codes: list[float], weight: float) -> None:
+def _learn(fitted: Fitted, asked: list[Asked], y: list[float], weight: float) -> None:
     fitted.root.name_features(fitted.columns.add(pair for one in asked for pair in one.names))
     weights = np.full(len(asked), weight)
     if fitted.class_weights is not None:
-        weights = fitted.class_weights.rows(np.array(codes), weights, fitted.target)
-    for one, code, own in zip(asked, codes, weights.tolist(), strict=True):
-        _learn_row(fitted, one.row._replace(y=np.array([code]), weight=np.array([own])), one.answers)
+        weights = fitted.class_weights.rows(np.array(y), weights, fitted.target)
+    for one, own, own_weight in zip(asked, y, weights.tolist(), strict=True):
+        _learn_row(fitted, one.row._replace(y=np.array([own]), weight=np.array([own_weight])), one.answers)
 
 
 def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
     """Learn a row; the model takes in a class that is new."""
-    code, weight = float(row.y[0]), float(row.weight[0])
-    if weight > 0 and not fitted.of_numbers and code >= fitted.root.n_classes:
-        fitted.take_classes(int(code) + 1)
+    y, weight = float(row.y[0]), float(row.weight[0])
+    if weight > 0 and not fitted.of_numbers and y >= fitted.root.n_classes:
+        fitted.take_classes(int(y) + 1)
     root = _root(fitted)
-    tell_row(root, *_features(row), code, weight, root.fitting(answers))
+    tell_row(root, *_features(row), y, weight, root.fitting(answers))
     fitted.learn_labels(row.y, row.weight)
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
-    """The row as it is to be learnt later, all answers to it, and its score."""
+    """The row as it is to be learnt later, all answers to it, and its scores."""
     with fitted.lock.reading:
         root = _root(fitted)
         row = fitted.with_lags(row, False)
         answers = ask_row(root, *_features(row))
-    return row, answers, squeezed(answers.scores[:, : root.width])
+    return row, answers, answers.scores[:, : root.width]
 
 
 def learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:

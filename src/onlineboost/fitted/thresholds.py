@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
@@ -73,23 +72,15 @@ class Cut(NamedTuple):
     at: float
     of_probability: bool
 
-    def positive(self, fitted: Fitted, scores: Floats) -> NDArray[np.bool_]:
-        """Which rows are answered with the positive label, given scores by codes."""
-        return self.reached(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
-
-    def reached(self, target: Any, values: Floats) -> NDArray[np.bool_]:
-        """``positive``, given scores by codes, or probabilities of the code +1: those that the threshold is one of."""
-        own: Floats = target.of_positive(values) if self.of_probability else target.scores(values)
-        return own >= self.at
-
     def signs(self, fitted: Fitted, scores: Floats) -> Floats:
-        """The answers by codes: -1 or +1."""
+        """The answers as scores: -1 or +1."""
         return self.signs_of(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
 
     def signs_of(self, target: Any, values: Floats) -> Floats:
-        """``signs``, given what ``reached`` takes."""
+        """``signs``, given scores or probabilities, those that the threshold is one of."""
+        own: Floats = target.of_positive(values) if self.of_probability else target.scores(values)
         sign = -1.0 if target.turned else 1.0
-        return np.where(self.reached(target, values), sign, -sign)
+        return np.where(own >= self.at, sign, -sign)
 
     def probability(self, fitted: Fitted) -> float:
         """The probability of the positive label at this threshold."""
@@ -178,8 +169,8 @@ def of_notes(notes: Any, turned: bool) -> Cut | None:
 
 def _probability(fitted: Fitted, score: float) -> float:
     """The probability of the positive label at a score of it."""
-    code = np.array([-score if fitted.target.turned else score])
-    return float(fitted.target.of_positive(fitted.probabilities(code))[0])
+    found = fitted.probabilities(np.array([[-score if fitted.target.turned else score]]))
+    return float(fitted.target.of_positive(found)[0, 0])
 
 
 def _cost(given: Any) -> float | None:

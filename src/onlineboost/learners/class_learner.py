@@ -12,9 +12,8 @@ from onlineboost.compiled.jit import hot
 from onlineboost.data.batch import Floats
 from onlineboost.engine.class_votes import ClassVotesCommittee
 from onlineboost.engine.committee import new_committee
-from onlineboost.engine.replay import NOTHING, KeptClasses
 from onlineboost.learners.base import WeakLearner
-from onlineboost.loop.class_tally import sharpness_head
+from onlineboost.loop.class_tally import temperature_head
 from onlineboost.loop.explaining_classes import credit_classes
 from onlineboost.loop.record import Settings
 
@@ -51,7 +50,7 @@ class ClassLearner(WeakLearner, OnlineClassifier):
 
     def new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
-        return class_votes_committee(self, AloneOfClassesState(1), sharpness_head(), n_features, settings)
+        return class_votes_committee(self, AloneOfClassesState(1), temperature_head(), n_features, settings)
 
     def with_classes(self, node: Any, n: int) -> ClassVotesCommittee:
         found: ClassVotesCommittee = node.with_classes(n, node.booster)
@@ -63,5 +62,5 @@ def class_votes_committee(
 ) -> ClassVotesCommittee:
     """The node of a committee whose learners vote for classes, before a third class was met."""
     states = learner, booster, head, n_features, settings
-    node: ClassVotesCommittee = new_committee(*states, kind=ClassVotesCommittee, kept=KeptClasses(*NOTHING))
+    node: ClassVotesCommittee = new_committee(*states, kind=ClassVotesCommittee)
     return node

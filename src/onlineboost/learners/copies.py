@@ -334,8 +334,8 @@ class _Ours(Kind):
         return float(run_batch(member, x, False)[0, 0])
 
     def learn(self, member: Node, x: Batch, label: Any, weight: float | None, target: Classes, first: bool) -> None:
-        sign = np.array([_sign(label, target)])
-        run_batch(member, x._replace(y=sign, weight=np.array([weight or 1.0])), True)
+        y = np.array([float(label == target.positive)])
+        run_batch(member, x._replace(y=y, weight=np.array([weight or 1.0])), True)
 
 
 def _rows(source: Dense | Sparse) -> Iterator[Any]:

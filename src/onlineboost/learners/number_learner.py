@@ -20,7 +20,7 @@ class NumberLearner(WeakLearner, OnlineRegressor):
         return regression_node(self.part_node(n_features, seed))
 
     def part_node(self, n_features: int, seed: int | None = None) -> Committee:
-        """The node that sees tamed targets."""
+        """The node that sees scaled targets."""
         return compiled_numbers(self, Alone(1), n_features, Settings(1, False, False, 0, scan=True, numbers=True))
 
 

@@ -18,23 +18,23 @@ from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.loop.link import ROUND, SETTLE, VOTE, is_alone
 from onlineboost.loop.record import Record
-from onlineboost.loop.sharpness import check_sharpness, new_sharpness, sharpen
+from onlineboost.loop.temperature import check_temperature, learn_temperature, new_temperature
 
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 
 _LITTLE = 1e-9
-_FARTHEST = 100.0  # of scores that teach something about the sharpness
+_FARTHEST = 100.0  # of scores that teach something about the temperature
 
 
-class SharpnessHead(NamedTuple):
-    sharpness: Floats  # [2] b, and the information on it
+class TemperatureHead(NamedTuple):
+    temperature: Floats  # [2] its inverse b, and the information on it
 
     def check(self) -> None:
-        check_sharpness(self.sharpness)
+        check_temperature(self.temperature)
 
 
-def sharpness_head() -> SharpnessHead:
-    return SharpnessHead(new_sharpness())
+def temperature_head() -> TemperatureHead:
+    return TemperatureHead(new_temperature())
 
 
 class Tally(NamedTuple):
@@ -162,7 +162,7 @@ def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> No
 
 
 @hot
-def correct(head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
+def correct(head: TemperatureHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
     """The answer is compared with the label; the head learns from it."""
     totals, scores = record.totals, tally.scores
     own = scores[y]
@@ -184,5 +184,5 @@ def correct(head: SharpnessHead, record: Record, tally: Tally, answer: Floats, y
     top = scores[place_of(scores)]
     for k in range(scores.size):
         scores[k] = max(scores[k] - top, -_FARTHEST)
-    sharpen(head.sharpness, scores, tally.chances, y, w)
+    learn_temperature(head.temperature, scores, tally.chances, y, w)
     record.clock[0] += 1

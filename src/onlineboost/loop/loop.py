@@ -23,7 +23,7 @@ from onlineboost.compiled import dispatch, draws
 from onlineboost.compiled.block import Call, invoke, is_there, unpack
 from onlineboost.compiled.jit import hot, njit
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
-from onlineboost.data.target import mistaken, sign_for
+from onlineboost.data.target import mistaken, place_for, sign_of
 from onlineboost.loop.link import (
     ANSWER,
     CARRIED,
@@ -219,7 +219,8 @@ def _teach(
 ) -> None:
     """Phases 2 and 3 for a group."""
     first, n = place.first, space.p.size
-    votes, p, t, clock, y = space.votes, space.p, space.t, place.clock, batch.y[r]
+    votes, p, t, clock, label = space.votes, space.p, space.t, place.clock, batch.y[r]
+    y = label if settings.numbers else sign_of(label)
     target = np.float32(y)
     for i in range(n):
         t[i] = target
@@ -230,7 +231,7 @@ def _teach(
         for i in range(n):
             p[i] = 1.0
             if to.each:
-                t[i] = sign_for(first + i, y)
+                t[i] = sign_of(place_for(first + i, label))
     if not mode.replaying:
         _meet(committee, work, batch, r)
     if batch.weight[r] != 1:
@@ -280,7 +281,8 @@ def _correct_row(
     batch: Batch, scores: Floats, to: Link, head: Any, settings: Settings, record: Record, table: Table, r: int
 ) -> None:
     at = r & (table.carry.shape[0] - 1)
-    h, y, weight = table.votes[at], batch.y[r], batch.weight[r]
+    h, label, weight = table.votes[at], batch.y[r], batch.weight[r]
+    y = label if settings.numbers else sign_of(label)
     if settings.numbers:
         record.totals[0] += weight
     else:

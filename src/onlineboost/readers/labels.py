@@ -1,4 +1,4 @@
-"""Labels: from what is written in a file to -1 and +1."""
+"""Labels: from what is written in a file to their places."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from onlineboost.readers.floats import any_number
 from onlineboost.readers.scan import SLACK
 
 
-def sign_of(target: Any, label: Any, schema: Schema) -> float:
-    """The code of a label, or the number it is. If a positive label is named, all others are negative."""
+def label_of(target: Any, label: Any, schema: Schema) -> float:
+    """The place of a label, or the number it is. If a positive label is named, all others are negative."""
     positive = schema.positive
     if positive is None or isinstance(target, Numbers):
         known = target.known
@@ -32,7 +32,7 @@ def sign_of(target: Any, label: Any, schema: Schema) -> float:
         target.negative = str(label)
     elif target.negative != str(label):
         target.negative = target.not_positive
-    return -1.0
+    return 0.0
 
 
 def positive_hint(positive: Any) -> str:

@@ -18,7 +18,7 @@ from onlineboost.errors import DataError
 from onlineboost.readers.dicts import DictSource
 from onlineboost.readers.formats import jsonl
 from onlineboost.readers.frames import arrow_table, feature_frame, is_numeric
-from onlineboost.readers.labels import sign_of
+from onlineboost.readers.labels import label_of
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, MAX_LINE_MB, bytes_of
 from onlineboost.readers.pages import ReadOptions
 from onlineboost.readers.roles import label_column
@@ -57,7 +57,7 @@ def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions, column
         _check_length("y", y, source.n_rows)
         known: dict[Any, float] = {}
         for label in dict.fromkeys(y.tolist()):
-            known[label] = sign_of(target, label, options.schema)
+            known[label] = label_of(target, label, options.schema)
         signs = np.array([known[label] for label in y.tolist()])
     elif options.label_required:
         raise DataError("arrays come without labels: pass them as y=")

@@ -150,7 +150,7 @@ def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
 
 @lean
 def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int = POINT, longest: int = MAX_LABEL_BYTES) -> float:
-    """The code of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
+    """The place of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
     if rows.state[NUMERIC]:
         value, after = any_number(text, at, end, point)
         if after == end and abs(value) <= LARGEST:

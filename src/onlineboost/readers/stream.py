@@ -134,7 +134,7 @@ def open_stream(
     >>> rows = [{"colour": "red", "size": 3, "label": 1}, {"colour": "blue", "size": 2, "label": 0}]
     >>> page = next(open_stream(rows))
     >>> page.batch.y.tolist(), page.batch.values.tolist()
-    ([1.0, -1.0], [1.0, 3.0, 1.0, 2.0])
+    ([1.0, 0.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
     check_one_of("task", task, ("classes", "binary", "number"))

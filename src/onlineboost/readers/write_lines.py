@@ -55,7 +55,7 @@ def signs(batch: Batch) -> Any:
     """A column of labels: 1, -1 or nothing."""
     import pyarrow as pa
 
-    return pa.array(np.where(batch.y > 0, "1", np.where(batch.y < 0, "-1", "")))
+    return pa.array(np.where(batch.y > 0, "1", np.where(batch.y == 0, "-1", "")))
 
 
 def weights(batch: Batch) -> Any | None:

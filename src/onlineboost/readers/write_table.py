@@ -60,7 +60,8 @@ class _Columns(NamedTuple):
                 "an example has the same feature twice, which a table cannot hold: choose another format, such as .vw"
             )
         dense[columns, rows] = batch.values[first:last]
-        labels = pa.array(np.nan_to_num(batch.y), pa.int8(), mask=np.isnan(batch.y), safe=False)
+        signs = np.where(batch.y == 0, -1, np.nan_to_num(batch.y))
+        labels = pa.array(signs, pa.int8(), mask=np.isnan(batch.y), safe=False)
         arrays = [labels, *([pa.array(batch.weight)] if self.weighted else []), *map(pa.array, dense)]
         return pa.record_batch(arrays, schema=schema)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onlineboost.errors import ReadWarning
 
-FORMAT = 6
+FORMAT = 7
 OLDEST = 2  # models of formats before it must be trained again
 
 _ANY = 1e30  # beyond any value of a feature
@@ -87,11 +87,30 @@ def _bounded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     return found, facts
 
 
+def _by_places(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Labels are places; before, they were codes: -1 for the first, then 1, 2, and so on. Two arrays are renamed."""
+    parts, renamed = facts["parts"], {"sharpness": "temperature", "taming": "scaling"}
+    of_classes = {name for name, part in parts.items() if part["target"] != "numbers"}
+    found = {".".join(renamed.get(word, word) for word in name.split(".")): array for name, array in arrays.items()}
+    for name, array in found.items():
+        if name.split(".")[0] in of_classes and name.endswith(".kept.y"):
+            found[name] = np.maximum(array, 0)
+    for part in of_classes:
+        if "last_labels" in parts[part]:
+            parts[part]["last_labels"] = [max(code, 0.0) for code in parts[part]["last_labels"]]
+    notes = facts.get("notes")
+    repeated = notes.get("repeated") if isinstance(notes, dict) else None
+    if "model" in of_classes and isinstance(repeated, dict) and repeated.get("last") in (-1, 0):
+        repeated["last"] = -1 - repeated["last"]  # 0 was none
+    return found, facts
+
+
 UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {
     2: _without_adaptive,
     3: _trees_apart,
     4: _scales_apart,
     5: _bounded,
+    6: _by_places,
 }
 
 

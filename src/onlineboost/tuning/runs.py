@@ -16,6 +16,7 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.classes import Classes
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
+from onlineboost.data.scores import as_columns
 from onlineboost.engine.committee import Committee
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.program import run_batch
@@ -89,7 +90,7 @@ class Run:
         if self._node.prepared() is None:
             self._programs = Prepared(self._node)
         if len(self.models) == 1:
-            self._count(batch, [run_batch(self._node, batch, True)[:, 0]])
+            self._count(batch, [run_batch(self._node, batch, True)])
             return
         largest, within = run_nested(self._node, batch)
         learnt = batch.weight > 0
@@ -112,15 +113,15 @@ class Run:
             self.examples += batch.y.size
             if isinstance(data.origin, Page):
                 names = data.origin.names if start == 0 else []
-                scores = model.learn(data.origin._replace(batch=batch, names=names))
+                scores = model.learn_page(data.origin._replace(batch=batch, names=names))
             else:
                 X, y, weight, labels = data.origin
                 part = slice(start, self.examples)
                 rows = X.iloc[part] if hasattr(X, "iloc") else X[part]
                 known = {} if data.numbers else {"classes": None if data.many_classes else labels.classes}
-                scores = model.progressive_fit(rows, y[part], weight[part], **known)
+                scores = as_columns(model.progressive_fit(rows, y[part], weight[part], **known))
                 if not data.numbers and labels.width == 1:
-                    scores = labels.scores(scores)  # by the codes of the batch
+                    scores = labels.scores(scores)  # by places, as in the batch
             self._count(batch, [scores])
 
     def _count(self, batch: Batch, scores: list[Floats]) -> None:

@@ -11,7 +11,7 @@ from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner, class_votes_committee
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
-from onlineboost.loop.class_tally import sharpness_head
+from onlineboost.loop.class_tally import temperature_head
 from onlineboost.model import OnlineModel
 
 
@@ -62,4 +62,4 @@ class ClassBooster:
         return node.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, node.booster))
 
     def new_head(self, n_learners: int) -> Any:
-        return sharpness_head()
+        return temperature_head()

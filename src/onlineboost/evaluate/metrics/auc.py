@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes, joined_scores
+from onlineboost.data.scores import as_columns, widened
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
@@ -22,7 +22,7 @@ class Ranking:
     classes, the mean over all of them, each against the rest.
 
     >>> ranking = Ranking()
-    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4))
+    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4))
     >>> ranking.auc
     0.75
     """
@@ -35,15 +35,14 @@ class Ranking:
         self.classes: list[Ranking] = []  # of each class against the rest, if there are more than two
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        if scores.ndim > 1:
-            self._know(scores.shape[1])
-            for place, column in enumerate(scores.T):
-                self.classes[place].update(column, np.where(Classes.places(y) == place, 1.0, -1.0), weight)
+        columns = widened(as_columns(scores), len(self.classes))  # a page of two classes may come after one of more
+        if columns.shape[1] > 1:
+            self._know(columns.shape[1])
+            for place, column in enumerate(columns.T):
+                self.classes[place].update(column, (y == place).astype(np.float64), weight)
             return
-        if self.classes:  # a page of two classes, after one of more
-            self.update(joined_scores([scores, np.empty((0, len(self.classes)))]), y, weight)
-            return
-        masses = np.stack([weight * (y < 0), weight * (y == 1)], axis=1)
+        scores = columns[:, 0]
+        masses = np.stack([weight * (y == 0), weight * (y == 1)], axis=1)
         [self.weight] = added([self.weight], [masses[:, 0] + masses[:, 1]])
         self._merge(np.concatenate([self.scores, self._rounded(scores)]), np.concatenate([self.masses, masses]))
         while self.scores.size > _MAX_SCORES:
@@ -103,7 +102,7 @@ def average_precision(ranking: Ranking) -> float:
     Chance gives the share of positive examples. NaN without any, and of more than two classes.
 
     >>> ranking = Ranking()
-    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([-1.0, -1.0, 1.0, 1.0]), np.ones(4))
+    >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4))
     >>> round(average_precision(ranking), 3)
     0.833
     """

@@ -8,7 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes
+from onlineboost.data.scores import as_columns, widened
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added, added_at
 from onlineboost.registry import METRICS
@@ -21,7 +21,7 @@ class Calibration:
     Of more than two classes, from those of all classes: then the curve is that of the answers' probabilities.
 
     >>> calibration = Calibration()
-    >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, -1, -1]), np.ones(4))
+    >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, 0, 0]), np.ones(4))
     >>> round(calibration.log_loss, 3), round(calibration.brier, 4), round(calibration.error, 4)
     (0.603, 0.2025, 0.175)
     >>> calibration.line()  # mean probability, share of positives, weight
@@ -34,21 +34,21 @@ class Calibration:
     bins: Floats = field(default_factory=lambda: np.zeros((Calibration.BINS, 3)))  # weight, probability, positives
 
     def update(self, probability: Floats, y: Floats, weight: Floats) -> None:
-        positive = y == 1
-        if probability.ndim > 1:
-            places, rows = Classes.places(y), np.arange(y.size)
-            known = places < probability.shape[1]
-            true = np.where(known, probability[rows, np.where(known, places, 0)], 0.0)
-            squares = ((probability**2).sum(axis=1) - 2 * true + 1) / 2
-            positive, probability = probability.argmax(axis=1) == places, probability.max(axis=1)
+        columns, places = as_columns(probability), y.astype(np.int64)
+        each = widened(columns, 2, True)
+        known = places < each.shape[1]
+        true = np.where(known, each[np.arange(y.size), np.where(known, places, 0)], 0.0)
+        if columns.shape[1] > 1:
+            squares = ((columns**2).sum(axis=1) - 2 * true + 1) / 2
+            positive, probability = columns.argmax(axis=1) == places, columns.max(axis=1)
         else:
-            true = np.where(positive, probability, np.where(y < 0, 1 - probability, 0.0))
             squares = (1 - true) ** 2
+            positive, probability = places == 1, columns[:, 0]
         losses = -weight * np.log(np.clip(true, 1e-15, 1.0))
         self.loss, self.squares = added([self.loss, self.squares], [losses, weight * squares])
         at = np.minimum((probability * self.BINS).astype(np.int64), self.BINS - 1)
-        columns = zip(self.bins.T, (weight, weight * probability, weight * positive), strict=True)
-        self.bins = np.stack([added_at(column, at, values) for column, values in columns], axis=1)
+        sums = zip(self.bins.T, (weight, weight * probability, weight * positive), strict=True)
+        self.bins = np.stack([added_at(column, at, values) for column, values in sums], axis=1)
 
     @property
     def weight(self) -> float:

@@ -9,7 +9,7 @@ from operator import attrgetter
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes
+from onlineboost.data.classes import answers
 from onlineboost.evaluate.metrics.metric import Metric
 from onlineboost.evaluate.sums import added_at
 from onlineboost.registry import METRICS
@@ -17,10 +17,10 @@ from onlineboost.registry import METRICS
 
 @dataclass
 class Confusion:
-    """Weight of the examples by label (row) and prediction (column), in the order of codes.
+    """Weight of the examples by label (row) and prediction (column), in the order of places.
 
     >>> confusion = Confusion()
-    >>> confusion.update(np.array([0.1, 0.4, -0.3]), np.array([-1.0, 1.0, 1.0]), np.ones(3))
+    >>> confusion.update(np.array([0.1, 0.4, -0.3]), np.array([0.0, 1.0, 1.0]), np.ones(3))
     >>> confusion.table.tolist()
     [[0.0, 1.0], [1.0, 1.0]]
     >>> round(confusion.macro_f1, 3)
@@ -30,8 +30,7 @@ class Confusion:
     table: Floats = field(default_factory=lambda: np.zeros((2, 2)))
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        labels = Classes.places(y)
-        predicted = (scores >= 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels, predicted = y.astype(np.int64), answers(scores)
         n = max(len(self.table), int(labels.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
         grown = np.zeros((n, n))
         grown[: len(self.table), : len(self.table)] = self.table

@@ -16,7 +16,7 @@ class Accumulator(Protocol):
     """Statistics of the rows so far for a metric, in bounded memory."""
 
     def update(self, given: Floats, y: Floats, weight: Floats, /) -> None:
-        """Add rows: their scores, probabilities or bounds, codes of labels or targets, and weights."""
+        """Add rows: scores or probabilities, [rows] of two labels, or bounds; places of labels, or targets; weights."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Metric:
     task: Literal["classes", "number"] = "classes"
     lower_is_better: bool = True
     of_answers: bool = False  # by the signs of scores only, so that a threshold makes a difference
-    of_positive: bool = False  # by codes; the accumulator's ``turned()`` is that of the label -1
+    of_positive: bool = False  # that of place 1; the accumulator's ``turned()`` is that of place 0
 
 
 @dataclass

@@ -9,6 +9,7 @@ from operator import attrgetter
 import numpy as np
 
 from onlineboost.data.batch import Floats
+from onlineboost.data.scores import as_columns
 from onlineboost.evaluate.metrics.metric import Mean, Metric
 from onlineboost.evaluate.sums import added
 from onlineboost.registry import METRICS
@@ -37,7 +38,7 @@ class NumberErrors:
         if not y.size:
             return
         self.first = float(y[0]) if math.isnan(self.first) else self.first
-        answers = answers if answers.ndim == 1 else answers[:, 0]  # the others are bounds
+        answers = as_columns(answers)[:, 0]  # the others are bounds
         far, error = y - self.first, answers - y
         sums = [self.weight, self.total, self.squares, self.absolute, self.squared]
         rows = [weight, weight * far, weight * far**2, weight * np.abs(error), weight * error**2]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlineboost.data.batch import Floats
-from onlineboost.data.classes import Classes
+from onlineboost.data.scores import as_columns, widened
 from onlineboost.evaluate.metrics.metric import Mean, Metric
 from onlineboost.registry import METRICS
 
@@ -28,16 +28,13 @@ class TopK(Mean):
     width: int = 1
 
     def update(self, scores: Floats, y: Floats, weight: Floats) -> None:
-        places = Classes.places(y)
-        if scores.ndim == 1:
-            hit = places < 2
-        else:
-            self.width = max(self.width, scores.shape[1])
-            known = places < scores.shape[1]
-            own = np.where(known, scores[np.arange(places.size), np.where(known, places, 0)], -np.inf)[:, None]
-            earlier = np.arange(scores.shape[1]) < places[:, None]
-            before = (scores > own) | ((scores == own) & earlier)
-            hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
+        places, scores = y.astype(np.int64), widened(as_columns(scores), 2)
+        self.width = max(self.width, scores.shape[1])
+        known = places < scores.shape[1]
+        own = np.where(known, scores[np.arange(places.size), np.where(known, places, 0)], -np.inf)[:, None]
+        earlier = np.arange(scores.shape[1]) < places[:, None]
+        before = (scores > own) | ((scores == own) & earlier)
+        hit = (before.sum(axis=1) < K) & np.isfinite(own[:, 0])
         self.add(hit, weight)
 
     @property

@@ -1,7 +1,8 @@
-"""Sharpness: how far apart the scores of many classes are as log odds; probabilities are softmax(b scores).
+"""Temperature of a softmax: how far apart the scores of many classes are as log odds.
 
-The sharpness b is learnt on the way: one Newton step for each example, with forgetting F and a draw S towards 1, as in
-the stack of an ensemble.
+Probabilities are softmax(b scores). What is stored is b, the inverse of the temperature: a large b makes probabilities
+sure. It is learnt on the way: one Newton step for each example, with forgetting F and a draw S towards 1, as in the
+stack of an ensemble.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ _FORGETTING, _STRENGTH = 0.9995, 5.0  # F, S
 _LEAST, _MOST = 0.01, 50.0  # of b
 
 
-def new_sharpness() -> Floats:
-    """b, and the information on it."""
+def new_temperature() -> Floats:
+    """The inverse temperature b, and the information on it."""
     return np.array([1.0, _STRENGTH])
 
 
-def check_sharpness(sharpness: Floats) -> None:
-    sharp, information = sharpness.tolist()
-    require(_LEAST <= sharp <= _MOST and information > 0, "sharpness", "a sharpness and its information")
+def check_temperature(temperature: Floats) -> None:
+    b, information = temperature.tolist()
+    require(_LEAST <= b <= _MOST and information > 0, "temperature", "an inverse temperature and its information")
 
 
 def softmax(scores: Floats) -> Floats:
@@ -36,10 +37,10 @@ def softmax(scores: Floats) -> Floats:
     return found
 
 
-def probabilities(sharpness: Floats, scores: Floats) -> Floats:
+def probabilities(temperature: Floats, scores: Floats) -> Floats:
     """Those of all classes; given one score for two classes, those of the second."""
-    scaled = float(sharpness[0]) * scores
-    return chances(scaled) if scaled.ndim == 1 else softmax(scaled)
+    scaled = float(temperature[0]) * scores
+    return chances(scaled) if scaled.shape[1] == 1 else softmax(scaled)
 
 
 @hot
@@ -64,14 +65,14 @@ def chances_of(z: Floats, scale: float, p: Floats) -> None:
 
 
 @hot
-def sharpen(sharpness: Floats, z: Floats, p: Floats, place: int, weight: float) -> None:
+def learn_temperature(temperature: Floats, z: Floats, p: Floats, place: int, weight: float) -> None:
     """A Newton step, given the scores of an example and the place of its class; ``p`` is memory."""
-    chances_of(z, sharpness[0], p)
+    chances_of(z, temperature[0], p)
     mean = square = 0.0
     for k in range(z.size):
         mean += p[k] * z[k]
         square += p[k] * z[k] * z[k]
     draw = (1 - _FORGETTING) * _STRENGTH
-    sharpness[1] = _FORGETTING * sharpness[1] + weight * max(square - mean * mean, 0.0) + draw
-    step = (weight * (z[place] - mean) + draw * (1 - sharpness[0])) / sharpness[1]
-    sharpness[0] = min(max(sharpness[0] + step, _LEAST), _MOST)
+    temperature[1] = _FORGETTING * temperature[1] + weight * max(square - mean * mean, 0.0) + draw
+    step = (weight * (z[place] - mean) + draw * (1 - temperature[0])) / temperature[1]
+    temperature[0] = min(max(temperature[0] + step, _LEAST), _MOST)
