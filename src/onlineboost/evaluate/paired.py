@@ -69,7 +69,7 @@ class PairedLoss:
     odds: list[list[float]] = field(default_factory=list)  # log odds at the scores looked up, of both; empty: none yet
 
     def update(self, scores: Floats, others: Floats, y: Floats, weight: Floats) -> None:
-        """Add rows: the scores of the model and of the other, by codes; not beyond the next power of two."""
+        """Add rows: the scores of the model and of the other; not beyond the next power of two."""
         self.rows += y.size
         if self.odds:
             mine, theirs = (_losses(one, odds, y) for one, odds in zip((scores, others), self.odds, strict=True))
@@ -81,7 +81,7 @@ class PairedLoss:
 
     def look(self, *probabilities: Callable[[Floats], Floats]) -> None:
         """Look up how scores become probabilities, of the model and of the other."""
-        chances = (np.clip(one(_SCORES), _LEAST, 1 - _LEAST) for one in probabilities)
+        chances = (np.clip(one(_SCORES[:, None])[:, 0], _LEAST, 1 - _LEAST) for one in probabilities)
         self.odds = [np.log(one / (1 - one)).tolist() for one in chances]
 
     @property
