@@ -247,8 +247,8 @@ def test_later_rows_in_time_order_are_answered_sensibly():
 
 def test_the_stack_equals_the_slow_one():
     from onlineboost.compiled.block import Call
-    from onlineboost.engine.regression import new_scaling
     from onlineboost.ensembles.regression import new_number_stack, new_spread, stack_numbers
+    from onlineboost.loop.target_scaling import new_scaling
 
     rng = np.random.default_rng(2)
     t = np.cumsum(rng.normal(size=300)) / 5

@@ -48,7 +48,7 @@ from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.data.regression import Numbers
 from onlineboost.engine.committee import Committee
-from onlineboost.engine.regression import EXP, IDENTITY, LOGISTIC, RegressionNode, regression_node
+from onlineboost.engine.regression import RegressionNode, regression_node
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import WeakLearner
 from onlineboost.learners.class_learner import ClassLearner
@@ -56,6 +56,7 @@ from onlineboost.learners.number_learner import compiled_numbers
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.loop.heads import logistic
 from onlineboost.loop.record import Settings
+from onlineboost.loop.target_scaling import EXP, IDENTITY, LOGISTIC
 from onlineboost.parameters import check_between, check_count, check_one_of, check_share
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.validity import SUM, Limits

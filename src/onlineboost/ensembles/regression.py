@@ -33,10 +33,11 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine.classes import mean_importances, mean_strengths
-from onlineboost.engine.regression import RegressionNode, TargetScaling
+from onlineboost.engine.regression import RegressionNode
 from onlineboost.engine.stage import Stage
 from onlineboost.loop.explaining import Explained
 from onlineboost.loop.record import Record
+from onlineboost.loop.target_scaling import TargetScaling
 from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)

@@ -12,13 +12,13 @@ from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.data.batch import Floats
 from onlineboost.diagnostics.report import Columns, Report
-from onlineboost.engine.regression import new_scaling
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.ensembles.regression import COVERAGES, NumberStack, RegressionEnsemble, new_number_stack, new_spread
 from onlineboost.errors import ParameterError
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.loop.record import Settings, new_record
+from onlineboost.loop.target_scaling import new_scaling
 from onlineboost.parameters import brief
 from onlineboost.regressor import OnlineRegressor
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from onlineboost.engine.committee import Committee, new_committee
-from onlineboost.engine.regression import NumberHead, RegressionNode, regression_node
+from onlineboost.engine.regression import RegressionNode, regression_node
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.learners.base import WeakLearner
 from onlineboost.loop.link import Alone
 from onlineboost.loop.record import Settings
+from onlineboost.loop.target_scaling import NumberHead
 from onlineboost.regressor import OnlineRegressor
 
 
