@@ -62,7 +62,8 @@ def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) ->
 
 @njit
 def voted(booster: Any, leading: bool, votes: Floats, e: Floats) -> float:
-    e[:] = votes
+    for i in range(votes.size):  # Numba takes two seconds to compile e[:] = votes
+        e[i] = votes[i]
     if leading:
         _lead(booster, votes, e, 0, np.zeros(CARRIED))
     return _vote(booster, e)  # type: ignore[no-any-return]

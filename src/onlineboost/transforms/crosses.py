@@ -223,7 +223,8 @@ def cross_rows(block: Any) -> None:
 @njit
 def _larger(old: Any, room: int) -> Any:
     new = np.empty(room, old.dtype)
-    new[: old.size] = old
+    for k in range(old.size):  # Numba takes two seconds to compile new[: old.size] = old
+        new[k] = old[k]
     return new
 
 

@@ -286,7 +286,8 @@ def _choose_centred(state: StandardizeState, index: Ints32, first: int, last: in
 @njit
 def _larger(array: Any, size: int) -> Any:
     larger = np.zeros(size, array.dtype)
-    larger[: array.size] = array
+    for k in range(array.size):  # Numba takes two seconds to compile larger[: array.size] = array
+        larger[k] = array[k]
     return larger
 
 
