@@ -33,6 +33,7 @@ $(DEVELOP): pyproject.toml constraints.txt  # files are compiled when they are i
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $(READY) $@
 
+test: export PYTHONDONTWRITEBYTECODE :=  # a hundred processes import the same files: bytecode is kept, a second each
 test: $(DEVELOP)  ## all tests, doctests and the examples in the documents, on two cores
 	$(BIN)/python -m onlineboost warm
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

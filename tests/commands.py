@@ -33,12 +33,12 @@ def command(*arguments: object) -> list[str]:
 
 
 def most_code(folder: Path, *left_out: str) -> None:
-    """Put compiled code of this process into a folder for NUMBA_CACHE_DIR, but for the loop and these patterns.
+    """Put compiled code of this process into a folder for NUMBA_CACHE_DIR, but for ``advance`` and these patterns.
 
     A command with this folder compiles for seconds, not for a minute.
     """
-    known = Path(cache.cache_directory())
-    shutil.copytree(known, folder / known.name, ignore=shutil.ignore_patterns("done-*", ".*", "*.loop.*", *left_out))
+    known, without = Path(cache.cache_directory()), ("done-*", ".*", "*.loop.advance-*", *left_out)
+    shutil.copytree(known, folder / known.name, ignore=shutil.ignore_patterns(*without))
 
 
 def heeding_hangups() -> None:

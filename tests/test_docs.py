@@ -21,36 +21,37 @@ MEASURED = re.compile(r"[^A-Za-z]*(\.\d|\d ?%|\dx|\d ?(s|ms|/s|MB/s)\b)[^A-Za-z]
 LOG = "performance.md"  # of measurements, typed when they were made
 
 
-@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
-def test_blocks_come_from_the_committed_figures(path):
-    page = path.read_text()
-    assert pages.rewritten(page) == page
+def test_blocks_come_from_the_committed_figures():
+    for path in pages.PAGES:
+        page = path.read_text()
+        assert pages.rewritten(page) == page, path.name
 
 
-@pytest.mark.parametrize("path", [path for path in pages.PAGES if path.name != LOG], ids=lambda path: path.name)
-def test_no_measurement_is_typed(path):
+def test_no_measurement_is_typed():
     """In tables: a cell with a decimal fraction or a unit of speed, and no words. In prose: three decimals, a ratio."""
-    page = pages.BLOCK.sub("", path.read_text())
-    page = re.sub(r"^```.*?^```|`[^`\n]*`|^    .*?$", "", page, flags=re.S | re.M)  # code runs, or is an example
-    cells = [cell for line in page.splitlines() if line.startswith("|") for cell in line.split("|")]
-    assert [cell for cell in cells if MEASURED.fullmatch(cell)] == []
-    assert [found[0] for found in PROSE.finditer(page)] == []
+    for path in (path for path in pages.PAGES if path.name != LOG):
+        page = pages.BLOCK.sub("", path.read_text())
+        page = re.sub(r"^```.*?^```|`[^`\n]*`|^    .*?$", "", page, flags=re.S | re.M)  # code runs, or is an example
+        cells = [cell for line in page.splitlines() if line.startswith("|") for cell in line.split("|")]
+        assert [cell for cell in cells if MEASURED.fullmatch(cell)] == [], path.name
+        assert [found[0] for found in PROSE.finditer(page)] == [], path.name
 
 
-@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
-def test_no_block_breaks_a_paragraph(path):
+def test_no_block_breaks_a_paragraph():
     """Markdown takes a line that begins with a comment out of its paragraph."""
-    assert not [found[0] for found in pages.BLOCK.finditer("\n" + path.read_text()) if _within_a_line(found)]
+    for path in pages.PAGES:
+        found = pages.BLOCK.finditer("\n" + path.read_text())
+        assert not [block[0] for block in found if _within_a_line(block)], path.name
 
 
 def _within_a_line(found: re.Match) -> bool:
     return not found["line"] and found.string[found.start() - 1] == "\n"
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.svg")), ids=lambda path: path.name)
-def test_pictures_are_drawn_from_the_committed_figures(path):
-    name, digest = re.search(r"<dc:source>(\S+) (\w+)</dc:source>", path.read_text()).groups()
-    assert figures.stamp(figures.FOLDER / name) == f"{name} {digest}"
+def test_pictures_are_drawn_from_the_committed_figures():
+    for path in sorted(ROOT.glob("docs/**/*.svg")):
+        name, digest = re.search(r"<dc:source>(\S+) (\w+)</dc:source>", path.read_text()).groups()
+        assert figures.stamp(figures.FOLDER / name) == f"{name} {digest}", path.name
 
 
 def test_a_block_is_whole_lines_or_a_part_of_a_line(monkeypatch):

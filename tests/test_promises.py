@@ -18,18 +18,19 @@ from pairs import BOOSTERS, COMPILED, WITH_OBJECTS, L, everything, make
 import onlineboost
 from onlineboost import DataError, Linear, OnlineBBM
 
-DELIVERIES = ("weight", "sample")
-NEUTRAL = [pair for pair in L if pair[0] in ("bbm", "potential", "osboost", "ocp")]  # one learner is itself
-every_pair = pytest.mark.parametrize(
-    ("booster", "learner", "delivery"),
-    [(b, m, d) for b, m in WITH_OBJECTS for d in DELIVERIES if (m, d) != ("river", "weight")],  # it takes no weights
-)
-every_compiled_pair = pytest.mark.parametrize(
-    ("booster", "learner", "delivery"), [(b, m, d) for b, m in L for d in DELIVERIES]
-)
+
+def delivered(pairs):
+    """Each pair with weights, and those of Online BBM with draws too: draws know neither booster nor learner."""
+    both = [(b, m, d) for b, m in pairs for d in ("weight", "sample") if b == "bbm" or d == "weight"]
+    return [case for case in both if case[1:] != ("river", "weight")]  # it takes no weights
 
 
-@every_compiled_pair
+COMPILED_CASES = delivered(L)
+every_case = pytest.mark.parametrize(("booster", "learner", "delivery"), delivered(WITH_OBJECTS))
+every_compiled_case = pytest.mark.parametrize(("booster", "learner", "delivery"), COMPILED_CASES)
+
+
+@every_compiled_case
 @settings(max_examples=5)
 @given(cuts=st.sets(st.integers(0, 400), max_size=6), sparse=st.booleans())
 def test_batching_does_not_change_a_bit(booster, learner, delivery, stream, cuts, sparse):
@@ -57,7 +58,7 @@ def test_answers_are_given_before_the_label_is_used(booster, learner, stream):
         assert np.array_equal(model.decision_function(X[one]), model.progressive_fit(X[one], y[one])), row
 
 
-@every_pair
+@every_case
 def test_rows_of_weight_zero_are_passed_over(booster, learner, delivery, stream):
     X, y = stream[0][:80], stream[1][:80]
     weight = np.random.default_rng(1).choice([0.0, 1.0], size=80)
@@ -68,7 +69,7 @@ def test_rows_of_weight_zero_are_passed_over(booster, learner, delivery, stream)
     assert np.array_equal(weighted.decision_function(X), left_out.decision_function(X))
 
 
-@every_pair
+@every_case
 def test_one_by_one_equals_batches(booster, learner, delivery, stream):
     """Promise 1 for dicts."""
     X, y = stream[0][:60], stream[1][:60]
@@ -92,13 +93,11 @@ for model in sys.argv[2:]:
 """
 
 
-@pytest.mark.parametrize("boosters", [[*BOOSTERS][::2], [*BOOSTERS][1::2]], ids=["half", "others"])
-def test_resume_in_another_process_is_exact(boosters, stream, tmp_path):
+def test_resume_in_another_process_is_exact(stream, tmp_path):
     """Promise 2: save, load elsewhere, go on: the same bits as never having stopped."""
     X, y = stream
     np.savez(tmp_path / "rest.npz", X=X[200:], y=y[200:])
-    cases = [(booster, learner, delivery) for booster, learner in L if booster in boosters for delivery in DELIVERIES]
-    files = {case: str(tmp_path / " ".join(case)) for case in cases}
+    files = {case: str(tmp_path / " ".join(case)) for case in COMPILED_CASES}
     for case, file in files.items():
         make(*case).fit(X[:200], y[:200]).save(file)
     subprocess.run([sys.executable, "-c", RESUME, str(tmp_path / "rest.npz"), *files.values()], check=True)
@@ -109,7 +108,7 @@ def test_resume_in_another_process_is_exact(boosters, stream, tmp_path):
         assert everything(onlineboost.load(f"{file}.after")) == everything(uninterrupted), case
 
 
-@every_pair
+@every_case
 def test_copies_go_on_alike(booster, learner, delivery, stream):
     """pickle and deepcopy hold everything too, for every kind of committee."""
     X, y = stream[0][:80], stream[1][:80]
@@ -146,9 +145,9 @@ def test_predict_is_pure(booster, learner, stream):
     assert everything(model) == before
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize(
-    ("booster", "learner"), [pair for pair in L if pair[0] in ("bbm", "potential", "osboost", "ocp")]
+    ("booster", "learner", "delivery"),
+    [case for case in COMPILED_CASES if case[0] in ("bbm", "potential", "osboost", "ocp")],
 )
 def test_one_learner_is_the_learner_alone(booster, learner, delivery, stream):
     """Promise 4: N = 1 boosts nothing. AdaBoost.OL is not in it: it shows its learner weight 1/2 and may flip it."""

@@ -98,13 +98,17 @@ ALGORITHMS = {
 
 
 CASES = [
-    (name, n) for name in ALGORITHMS for n in SIZES if (name, n) != ("bbm-mode", 201) and (name != "safe" or n > 2)
+    (name, n, delivery)
+    for name in ALGORITHMS
+    for n in SIZES
+    for delivery in ("weight", "sample")
+    if (name, n) != ("bbm-mode", 201) and (name != "safe" or n > 2)
+    if delivery == "weight" or name == "bbm" or n in (3, 21)  # draws know nothing of the algorithm
 ]
-CASES.append(("safe", 192))  # votes are counted by 64: each group has just so many
+CASES.append(("safe", 192, "weight"))  # votes are counted by 64: each group has just so many
 
 
-@pytest.mark.parametrize("delivery", ["weight", "sample"])
-@pytest.mark.parametrize(("name", "n"), CASES)
+@pytest.mark.parametrize(("name", "n", "delivery"), CASES)
 @settings(max_examples=6, phases=[Phase.generate])
 @given(data=st.data())
 def test_equals_the_pseudo_code(name, n, delivery, data):

@@ -164,15 +164,13 @@ def test_learners_with_their_edge_keep_the_bound(k, gamma, n):
     assert model.edges_ == pytest.approx(gamma, abs=0.25)
 
 
-@pytest.mark.parametrize("n", [1, 5, 40, 149])
-@pytest.mark.parametrize("k", [2, 3, 26, 1000])
-@pytest.mark.parametrize("gamma", [0.05, 0.4])
-def test_the_potential_obeys_its_bound(n, k, gamma):
+def test_the_potential_obeys_its_bound():
     """At most (k - 1) exp(-gamma^2 N / 2), and a chance, for any size."""
-    found = mbbm_phi0(n, k, gamma)
-    assert 0 <= found <= min(1 + 1e-12, (k - 1) * math.exp(-(gamma**2) * n / 2) + 1e-12)
-    if k == 2:
-        assert found == pytest.approx(phi0(n, gamma, 0.5 + gamma / 2), abs=1e-12)
+    for n, k, gamma in itertools.product((1, 5, 40, 149), (2, 3, 26, 1000), (0.05, 0.4)):
+        found = mbbm_phi0(n, k, gamma)
+        assert 0 <= found <= min(1 + 1e-12, (k - 1) * math.exp(-(gamma**2) * n / 2) + 1e-12)
+        if k == 2:
+            assert found == pytest.approx(phi0(n, gamma, 0.5 + gamma / 2), abs=1e-12)
 
 
 def test_classifiers_of_other_libraries_vote_for_classes():
@@ -180,7 +178,7 @@ def test_classifiers_of_other_libraries_vote_for_classes():
     from sklearn.linear_model import SGDClassifier
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 4))
+    X = rng.normal(size=(90, 4))
     y = np.array([*"dabc"])[(X[:, 0] > 0) + 2 * (X[:, 1] > 0)]
     for make, learner in itertools.product((OnlineMBBM, AdaBoostOLM), (GaussianNB(), Copies(GaussianNB()))):
         model, one = make(learner, 5, random_state=0).fit(X, y), make(learner, 5, random_state=0)

@@ -47,7 +47,7 @@ SEVERAL = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one co
 @SEVERAL
 def test_a_command_compiles_side_by_side_once(tmp_path):
     (tmp_path / "rows.csv").write_text(CSV)
-    most_code(tmp_path / "cache", "*.csv.*")
+    most_code(tmp_path / "cache", "*.csv_cells.*")
     train = ["train", "rows.csv", "--label", "y", "-a", "none", "--learner", "perceptron", "-o", "model"]
     first = command(tmp_path, train).stderr
     assert first.startswith("onlineboost: compiling for this machine, once: Perceptron ...\nonlineboost: compiled in ")
@@ -152,12 +152,14 @@ def test_warm_compiles_the_default_and_all_formats(asked, capsys):
     assert err.splitlines()[-1] == "onlineboost: could not compile ahead: Stump. It will be compiled when it is used."
 
 
-def test_warm_needs_a_folder(tmp_path):
+def test_a_cache_that_cannot_be_written_is_said(tmp_path):
+    """Once; models work without it, and ``warm`` does not."""
     (tmp_path / "file").write_text("")
     own = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    script = [sys.executable, "-m", "onlineboost", "warm"]
-    found = subprocess.run(script, env=os.environ | own, capture_output=True, text=True)
-    assert found.returncode == 1 and found.stderr.count("\n") == 1
+    script = "import onlineboost; assert onlineboost.compiled.draws.uniform(1, 2, 3) < 1\n" + COMPILED.format(["warm"])
+    found = subprocess.run([sys.executable, "-c", script], env=os.environ | own, capture_output=True, text=True)
+    assert found.returncode == 1 and found.stderr.count("\n") == 1, found.stderr
+    assert "compiled code cannot be kept in" in found.stderr
     assert "so every process compiles again: set NUMBA_CACHE_DIR to a writable folder" in found.stderr
 
 

@@ -53,9 +53,8 @@ def assert_identity(model) -> None:
     assert 0 <= found.mistakes < found.n_examples
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("name", SETS or [pytest.param("", marks=pytest.mark.skip(NO_DATA.format("sets")))])
-def test_the_certificate_is_an_identity_on_real_data(name, learner):
+def test_the_certificate_is_an_identity_on_real_data(name):
     """T3, to 1e-6 T: weights or sampling, importance weights, even and odd N, every normaliser.
 
     Seen to fail if: Phi_0 is that of N - 1 learners; norms are those of the mode; importance weights are not counted;
@@ -64,9 +63,10 @@ def test_the_certificate_is_an_identity_on_real_data(name, learner):
     batch = next(open_stream(DATA / f"{name}.libsvm.gz", batch_size=300)).batch
     batch = batch._replace(weight=np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], batch.y.size))
     choices = [("sample", 11, "reachable"), ("weight", 10, "reachable"), ("sample", 6, "mode"), ("weight", 7, "none")]
-    for delivery, n, normalizer in choices:
-        model = OnlineBBM(LEARNERS[learner].clone(), n, delivery=delivery, normalizer=normalizer, random_state=0)
-        assert_identity(model.fit(batch))
+    for learner in LEARNERS.values():
+        for delivery, n, normalizer in choices if isinstance(learner, Linear) else choices[:2]:
+            model = OnlineBBM(learner.clone(), n, delivery=delivery, normalizer=normalizer, random_state=0)
+            assert_identity(model.fit(batch))
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS.values(), Copies(Perceptron())])
@@ -103,21 +103,17 @@ def test_certificates_are_refused_where_there_is_none():
         OnlineBBM().certificate()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        path
-        for path in sorted((ROOT / "tests/saved").glob("format[2-9]*.safetensors"))
-        if path.stem != "format2-adaptive"
-    ],
-    ids=lambda p: p.stem,
-)
 @pytest.mark.filterwarnings("ignore:a model of an older onlineboost:onlineboost.errors.ReadWarning")
-def test_models_of_every_format_report(path, tmp_path):
-    model = onlineboost.load(path)
-    if isinstance(model, onlineboost.Booster):
-        assert str(model.report()).startswith(type(model).__name__)
-        model.report().plot(tmp_path / "r.svg")
+def test_models_of_every_format_report(tmp_path):
+    drawn = set()
+    for path in sorted((ROOT / "tests/saved").glob("format[2-9]*.safetensors")):
+        model = onlineboost.load(path) if path.stem != "format2-adaptive" else None
+        if isinstance(model, onlineboost.Booster):
+            report = model.report()
+            assert str(report).startswith(type(model).__name__), path.stem
+            if type(model) not in drawn:  # a picture is of columns, and does not know the format
+                report.plot(tmp_path / "r.svg")
+                drawn.add(type(model))
 
 
 def test_settings_that_come_later_change_no_certificate():

@@ -43,7 +43,7 @@ MODELS = {
     "alone": lambda: Linear(),
     "votes": lambda: OnlineMBBM(ClassTree(3, replay=64), 5, random_state=0),
     "votes-adaptive": lambda: AdaBoostOLM(ClassTree(3, replay=64), 4, expert="random", random_state=0),
-    "crosses": lambda: OnlineBBM(Linear(bins=4, crosses=[("0", "1")]), 3, random_state=0),
+    "crosses": lambda: OnlineBBM(Linear(bins=4, crosses=[("0", "1")], bits=8), 3, random_state=0),
     "restarting": lambda: Restarting(OnlineBBM(Tree(2, replay=64), 3, random_state=0), delta=0.5),
     "stacked": lambda: StackedEnsemble(
         [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4), NaiveBayes()], n_always=1, random_state=0

@@ -177,7 +177,7 @@ def test_each_learner_is_watched_by_itself():
     "model", [OnlineBBM(Tree(3, grace=8), 5, random_state=1), SafeBoost(Linear(), 6), NaiveBayes()], ids=repr
 )
 def test_adaptive_is_its_slow_twin(model):
-    X, y = changing()
+    X, y = changing(1600, every=400)
     weight = np.random.default_rng(3).choice([0.25, 1.0, 3.0], size=len(y))
     compare(model, X, y, weight)
 
@@ -230,7 +230,7 @@ def test_batches_and_files_do_not_matter_where_there_are_alarms(reset, rows, tmp
 def test_every_alarm_is_told_once_whatever_the_batches(tmp_path):
     """More than the log remembers; and a listener that came after loading."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(120_000, 2)).astype(np.float32)
+    X = rng.normal(size=(60_000, 2)).astype(np.float32)
     y = np.where(X[:, 0] > 0, 1, -1) * np.where(np.arange(len(X)) // 200 % 2, -1, 1)
     found = []
     for rows in (len(y), 5_000):
@@ -334,7 +334,7 @@ X, y = np.eye(4), [0, 1, 0, 1]
 OnlineBBM(Plain(), 3).fit(X, y)
 """
 INSIDE = (
-    OUTSIDE.replace("mine import Plain", "onlineboost import Perceptron as Plain")
+    OUTSIDE.replace("mine import Plain", "onlineboost import Linear as Plain")
     + """
 Adaptive(OnlineBBM(Plain(), 3), reset="learners").fit(X, y)
 """

@@ -46,7 +46,7 @@ def noise(n: int = 1500, features: int = 70) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_stack_is_its_slow_twin():
-    X, y = changing()
+    X, y = changing(1600, every=400)
     weight = np.random.default_rng(3).choice([0.25, 1.0, 3.0, 40.0], size=len(y))
     trees = OnlineBBM(Tree(3, grace=8), 5, head="stack")
     events: list[Alarm] = []

@@ -92,20 +92,20 @@ HARD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("word", HARD, ids=range(len(HARD)))
-def test_hard_numbers_are_rounded_as_python_rounds_them(word):
-    check(word)
-    check(f"-{word}")
+def test_hard_numbers_are_rounded_as_python_rounds_them():
+    for word in HARD:
+        check(word)
+        check(f"-{word}")
 
 
 EDGES = [1.0, 2.0**53, 2.0**-1074, 2.0**-1073, 2.0**-1022, 0.1, 1e22, 1e23, 1.5e308, sys.float_info.max, 3e-310, 0.0]
 
 
-@pytest.mark.parametrize("value", [*EDGES, math.nextafter(1.0, 0), math.nextafter(2.0**-1022, 0)])
-def test_midpoints_go_to_the_even_neighbour_and_a_last_digit_decides(value):
-    for word in neighbours(value):
-        check(word)
-        check(f"{Decimal(word):e}")
+def test_midpoints_go_to_the_even_neighbour_and_a_last_digit_decides():
+    for value in (*EDGES, math.nextafter(1.0, 0), math.nextafter(2.0**-1022, 0)):
+        for word in neighbours(value):
+            check(word)
+            check(f"{Decimal(word):e}")
 
 
 @settings(max_examples=150)
@@ -127,7 +127,7 @@ def digits(most: int) -> st.SearchStrategy[str]:
     return st.one_of(st.text("0123456789", max_size=12), st.text("0123456789", max_size=most), st.just("0" * most))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(
     st.sampled_from(["", "-", "+"]),
     digits(30),

@@ -587,11 +587,6 @@ def test_a_worker_that_died_is_told(letters, cluster):
     assert "gamma=0.9" in race.rows[3].reason
 
 
-def test_importing_needs_no_ray():
-    program = "import sys, onlineboost.evaluate; print('ray' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
-
-
 def test_without_ray_it_is_said_how_to_get_it(letters, monkeypatch):
     X, y, _ = letters
     monkeypatch.setitem(sys.modules, "ray", None)

@@ -85,7 +85,8 @@ def vote(state: AdaBoostOLState, e: Floats) -> float:
 def credit(state: AdaBoostOLState, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
     N = e.size
     if state.expert == 2:
-        slopes[:] = state.alpha
+        for i in range(N):  # Numba takes two seconds to compile slopes[:] = ...
+            slopes[i] = state.alpha[i]
         return
     v = np.empty(N)
     best, total = state.mistakes.min(), 0.0

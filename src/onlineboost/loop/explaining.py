@@ -295,7 +295,8 @@ def credit_in_turn(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bo
     for i in range(-1, h.size):
         if i >= 0:
             votes[i] = h[i]
-        found[:] = votes
+        for k in range(votes.size):  # Numba takes two seconds to compile found[:] = votes
+            found[k] = votes[k]
         if leading:
             carry[:] = 0.0
             _lead(state, votes, found, 0, carry)
