@@ -42,7 +42,7 @@ def measured(model) -> Calibration:
     X, y = load_letter()
     model.fit(X[:15_000], y[:15_000])
     calibration = Calibration()
-    calibration.update(model.predict_proba(X[15_000:])[:, 1], y[15_000:], np.ones(5_000))
+    calibration.update(model.predict_proba(X[15_000:])[:, 1], y[15_000:] > 0, np.ones(5_000))
     return calibration
 
 
