@@ -9,6 +9,7 @@ from pairs import everything
 
 from onlineboost import Linear, Newton, StackedEnsemble, Tree
 from onlineboost.engine.stage import Stage
+from onlineboost.readers import open_stream
 
 
 def rows(n: int, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,10 +35,10 @@ def test_a_part_whose_states_stay_keeps_its_calls(monkeypatch):
 def test_the_first_batch_takes_slots_as_single_rows_do():
     """Of a row that takes the last slot, the further features are left out, in whatever batch it comes."""
     X, y = rows(60, 20)
-    X[:30, 10:] = 0
+    dicts = [({f"x{j}": float(x) for j, x in enumerate(row)}, int(label)) for row, label in zip(X, y, strict=True)]
     batch, single = (StackedEnsemble([Linear(), Newton(max_slots=8)], random_state=0) for _ in range(2))
-    batch.partial_fit(X, y)
-    single.partial_fit(X[:1], y[:1], classes=[0, 1])
-    for x, label in zip(X[1:], y[1:], strict=True):
-        single.partial_fit(x[None], [label])
+    for page in open_stream(dicts):
+        batch.learn(page)
+    for x, label in dicts:
+        single.learn_one(x, label)
     assert everything(batch) == everything(single)
