@@ -238,10 +238,10 @@ class Fitted:
             known, start = self.root.n_classes, stop
             self.take_classes(int(y[stop]) + 1)
 
-    def _run(self, examples: Any, learning: bool) -> Floats:
-        """The scores of examples, [rows, width]."""
-        run = partial(run_batch, self.root) if self.root.compiled else self.root.run
-        return run(examples, learning)
+    @property
+    def _run(self) -> Callable[[Any, bool], Floats]:
+        """The scores of examples, [rows, width]: ``_run(examples, learning)``."""
+        return partial(run_batch, self.root) if self.root.compiled else self.root.run
 
     def declare(self, classes: Any, y: Any) -> None:
         """Name all classes that there will be; those of the rows ``y`` come first."""
