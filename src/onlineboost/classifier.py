@@ -19,7 +19,7 @@ from onlineboost.engine.object_classes import objects_with_classes
 from onlineboost.engine.objects import ObjectNode
 from onlineboost.errors import DataError, ParameterError, listed
 from onlineboost.fitted.fitted import Fitted
-from onlineboost.fitted.thresholds import Cut
+from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.interop import river
 from onlineboost.model import OnlineModel
 
@@ -117,16 +117,16 @@ class OnlineClassifier(OnlineModel):
 
     def _threshold(self) -> float | None:  # a subclass may have a parameter ``threshold``
         fitted = self.fitted
-        cut = None if fitted is None else fitted.cut
-        return None if fitted is None or cut is None else cut.probability(fitted)
+        cutoff = None if fitted is None else fitted.cutoff
+        return None if fitted is None or cutoff is None else cutoff.probability(fitted)
 
-    def _cut(self, fitted: Fitted, threshold: Any) -> Cut:
+    def _cut(self, fitted: Fitted, threshold: Any) -> Cutoff:
         if fitted.target.width > 1 or len(fitted.target.classes) != 2:
             met = f"the model has {listed(fitted.target.classes.tolist())}"
             raise ParameterError("threshold", threshold, f"None: a threshold is for two labels, and {met}")
         if not isinstance(threshold, numbers.Real) or not bool(0 < threshold < 1):  # type: ignore[operator]
             raise ParameterError("threshold", threshold, "a probability above 0 and below 1")
-        return Cut(float(threshold), True)
+        return Cutoff(float(threshold), True)
 
     def __repr__(self) -> str:
         found, threshold = super().__repr__(), self._threshold()

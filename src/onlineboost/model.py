@@ -27,7 +27,7 @@ from onlineboost.fitted.contents import contents, restore
 from onlineboost.fitted.explanation import Explanation
 from onlineboost.fitted.fitted import Fitted, Rows
 from onlineboost.fitted.lock import SharedLock
-from onlineboost.fitted.thresholds import Cut, of_notes
+from onlineboost.fitted.thresholds import Cutoff, of_notes
 from onlineboost.fitted.tickets import Pending
 from onlineboost.interop.river import RiverMethods
 from onlineboost.interop.sklearn import SklearnMethods
@@ -352,10 +352,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """The label, or the number, of each row."""
         return self._labels(self._check_fitted(), X)
 
-    def _labels(self, fitted: Fitted, X: Any, cut: Cut | None = None) -> NDArray[Any]:
+    def _labels(self, fitted: Fitted, X: Any, cutoff: Cutoff | None = None) -> NDArray[Any]:
         """The label, or the number, of each row: by this threshold, or else by that of the model."""
         fitted.root.use_threads(self._jobs())
-        return fitted.labels(self._rows(fitted, X), cut)
+        return fitted.labels(self._rows(fitted, X), cutoff)
 
     # ---- dicts, one at a time
 
@@ -422,9 +422,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self.fitted
         if fitted is None:
             return like_frame(X, None, None)
-        cut = fitted.cut
-        values = self._answers_to_many(fitted, X, cut is not None and cut.of_probability)
-        return like_frame(X, fitted.decoded(values, cut), None)
+        cutoff = fitted.cutoff
+        values = self._answers_to_many(fitted, X, cutoff is not None and cutoff.of_probability)
+        return like_frame(X, fitted.decoded(values, cutoff), None)
 
     def _answers_to_many(self, fitted: Fitted, X: Any, probabilities: bool = False) -> Floats:
         """The scores of the rows of a data frame, or the probabilities, as ``learn_many`` reads them."""

@@ -15,7 +15,7 @@ from onlineboost import Linear, OnlineBBM, ParameterError
 from onlineboost.data.classes import Classes
 from onlineboost.evaluate import Measurement, Threshold, progressive_score
 from onlineboost.evaluate.metrics.confusion import Confusion, cost
-from onlineboost.evaluate.threshold import Cut, Rule
+from onlineboost.evaluate.threshold import Cutoff, Rule
 from onlineboost.evaluate.training import Training
 from onlineboost.readers import open_stream
 from onlineboost.tuning import tune
@@ -178,10 +178,13 @@ def test_thresholds_of_files_that_cannot_be(name, value):
 
 
 def test_thresholds_of_model_files_that_cannot_be():
-    assert [Cut.restored(cut.describe()) for cut in (Cut(0.2, True), Cut(-7.5, False))] == [(0.2, True), (-7.5, False)]
+    assert [Cutoff.restored(cut.describe()) for cut in (Cutoff(0.2, True), Cutoff(-7.5, False))] == [
+        (0.2, True),
+        (-7.5, False),
+    ]
     for wrong in ({"at": 1.5, "of": "probability"}, {"at": math.nan, "of": "score"}, {"at": 0.1, "of": "x"}, {}, 0.2):
         with pytest.raises((ValueError, TypeError, KeyError)):
-            Cut.restored(wrong)
+            Cutoff.restored(wrong)
 
 
 def test_the_positive_label_of_a_training_is_the_larger_one():
@@ -196,7 +199,7 @@ def test_the_positive_label_of_a_training_is_the_larger_one():
         for page in open_stream(X, y=y, batch_size=130):
             training.learn(page)
         fitted = training.model.fitted
-        answers = positive(training.cut, fitted, training.model.scores(X)[:, None])[:, 0]
+        answers = positive(training.cutoff, fitted, training.model.scores(X)[:, None])[:, 0]
         assert isinstance(fitted.target, Classes)
         assert np.mean(answers[y == "z"]) > 0.85
         found.append(training.threshold.share(fitted.target.turned))
@@ -220,10 +223,12 @@ def test_a_probability_is_a_score_at_each_power_of_two(labels):
         answer = score >= 0 if at is None else (score > -at if fitted.target.turned else score >= at)
         table[int(place), int(answer)] += 1
         if (rows + 1).bit_count() == 1 and table.sum(axis=1).all():
-            at = Cut(0.3, True).score(fitted)
+            at = Cutoff(0.3, True).score(fitted)
     scores = 10 * rng.normal(size=(200, 1))
-    by_score = positive(Cut(Cut(0.3, True).score(fitted), False), fitted, scores)
-    assert by_score.any() and np.array_equal(by_score, positive(Cut(0.3, True), fitted, scores)) and not by_score.all()
+    by_score = positive(Cutoff(Cutoff(0.3, True).score(fitted), False), fitted, scores)
+    assert (
+        by_score.any() and np.array_equal(by_score, positive(Cutoff(0.3, True), fitted, scores)) and not by_score.all()
+    )
     for pages in (1, 7, 600):
         training = Training(OnlineBBM(Linear(standardize=True), 5, random_state=0), None)
         training.threshold.rule = Rule.parsed(0.3)

@@ -17,7 +17,7 @@ from onlineboost.data.batch import Batch, Floats
 from onlineboost.data.regression import Numbers
 from onlineboost.data.scores import as_columns
 from onlineboost.errors import DataError, ParameterError
-from onlineboost.evaluate.threshold import Cut
+from onlineboost.evaluate.threshold import Cutoff
 from onlineboost.model import OnlineModel
 from onlineboost.storage.atomic import replacing
 
@@ -29,7 +29,7 @@ class Extras(NamedTuple):
 
     probabilities: bool = False  # of each label
     explain: int = 0  # number of the strongest reasons
-    cut: Cut | None = None  # a threshold
+    cutoff: Cutoff | None = None  # a threshold
 
 
 class Output(NamedTuple):
@@ -60,8 +60,8 @@ def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _numbers(model, scores) | reasons
-    cut = extras.cut
-    answers = cut.signs(fitted, scores) if cut is not None and scores.shape[1] == 1 else scores
+    cutoff = extras.cutoff
+    answers = cutoff.signs(fitted, scores) if cutoff is not None and scores.shape[1] == 1 else scores
     labels, chances = fitted.target.decode(answers).tolist(), fitted.probabilities(scores)
     each = fitted.target.probabilities(chances).T.tolist() if extras.probabilities else ()
     shown, chances = _of_answers(fitted.target, scores), fitted.target.of_positive(chances).max(axis=1)

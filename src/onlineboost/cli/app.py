@@ -32,7 +32,7 @@ from onlineboost.cli.registered import (
     with_registered,
 )
 from onlineboost.cli.reproduce import reproduce
-from onlineboost.cli.terminal import Interrupted, flush, say, tell
+from onlineboost.cli.terminal import Interrupted, announce, flush, say
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
 from onlineboost.cli.vw.translate import verbatim, vw
@@ -89,7 +89,7 @@ def demo(
         from onlineboost.datasets.letter import export_letter
 
         export_letter(export)
-        tell(f"20,000 examples: {export}")
+        announce(f"20,000 examples: {export}")
         return
     from onlineboost.cli.demo import run
 
@@ -151,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     """The exit code of a command."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: tell(f"onlineboost: {_with_flags(message)}")
+            warnings.showwarning = lambda message, *_, **__: announce(f"onlineboost: {_with_flags(message)}")
             warnings.simplefilter("always", RangeWarning)
             warnings.simplefilter("default", ReadWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
@@ -196,7 +196,7 @@ def _report(problem: object, arguments: list[str], code: int) -> int:
         message = f"{problem.filename}: {problem.strerror}" if problem.filename is not None else problem.strerror
     if isinstance(problem, OSError) and not message:
         message = type(problem).__name__
-    tell(f"onlineboost: {message}")
+    announce(f"onlineboost: {message}")
     if _asks_json(arguments):
         facts = {name: getattr(problem, name) for name in ("path", "line", "column") if hasattr(problem, name)}
         with suppress(OSError):  # of standard output, which may be the problem

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.cli.terminal import tell
+from onlineboost.cli.terminal import announce
 from onlineboost.data.batch import Batch
 from onlineboost.data.columns import is_lag
 from onlineboost.data.page import Page
@@ -36,7 +36,7 @@ def warn_of_id_columns(page: Page) -> None:
                 news = f"column {names[0]!r} has {what}, as an id has; if it is one, leave it out"
             else:
                 news = f"columns {listed(names)} have {what}, as ids have; if they are ids, leave them out"
-            tell(f"onlineboost: {news}: {drop}")
+            announce(f"onlineboost: {news}: {drop}")
 
 
 def id_columns(page: Page, n: int) -> tuple[list[str], list[str]]:
@@ -93,12 +93,12 @@ def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
     if share == 0:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
-        tell(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
+        announce(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
     # Of tables, whose columns have few names: not of words, nor of "colour=red".
     numbers = {id: name for id, name in model.fitted.columns.names.items() if "=" not in name and not is_lag(name)}
     absent = [repr(name) for id, name in numbers.items() if id not in met]
     if absent and len(numbers) <= _COLUMNS:
-        tell(
+        announce(
             f"onlineboost: no value of {', '.join(absent)} in the first {rows:,} rows: "
             "does the file have all columns of the training data?"
         )

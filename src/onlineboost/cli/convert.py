@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import Progress, say_skipped, tell
+from onlineboost.cli.terminal import Progress, announce, say_skipped
 from onlineboost.errors import ParameterError
 from onlineboost.readers import open_stream
 from onlineboost.readers.files import is_regular
@@ -62,7 +62,7 @@ def convert(
             progress.update(stream, page.n_rows)
     say_skipped(stream)
     if not quiet:
-        tell(f"{examples:,} examples: {target}")
+        announce(f"{examples:,} examples: {target}")
 
 
 def _check_ending(target: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import print_json, say, say_facts, tell
+from onlineboost.cli.terminal import announce, print_json, say, say_facts
 from onlineboost.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def _print_all(every: list[dict[str, Any]]) -> None:
         say(f"{facts['name']:<13} {numbers}  {facts['positive']:<25} {facts['here']}")
     missing = [facts["name"] for facts in every if not facts["file"]]
     extra = [facts["name"] for facts in every if facts["extra"]]
-    tell("")
-    tell(f"not available: {', '.join(missing)} (sizes as in the paper)")
-    tell(f"not in the paper: {', '.join(extra)}")
-    tell("details of a set: onlineboost datasets NAME")
+    announce("")
+    announce(f"not available: {', '.join(missing)} (sizes as in the paper)")
+    announce(f"not in the paper: {', '.join(extra)}")
+    announce("details of a set: onlineboost datasets NAME")
 
 
 def _share(facts: dict[str, Any]) -> float:

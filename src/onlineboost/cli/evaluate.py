@@ -13,8 +13,8 @@ from onlineboost.cli import options as o
 from onlineboost.cli.answers import bounds_of
 from onlineboost.cli.columns import check_features, features_of
 from onlineboost.cli.notes import load
-from onlineboost.cli.terminal import Progress, print_json, printable, say, say_facts, say_skipped, tell
-from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cut_of, rule_of
+from onlineboost.cli.terminal import Progress, announce, print_json, printable, say, say_facts, say_skipped
+from onlineboost.cli.thresholds import CostOption, ThresholdOption, costs_of, cutoff_of, rule_of
 from onlineboost.cli.warm import compile_first
 from onlineboost.data.batch import Floats
 from onlineboost.data.page import Page
@@ -25,7 +25,7 @@ from onlineboost.evaluate.measurement import Measurement, metrics_of
 from onlineboost.evaluate.metrics import Confusion, Curve
 from onlineboost.evaluate.metrics.confusion import cost
 from onlineboost.evaluate.plots import check_plot, draw, picture
-from onlineboost.evaluate.threshold import Cut
+from onlineboost.evaluate.threshold import Cutoff
 from onlineboost.model import OnlineModel
 from onlineboost.readers import open_stream
 from onlineboost.readers.files import expand
@@ -60,11 +60,11 @@ def evaluate(
         check_plot(plot)
     rule = rule_of(threshold, cost)
     loaded = load(model)
-    cut = cut_of(model, loaded, rule)
+    cutoff = cutoff_of(model, loaded, rule)
     options = o.stream_options(given, on_error) | {"label": label, "weight": weight, "columns": columns.value}
     expand(files)
     compile_first([loaded.model, loaded.base], quiet or json_output)
-    result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output, cut)
+    result, curves = measure(loaded.model, loaded.base, files, options, quiet or json_output, cutoff)
     if cost is not None:
         result["cost"] = _cost(result, loaded.fitted.target, *costs_of(cost))
     if plot is not None:
@@ -82,7 +82,7 @@ def measure(
     files: list[str],
     options: dict[str, Any],
     quiet: bool,
-    cut: Cut | None = None,
+    cutoff: Cutoff | None = None,
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
     fitted = model.fitted
@@ -96,19 +96,21 @@ def measure(
     def update(page: Page, scores: Floats) -> None:
         nonlocal labels
         y, weight, labels = page.batch.y, page.batch.weight, page.target.known
-        answers = cut.signs(fitted, scores) if cut is not None else None
+        answers = cutoff.signs(fitted, scores) if cutoff is not None else None
         measured.update(scores, y, weight, fitted.probabilities(scores), answers=answers)
         if base is not None and base.fitted is not None:
             scores = as_columns(base.scores(page))
             # From the same probability on: the score of a threshold is that of the model only.
-            answers = Cut(cut.probability(fitted), True).signs(base.fitted, scores) if cut is not None else None
+            answers = (
+                Cutoff(cutoff.probability(fitted), True).signs(base.fitted, scores) if cutoff is not None else None
+            )
             alone.update(scores, y, weight, base.fitted.probabilities(scores), answers=answers)
 
     skipped = _score(model, files, options, quiet, curve, update)
     new = [printable(label) for label in labels if label not in fitted.target.known]
     if new:
         some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
-        tell(f"onlineboost: the model has not learnt the label {some}: such examples count as mistakes")
+        announce(f"onlineboost: the model has not learnt the label {some}: such examples count as mistakes")
     figures = {
         "examples": curve.examples,
         **{name.replace("-", "_"): value for name, value in measured.values(fitted.target.turned).items()},
@@ -120,7 +122,7 @@ def measure(
         "recall_of_labels": confusion.recall.tolist(),
         "precision_of_labels": confusion.precision.tolist(),
         "positive": fitted.target.classes.tolist()[-1] if fitted.target.width == 1 else None,
-        "threshold": cut.probability(fitted) if cut is not None else None,
+        "threshold": cutoff.probability(fitted) if cutoff is not None else None,
         "skipped": skipped,
     }
     return figures, (curve.line(), base_curve.line())

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from onlineboost.cli.fingerprint import PIPE, Input, fingerprint, has_grown, head_digest
-from onlineboost.cli.terminal import tell
+from onlineboost.cli.terminal import announce
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ParameterError
 
@@ -79,9 +79,11 @@ class Inputs:
         if stopped is not None and self.waits and self.pipes:
             self.waits = not again
             what = "--again: not continuing" if again else "continuing"
-            tell(f"onlineboost: {what} after row {stopped.rows:,} of the stream")
+            announce(f"onlineboost: {what} after row {stopped.rows:,} of the stream")
         if again and not self.dropped and (self.first is not None or left):
-            tell("onlineboost: --again: the interrupted training is finished first; then --again learns the files anew")
+            announce(
+                "onlineboost: --again: the interrupted training is finished first; then --again learns the files anew"
+            )
             self.again = again = False
         for input, mentions in files.items():
             if again:
@@ -95,7 +97,7 @@ class Inputs:
         self.passes = max((goal for _, goal in self._places().values()), default=1)
         if left and self.first is None and not again:
             times = f", {self.passes:,} passes" if self.passes > 1 else ""
-            tell(f"onlineboost: continuing the interrupted training{times}")
+            announce(f"onlineboost: continuing the interrupted training{times}")
 
     def _stopped_at(self) -> Input | None:
         """The file where the training stopped, as it is now; None if it is not named, or was a pipe."""
@@ -105,7 +107,9 @@ class Inputs:
         old, where = stopped.input, f"row {stopped.rows:,}"
         name, now, changed = self._look_for(old)
         if now is None:
-            tell(f"onlineboost: the model had stopped at {where} of {old.name}, which is not named now: not continued")
+            announce(
+                f"onlineboost: the model had stopped at {where} of {old.name}, which is not named now: not continued"
+            )
             return None
         if changed and self.again:
             self.dropped = True
@@ -124,7 +128,7 @@ class Inputs:
         goal = -(-(times + stopped.left.get(old, 1)) // mentions)
         number = f", pass {times // mentions + 1:,} of {goal:,}" if goal > 1 else ""
         mended = ", with a changed file: its rows up to there are taken to be the same" if changed else ""
-        tell(f"onlineboost: continuing after {where} of {old.name}{number}{mended}")
+        announce(f"onlineboost: continuing after {where} of {old.name}{number}{mended}")
         return now
 
     def _look_for(self, old: Input) -> tuple[str, Input | None, bool]:
@@ -216,11 +220,13 @@ class Inputs:
             if same and stopped is not None:
                 self.skip[input] = stopped.rows
                 if not pipe:
-                    tell(
+                    announce(
                         f"onlineboost: continuing after row {stopped.rows:,}: {self.names[place]} begins as the stream"
                     )
             elif waits and stopped is not None:
-                tell(f"onlineboost: the model had stopped at row {stopped.rows:,} of another stream: learning all rows")
+                announce(
+                    f"onlineboost: the model had stopped at row {stopped.rows:,} of another stream: learning all rows"
+                )
         return self.skip.get(input, 0)
 
     def _know_pipe(self, place: int, told: bool) -> None:
@@ -232,7 +238,7 @@ class Inputs:
             self.skip[input], now = earlier.rows, now - 1
             if told:
                 rows = f"its first {earlier.rows:,} rows were learnt before: skipped"
-                tell(f"onlineboost: {_shown(self.names[place])}: {rows}")
+                announce(f"onlineboost: {_shown(self.names[place])}: {rows}")
         self.times[input], self.goal[input] = now, now + 1
 
     def learn(self, place: int, rows: int) -> None:
@@ -265,25 +271,25 @@ class Inputs:
             return Unfinished(None, 0, left, error)
         return Unfinished(self.input, self.rows, left, error, self.head, self.times[self.input])
 
-    def tell(self) -> None:
+    def announce(self) -> None:
         """Say which files are not learnt from their beginning, or have changed."""
         left = self._places()
         skipped = [place for place in range(len(self.names)) if place not in left]
         for place in skipped if len(skipped) <= _SHOWN else ():
             rows = self.learnt[self.place[self.found[place]]].rows
-            tell(f"onlineboost: {self.names[place]}: all {rows:,} rows were learnt before: skipped")
+            announce(f"onlineboost: {self.names[place]}: all {rows:,} rows were learnt before: skipped")
         if len(skipped) > _SHOWN:
-            tell(f"onlineboost: {len(skipped):,} of {len(self.names):,} files were learnt before: skipped")
+            announce(f"onlineboost: {len(skipped):,} of {len(self.names):,} files were learnt before: skipped")
         for input, skip in self.skip.items():
             if skip and input != self.first:
                 name = self.names[self.found.index(input)]
-                tell(f"onlineboost: {name}: grown since {skip:,} rows were learnt: continuing after them")
+                announce(f"onlineboost: {name}: grown since {skip:,} rows were learnt: continuing after them")
         rows_of = {one.name: self.learnt[k].rows for one, k in self.place.items() if one not in self.named}
         for input in [input for input in self.changed if input.name in rows_of][:_SHOWN]:
             name, rows = self.names[self.found.index(input)], rows_of[input.name]
-            tell(f"onlineboost: {name} has changed since {rows:,} rows of it were learnt: learning all its rows")
+            announce(f"onlineboost: {name} has changed since {rows:,} rows of it were learnt: learning all its rows")
         if not left:
-            tell("onlineboost: nothing to learn: --again learns these files once more")
+            announce("onlineboost: nothing to learn: --again learns these files once more")
 
 
 def _shown(name: str) -> str:

@@ -58,8 +58,8 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "strongest": [dict(zip(("feature", "number", "strength"), one, strict=True)) for one in strongest[:top]],
         "strength": model.strength if isinstance(model, Ensemble) else getattr(model.base_learner(), "strength", ""),
     }
-    if loaded.fitted.cut is not None:
-        facts["threshold"] = loaded.fitted.cut.probability(loaded.fitted)
+    if loaded.fitted.cutoff is not None:
+        facts["threshold"] = loaded.fitted.cutoff.probability(loaded.fitted)
     if isinstance(model, Ensemble):
         facts["parts"] = _parts(model)
     if isinstance(model, OnlineBoostRegressor):

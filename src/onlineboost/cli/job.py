@@ -15,7 +15,7 @@ from onlineboost.cli.columns import warn_of_id_columns
 from onlineboost.cli.inputs import Inputs
 from onlineboost.cli.notes import Notes
 from onlineboost.cli.summary import Lines
-from onlineboost.cli.terminal import Interrupted, Progress, peak_memory, say_skipped, tell
+from onlineboost.cli.terminal import Interrupted, Progress, announce, peak_memory, say_skipped
 from onlineboost.cli.thresholds import positive_figures
 from onlineboost.cli.warm import Compiling, compiling
 from onlineboost.compiled.jit import compile_seconds
@@ -102,7 +102,7 @@ class Job:
         names = expand(files)
         self.lines, self.notes = Lines(training, self.quiet), notes
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
-        self.inputs.tell()
+        self.inputs.announce()
         self.passes = self.inputs.passes
         if self.predictions is not None and not self.inputs.are_new:
             raise _learnt_before()
@@ -262,14 +262,14 @@ class Job:
         self.failed = True
         learnt = f"onlineboost: {training.model.n_seen_:,} examples were learnt before the error"
         if self.output is None:
-            tell(f"{learnt}: not saved (no -o MODEL)")
+            announce(f"{learnt}: not saved (no -o MODEL)")
             return
         try:
             self._save(training)
         except OSError as second:
-            tell(f"{learnt}: not saved: {second}")
+            announce(f"{learnt}: not saved: {second}")
         else:
-            tell(f"{learnt}: saved to {self.output}; mend the input, then continue with --resume {self.output}")
+            announce(f"{learnt}: saved to {self.output}; mend the input, then continue with --resume {self.output}")
 
     def _save(self, training: Training) -> None:
         assert self.output is not None
@@ -286,7 +286,7 @@ class Job:
         if not self.replaced and fingerprint(output) not in (None, self.found):
             self.replaced = True
             news = f"another process has changed {output} during this training"
-            tell(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")
+            announce(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")
 
     def summary(self, training: Training) -> dict[str, Any]:
         curve, base = training.curve, training.base_curve

@@ -16,8 +16,8 @@ from onlineboost.cli import options as o
 from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
 from onlineboost.cli.columns import check_features, features_of
 from onlineboost.cli.notes import load
-from onlineboost.cli.terminal import Interrupted, Progress, tell
-from onlineboost.cli.thresholds import CostOption, ThresholdOption, cut_of, rule_of
+from onlineboost.cli.terminal import Interrupted, Progress, announce
+from onlineboost.cli.thresholds import CostOption, ThresholdOption, cutoff_of, rule_of
 from onlineboost.cli.warm import compile_first
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
@@ -91,11 +91,11 @@ def predict(
     if engine is not None and (kept or row_numbers):
         raise ConflictError(f"{'--keep' if kept else '--row-numbers'} does not go with --engine ray: leave out one.")
     loaded = load(model)
-    cut = cut_of(model, loaded, rule)
+    cutoff = cutoff_of(model, loaded, rule)
     if probabilities and isinstance(loaded.fitted.target, Numbers):
         raise ConflictError("--probabilities is for classes: a number has none; low and high are bounds of it.")
     options = o.stream_options(given) | {"label": label, "columns": columns.value, "keep": kept, "live": True}
-    extras = Extras(probabilities, explain, cut)
+    extras = Extras(probabilities, explain, cutoff)
     names = names_of(loaded.model, extras)
     beside = Beside(kept, row_numbers, names)
     expand(files)
@@ -125,7 +125,7 @@ def predict(
     except KeyboardInterrupt:
         raise Interrupted from None
     if output != "-" and not quiet:
-        tell(f"{examples:,} predictions: {output}")
+        announce(f"{examples:,} predictions: {output}")
 
 
 class Beside:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from onlineboost.bars import new_bar
 from onlineboost.cli import options as o
 from onlineboost.cli.options import EngineName
-from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.terminal import announce, say
 from onlineboost.data.batch import Batch, joined
 from onlineboost.errors import ParameterError
 from onlineboost.readers import open_stream
@@ -57,7 +57,7 @@ def reproduce(
 
     names = _names(data, sets)
     if not quiet:
-        tell(f"onlineboost: {', '.join(names)}: results in {output}")
+        announce(f"onlineboost: {', '.join(names)}: results in {output}")
     output.mkdir(parents=True, exist_ok=True)  # an error here comes before any data are read
     loaded = {name: _load(name, data) for name in names}
     command = _command(data, sets, splits, quick, seed)
@@ -67,7 +67,7 @@ def reproduce(
     try:
         results = experiment.run(loaded)
     except KeyboardInterrupt:
-        tell(f"onlineboost: interrupted: the same command continues with the results in {output}")
+        announce(f"onlineboost: interrupted: the same command continues with the results in {output}")
         raise
     finally:
         bar.close()
@@ -138,7 +138,7 @@ class Bar:
             name = what.partition(",")[0]
             if name != self.set and self.bar is None and not self.quiet:
                 seconds = time.perf_counter() - self.began
-                tell(f"onlineboost: {name}, after {seconds:,.0f} s ...")
+                announce(f"onlineboost: {name}, after {seconds:,.0f} s ...")
             self.set = name
         if self.bar is not None:
             error = f", best error {best.error:.4f}" if best is not None else ""

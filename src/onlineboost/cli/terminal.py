@@ -74,7 +74,7 @@ def say_facts(facts: Iterable[tuple[str, object]], width: int = 20) -> None:
         say(f"{name + ':':<{width}} {value}")
 
 
-def tell(line: object) -> None:
+def announce(line: object) -> None:
     """Print a notice to standard error; if nobody can read it, the work goes on."""
     with suppress(OSError):
         _print(line, sys.stderr)
@@ -134,7 +134,7 @@ class Progress:
             with suppress(OSError):  # the terminal is gone
                 self.bar.console.print(printable(text), highlight=False, markup=False)
         else:
-            tell(text)
+            announce(text)
 
 
 class RaceProgress:
@@ -165,9 +165,9 @@ def say_skipped(stream: Stream) -> None:
     if not stream.skipped:
         return
     for problem in stream.problems[:5]:
-        tell(f"onlineboost: skipped: {problem}")
+        announce(f"onlineboost: skipped: {problem}")
     if stream.skipped > 5:
-        tell(f"onlineboost: skipped: {stream.skipped:,} records in total")
+        announce(f"onlineboost: skipped: {stream.skipped:,} records in total")
 
 
 def format_labels(labels: list[Any]) -> str:

@@ -10,7 +10,7 @@ from onlineboost.cli.notes import Loaded, threshold_of
 from onlineboost.cli.terminal import printable
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion, cost, f1, precision, recall
-from onlineboost.evaluate.threshold import Cut, Rule
+from onlineboost.evaluate.threshold import Cutoff, Rule
 from onlineboost.evaluate.training import RARE, Training
 
 ThresholdOption = Annotated[
@@ -56,7 +56,7 @@ def costs_of(cost: str | None) -> tuple[float, float]:
     return found["fn"], found["fp"]
 
 
-def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
+def cutoff_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cutoff | None:
     """The threshold that was asked for, or else that of the model; None: it has none."""
     target = loaded.fitted.target
     if asked is not None and (target.width > 1 or not len(target.classes)):
@@ -66,11 +66,11 @@ def cut_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cut | None:
         raise ConflictError(f"--threshold is for two labels, and the model has met one only, {only}: leave it out.")
     if asked is not None and asked.by is None:
         assert asked.at is not None
-        return Cut(asked.at, True)
+        return Cutoff(asked.at, True)
     two = target.width == 1 and len(target.classes) == 2
     counted = threshold_of(path, loaded.notes) if two else None
     if asked is None:
-        return loaded.fitted.cut
+        return loaded.fitted.cutoff
     found = None if counted is None else counted.cut(asked, target.turned)
     if found is None:
         raise ConflictError(
@@ -90,14 +90,18 @@ def positive_figures(training: Training) -> dict[str, Any]:
     threshold, fitted = training.threshold, training.model.fitted
     if threshold is None or fitted is None or len(fitted.target.classes) != 2:
         return {}
-    confusion, cut, rule = threshold.confusion(fitted.target.turned), training.cut, threshold.rule
+    confusion, cutoff, rule = threshold.confusion(fitted.target.turned), training.cutoff, threshold.rule
     figures = {"f1": f1(confusion), "precision": precision(confusion), "recall": recall(confusion)}
     figures |= {"share": threshold.share(fitted.target.turned), "rare": is_rare(confusion)}
-    if cut is None:
+    if cutoff is None:
         return {"positive": figures}
     if rule is not None and rule.by == "cost":
         figures["cost"] = cost(confusion, rule.fn, rule.fp)
-    found = {"rule": str(rule), "probability": cut.probability(fitted), "score": None if cut.of_probability else cut.at}
+    found = {
+        "rule": str(rule),
+        "probability": cutoff.probability(fitted),
+        "score": None if cutoff.of_probability else cutoff.at,
+    }
     return {"positive": figures, "threshold": found}
 
 

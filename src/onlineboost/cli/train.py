@@ -14,7 +14,7 @@ from onlineboost.cli.job import Job
 from onlineboost.cli.notes import Notes, load
 from onlineboost.cli.registered import registered_options
 from onlineboost.cli.summary import print_summary
-from onlineboost.cli.terminal import print_json, printable, tell
+from onlineboost.cli.terminal import announce, print_json, printable
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
@@ -156,16 +156,16 @@ def train(
     if "number" not in result and len(result["labels"]) < 2:
         known = ", ".join(map(str, result["labels"]))
         wrong = f": no example has the label {positive!r} of --positive" if positive is not None else ""
-        tell(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
+        announce(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
         result["verdict"] = ""
     if rule is not None and training.threshold is None:
-        tell("onlineboost: --threshold is for two labels: it has no effect on this model")
+        announce("onlineboost: --threshold is for two labels: it has no effect on this model")
     for label in unknown_labels(training.model):
-        tell(f"onlineboost: no example has the label {label!r} of --class-weight")
+        announce(f"onlineboost: no example has the label {label!r} of --class-weight")
     for name in training.model.columns_not_met():
-        tell(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
+        announce(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
     if holdout and not job.interrupted:
-        result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet, training.cut)
+        result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet, training.cutoff)
     if plot is not None:
         title = f"{result['algorithm']} on {', '.join(Path(f).name for f in files[:3])}"
         curves = training.curve.line(), training.base_curve.line()

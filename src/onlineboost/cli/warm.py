@@ -15,7 +15,7 @@ from onlineboost.ahead.side_by_side import SideBySide
 from onlineboost.ahead.tasks import Task, all_models, missing, tasks_of, usual_models
 from onlineboost.bars import new_bar
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import Interrupted, say, tell
+from onlineboost.cli.terminal import Interrupted, announce, say
 from onlineboost.compiled import cache, cores
 from onlineboost.compiled.jit import without_notice
 from onlineboost.model import OnlineModel
@@ -48,7 +48,7 @@ class Compiling:
         if self.work.tasks:
             self.open.enter_context(without_notice())
         if not self.quiet:
-            tell(f"onlineboost: compiling for this machine, once: {', '.join(map(str, self.work.tasks))} ...")
+            announce(f"onlineboost: compiling for this machine, once: {', '.join(map(str, self.work.tasks))} ...")
         return self
 
     def __exit__(self, *problem: object) -> None:
@@ -62,7 +62,7 @@ class Compiling:
         except KeyboardInterrupt:
             raise Interrupted from None
         if not self.quiet:
-            tell(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
+            announce(f"onlineboost: compiled in {time.perf_counter() - self.began:.0f} s")
         return failed
 
     def _wait_with_bar(self) -> list[Task]:
@@ -97,6 +97,6 @@ def warm(
     with Compiling(tasks, quiet) as code:
         failed = code.wait()
     for task in failed:
-        tell(f"onlineboost: could not compile ahead: {task}. It will be compiled when it is used.")
+        announce(f"onlineboost: could not compile ahead: {task}. It will be compiled when it is used.")
     if failed:
         raise typer.Exit(1)

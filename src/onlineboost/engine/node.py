@@ -291,9 +291,9 @@ class Node(Features, ABC):
         for part in self.parts:
             part.listen(notify)
 
-    def tell_of(self, alarm: Any) -> None:
+    def announce(self, alarm: Any) -> None:
         """Tell of an alarm that was raised on another machine."""
-        next(part for part in self.parts if part.may_alarm).tell_of(alarm)
+        next(part for part in self.parts if part.may_alarm).announce(alarm)
 
     def go_to(self, example: int) -> None:
         """Go on at this example of the stream, after a time without rows: alarms are numbered by it."""

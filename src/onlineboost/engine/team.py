@@ -1,8 +1,8 @@
 """A team of Ray's actors, which take batches one after the other and can be made again.
 
-Each actor hands over its state at a cut. If one dies, all are made again from the last cut and get the batches since
-then once more: since their work is deterministic, nothing changes. All of them, because an actor that lives may have
-counted on one that died, or be past a cut that the others did not reach.
+Each actor hands over its state at a checkpoint. If one dies, all are made again from the last checkpoint and get the
+batches since then once more: since their work is deterministic, nothing changes. All of them, because an actor that
+lives may have counted on one that died, or be past a checkpoint that the others did not reach.
 
 References are handed over within lists, and actors fetch them. As an argument by itself, a result that is there already
 ends this process if the actor dies at that moment (a check of Ray 2.60 fails).
@@ -68,10 +68,10 @@ def _fetched(references: list[Any]) -> list[Any]:
 class _Remote:
     """An actor, seen from here."""
 
-    cut: bytes  # its state, before the batches below
+    checkpoint: bytes  # its state, before the batches below
     actor: Any = None
     place: Any = None  # reference to its host and process
-    results: list[Any] = field(default_factory=list)  # references, one for each batch since the cut
+    results: list[Any] = field(default_factory=list)  # references, one for each batch since the checkpoint
 
 
 class Team:
@@ -82,7 +82,9 @@ class Team:
         share = min(1.0, int(1000 * workers / len(states)) / 1000)  # of a core
         self.kind = ray.remote(num_cpus=share, max_restarts=0)(Worker)
         self.remotes = [_Remote(state) for state in states]
-        self.batches: list[list[tuple[Any, int]]] = []  # since the cut, for each actor: rows and numbers of slots
+        self.batches: list[
+            list[tuple[Any, int]]
+        ] = []  # since the checkpoint, for each actor: rows and numbers of slots
         self._heard = 0  # number of these batches whose results have come
         self._longest = 0.0  # seconds that an answer has taken
         self._failure: Exception | None = None  # why the team was given up
@@ -90,7 +92,7 @@ class Team:
             self._make(remote)
 
     def _make(self, remote: _Remote) -> None:
-        remote.actor, remote.results = self.kind.remote([self.ray.put(remote.cut)]), []
+        remote.actor, remote.results = self.kind.remote([self.ray.put(remote.checkpoint)]), []
         remote.place = remote.actor.place.remote()
 
     def send(self, rows: list[Batch], n_slots: list[int]) -> None:
@@ -109,7 +111,7 @@ class Team:
             before = [remote.results[number]] if self.chained else []
 
     def results(self, number: int) -> list[Any]:
-        """The results of all actors for a batch since the cut."""
+        """The results of all actors for a batch since the checkpoint."""
         return self._made_sure(lambda: self._hear(number), f"batch {number + 1}")
 
     def cut(self) -> list[bytes]:
@@ -121,9 +123,9 @@ class Team:
             asked = [remote.actor.state.remote() for remote in self.remotes]
             return [self._get(k, state, "its state") for k, state in enumerate(asked)]
 
-        found = self._made_sure(states, "the cut")
+        found = self._made_sure(states, "the checkpoint")
         for remote, state in zip(self.remotes, found, strict=True):
-            remote.cut, remote.results = state, []
+            remote.checkpoint, remote.results = state, []
         self.batches, self._heard = [], 0
         return found
 
@@ -159,7 +161,7 @@ class Team:
         return WorkerError(f"workers of Ray died {died} times at {what}: {str(problem).strip().splitlines()[0]}")
 
     def _start_anew(self) -> None:
-        """Make all actors again, whatever state they are in, and give them the batches since the cut."""
+        """Make all actors again, whatever state they are in, and give them the batches since the checkpoint."""
         self.close()
         self._heard = 0
         for remote in self.remotes:
@@ -168,7 +170,7 @@ class Team:
             self._ask(number)
 
     def _give_up(self, failure: Exception, problem: Exception) -> NoReturn:
-        """What the actors have learnt since the cut is lost: every later question gets the same error at once."""
+        """What was learnt since the checkpoint is lost: every later question gets the same error at once."""
         self._failure = failure
         self.close()
         raise failure from problem
@@ -201,7 +203,7 @@ class Team:
         return found
 
     def _state_of(self, k: int) -> str:
-        """Where an actor is, and at which batch since the cut."""
+        """Where an actor is, and at which batch since the checkpoint."""
         remote, sent = self.remotes[k], len(self.batches)
         if not self._is_there(remote.place):
             return f"Worker {k + 1} has not started: it waits for a free core of the cluster"

@@ -91,7 +91,7 @@ class Restart(Node):
     def listen(self, notify: Callable[[Alarm], None]) -> None:
         self.notify = notify
 
-    def tell_of(self, alarm: Alarm) -> None:
+    def announce(self, alarm: Alarm) -> None:
         self.notify(alarm)
 
     @property

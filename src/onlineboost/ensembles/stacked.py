@@ -198,7 +198,7 @@ class StackedNode(Node):
             Call(*self.combination(span, scores, piece.y, piece.weight, out[start:stop], True, False))()
             for part, (_, events) in zip(self.parts, results, strict=True):
                 for event in events:
-                    part.tell_of(event)
+                    part.announce(event)
         if self._n_light < len(self.parts):
             Call(note_rows, rows, np.array([0, rows.y.size]), self.rest.rows)()
         self.look()

@@ -12,9 +12,9 @@ from onlineboost.data.batch import Floats
 from onlineboost.errors import DataError, ParameterError
 from onlineboost.evaluate.metrics.confusion import Confusion
 from onlineboost.evaluate.sums import added_at
-from onlineboost.fitted.thresholds import BINS, EDGES, Cut, Rule, checked_weights, chosen, counts_from_json
+from onlineboost.fitted.thresholds import BINS, EDGES, Cutoff, Rule, checked_weights, chosen, counts_from_json
 
-__all__ = ["Cut", "Rule", "Threshold"]
+__all__ = ["Cutoff", "Rule", "Threshold"]
 
 _FIRST = 64  # rows after which a threshold is chosen for the first time
 
@@ -118,7 +118,7 @@ class Threshold:
             raise ParameterError("rule", rule, "'f1', 'cost' or 'recall=0.9': a probability is a threshold already")
         return self._chosen(found, turned)
 
-    def cut(self, rule: Rule | None, turned: bool) -> Cut | None:
+    def cut(self, rule: Rule | None, turned: bool) -> Cutoff | None:
         """The threshold by a rule, to answer with; None: there is no rule, or nothing to choose it from."""
         return chosen(self.counts, rule, turned)
 

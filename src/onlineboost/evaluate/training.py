@@ -19,7 +19,7 @@ from onlineboost.evaluate.metrics import Curve, NumberErrors
 from onlineboost.evaluate.paired import Paired, PairedLoss
 from onlineboost.evaluate.progressive import Delayed
 from onlineboost.evaluate.repeated import Repeated
-from onlineboost.evaluate.threshold import Cut, Threshold
+from onlineboost.evaluate.threshold import Cutoff, Threshold
 from onlineboost.model import OnlineModel
 
 RARE = 0.1  # share of a label
@@ -97,8 +97,8 @@ class Training(Counts):
         if numbers:
             self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
-        if self.cut is not None:
-            self.model.fitted.threshold = self.cut  # type: ignore[union-attr]
+        if self.cutoff is not None:
+            self.model.fitted.threshold = self.cutoff  # type: ignore[union-attr]
 
     def _pieces(self, page: Page) -> Iterator[Page]:
         """The page; cut at powers of two, where it is looked up how scores become probabilities, if that is needed."""
@@ -145,12 +145,12 @@ class Training(Counts):
             self.threshold = None
             return scores, scores
         self.threshold.update(scores[:, 0], page.batch.y, page.batch.weight, fitted.target.turned)
-        if self.cut is not None and self.threshold.of_probability and self.threshold.at_mark:
-            self.threshold.now = self.cut.score(fitted) if self.threshold.has_both else None
+        if self.cutoff is not None and self.threshold.of_probability and self.threshold.at_mark:
+            self.threshold.now = self.cutoff.score(fitted) if self.threshold.has_both else None
         return scores, scores if self.threshold.rule is None else self.threshold.answers[:, None]
 
     @property
-    def cut(self) -> Cut | None:
+    def cutoff(self) -> Cutoff | None:
         """The threshold that was asked for, by all rows so far."""
         if self.threshold is None or self.model.fitted is None:
             return None

@@ -13,7 +13,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.engine.node import Node
 from onlineboost.errors import ModelFileError, ParameterError
 from onlineboost.fitted.fitted import Fitted
-from onlineboost.fitted.thresholds import Cut
+from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.fitted.tickets import Pending
 from onlineboost.parameters import check_whole
 from onlineboost.storage.model_file import Part, check_plan, fill
@@ -42,8 +42,8 @@ def contents(fitted: Fitted) -> Part:
     }
     if fitted.root.n_classes > 2:
         facts["classes"] = fitted.root.n_classes
-    if fitted.cut is not None:
-        facts["threshold"] = fitted.cut.describe()
+    if fitted.cutoff is not None:
+        facts["threshold"] = fitted.cutoff.describe()
     if fitted.lags is not None:
         facts["last_labels"] = fitted.lags.describe()
     if fitted.class_weights is not None and fitted.class_weights.balanced:
@@ -76,7 +76,7 @@ def restore(path: Path, model: Any, part: Part) -> Fitted:
     known = set(made.strayed(columns.names))
     found = Fitted(model.clone(), columns, target, made, n_strayed=made.n_strayed, strayed=known)
     if "threshold" in part.facts:
-        found.threshold = Cut.restored(part.facts["threshold"])
+        found.threshold = Cutoff.restored(part.facts["threshold"])
     if found.lags is not None:
         found.lags.restore(part.facts["last_labels"], target)
     if found.class_weights is not None and found.class_weights.balanced:

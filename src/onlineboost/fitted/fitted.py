@@ -30,7 +30,7 @@ from onlineboost.fitted.dicts import named_row
 from onlineboost.fitted.explanation import Explanation, by_column, explanation
 from onlineboost.fitted.lags import Lags
 from onlineboost.fitted.lock import SharedLock
-from onlineboost.fitted.thresholds import Cut
+from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.fitted.tickets import Pending
 from onlineboost.loop.explaining import Explained, joined
 from onlineboost.parameters import check_whole
@@ -56,7 +56,7 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
-    threshold: Cut | None = None  # that was chosen for this model; None: the sign of a score is the answer
+    threshold: Cutoff | None = None  # that was chosen for this model; None: the sign of a score is the answer
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
@@ -384,30 +384,30 @@ class Fitted:
         return self.root.probabilities(scores)  # type: ignore[no-any-return]
 
     @property
-    def cut(self) -> Cut | None:
+    def cutoff(self) -> Cutoff | None:
         """The threshold by which rows are answered; None: there is none, or there are not two labels."""
         two = self.threshold is not None and self.target.width == 1 and len(self.target.classes) == 2
         return self.threshold if two else None
 
-    def labels(self, rows: Rows, asked: Cut | None = None) -> NDArray[Any]:
+    def labels(self, rows: Rows, asked: Cutoff | None = None) -> NDArray[Any]:
         """The label, or the number, of each row: by this threshold, or else by that of the model."""
-        cut = asked or self.cut
-        return self.decoded(self.scores(rows, cut is not None and cut.of_probability), cut)
+        cutoff = asked or self.cutoff
+        return self.decoded(self.scores(rows, cutoff is not None and cutoff.of_probability), cutoff)
 
-    def decoded(self, values: Floats, cut: Cut | None) -> NDArray[Any]:
+    def decoded(self, values: Floats, cutoff: Cutoff | None) -> NDArray[Any]:
         """The label, or the number, of each row, given its score, or the probability that the threshold is one of."""
-        found: NDArray[Any] = self.target.decode(self.by_threshold(values, cut))
+        found: NDArray[Any] = self.target.decode(self.by_threshold(values, cutoff))
         return found
 
-    def by_threshold(self, values: Floats, cut: Cut | None) -> Floats:
+    def by_threshold(self, values: Floats, cutoff: Cutoff | None) -> Floats:
         """Values as scores whose signs are the answers, if there is a threshold."""
-        return values if cut is None or values.shape[1] > 1 else cut.signs_of(self.target, values)
+        return values if cutoff is None or values.shape[1] > 1 else cutoff.signs_of(self.target, values)
 
     def label_one(self, x: Mapping[Any, Any]) -> Any:
         """The label, or the number, of one dict of features."""
-        cut = self.cut
-        values = self.score_one(x, cut is not None and cut.of_probability)
-        return self.target.decode_one(values if cut is None else self.by_threshold(values[None], cut)[0])
+        cutoff = self.cutoff
+        values = self.score_one(x, cutoff is not None and cutoff.of_probability)
+        return self.target.decode_one(values if cutoff is None else self.by_threshold(values[None], cutoff)[0])
 
     def score_one(self, x: Mapping[Any, Any], probabilities: bool = False) -> Floats:
         """The scores of one dict of features, [width], or the probabilities."""

@@ -57,9 +57,9 @@ def _features(row: Batch) -> tuple[Any, list[float]]:
 
 def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple[Any, float]]:
     """The label for each row, and its probability; of two labels, that of the positive one."""
-    scores, cut = answers.scores[:, : root.width], fitted.cut
+    scores, cutoff = answers.scores[:, : root.width], fitted.cutoff
     chances = root.probabilities(scores)
-    values = fitted.by_threshold(chances if cut is not None and cut.of_probability else scores, cut)
+    values = fitted.by_threshold(chances if cutoff is not None and cutoff.of_probability else scores, cutoff)
     for value, chance in zip(values, fitted.target.of_positive(chances), strict=True):
         yield fitted.target.decode_one(value), float(np.max(chance))
 

@@ -66,7 +66,7 @@ class Rule:
         return cls.parsed(at if by is None else f"recall={at}" if by == "recall" else by, fn, fp)
 
 
-class Cut(NamedTuple):
+class Cutoff(NamedTuple):
     """A threshold in use: rows from this score, or probability, on are answered with the positive label."""
 
     at: float
@@ -103,7 +103,7 @@ class Cut(NamedTuple):
         return {"at": self.at, "of": "probability" if self.of_probability else "score"}
 
     @classmethod
-    def restored(cls, given: Any) -> Cut:
+    def restored(cls, given: Any) -> Cutoff:
         """What ``describe`` gave; raises a ValueError, TypeError or KeyError for anything else."""
         at, of = given["at"], given["of"]
         good = type(at) is float and (0 < at < 1 if of == "probability" else of == "score" and math.isfinite(at))
@@ -112,7 +112,7 @@ class Cut(NamedTuple):
         return cls(at, of == "probability")
 
 
-def chosen(counts: Floats, rule: Rule | None, turned: bool) -> Cut | None:
+def chosen(counts: Floats, rule: Rule | None, turned: bool) -> Cutoff | None:
     """The threshold by a rule, from the weight of rows [label, bin]; None: no rule, or not both labels were counted.
 
     ``turned``: the positive label is the first of the two.
@@ -121,7 +121,7 @@ def chosen(counts: Floats, rule: Rule | None, turned: bool) -> Cut | None:
         return None
     if rule.by is None:
         assert rule.at is not None
-        return Cut(rule.at, True)
+        return Cutoff(rule.at, True)
     negative, positive = counts[::-1, ::-1] if turned else counts
     if not counts.any(axis=1).all():
         return None
@@ -137,7 +137,7 @@ def chosen(counts: Floats, rule: Rule | None, turned: bool) -> Cut | None:
             loss = -2 * hits / (hits + alarms + hits[-1])
         place = int(np.argmin(loss))
     edges = [math.inf, *EDGES[::-1].tolist(), -math.inf]
-    return Cut(max(-1e18, min(edges[place], 1e18)), False)
+    return Cutoff(max(-1e18, min(edges[place], 1e18)), False)
 
 
 def counts_from_json(given: Any) -> Floats:
@@ -158,7 +158,7 @@ def checked_weights(given: Any, shape: tuple[int, ...]) -> Floats:
     return found
 
 
-def of_notes(notes: Any, turned: bool) -> Cut | None:
+def of_notes(notes: Any, turned: bool) -> Cutoff | None:
     """The threshold of a model file that has it in the notes of ``onlineboost train`` only; None: it has none."""
     try:
         given = notes["threshold"]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from onlineboost.cli.terminal import say, tell
+from onlineboost.cli.terminal import announce, say
 from onlineboost.cli.vw.model import MODEL_OPTIONS, Source, Translation, last, number, read_model
 from onlineboost.cli.vw.options import NOTHING_TO_DO, SHORT, instead_of, parse
 from onlineboost.errors import ConflictError
@@ -39,14 +39,14 @@ def vw(
     """
     found = translate(arguments)
     for option, instead in found.missing.items():
-        tell(f"no counterpart: {option}: {instead}")
+        announce(f"no counterpart: {option}: {instead}")
     for command in found.commands:
         if found.missing:
-            tell(f"without it: {command}" if len(found.missing) == 1 else f"without them: {command}")
+            announce(f"without it: {command}" if len(found.missing) == 1 else f"without them: {command}")
         else:
             say(command)
     for note in found.notes:
-        tell(f"note: {note}")
+        announce(f"note: {note}")
     if found.missing:
         raise typer.Exit(2)
 

@@ -5,7 +5,7 @@ from onlineboost.evaluate.metrics.calibration import Calibration
 from onlineboost.evaluate.metrics.confusion import Confusion
 from onlineboost.evaluate.metrics.error import Curve
 from onlineboost.evaluate.metrics.metric import Accumulator, Metric
-from onlineboost.evaluate.metrics.numbers import NumberErrors
+from onlineboost.evaluate.metrics.regression import NumberErrors
 from onlineboost.registry import import_modules
 
 import_modules(__name__, __path__)
