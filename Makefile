@@ -13,7 +13,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench compare pages clean
+.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare pages clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -91,6 +91,9 @@ else
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/cost.py
 endif
+
+ledger: $(DEVELOP)  ## ratios of speed, kept with the commit in docs/figures/ledger.json; what became slower
+	$(BIN)/python benchmarks/ledger.py
 
 compare: $(DEVELOP)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped
 	$(BIN)/python benchmarks/rivals.py

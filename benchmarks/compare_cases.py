@@ -50,9 +50,15 @@ def sparse(n: int, width: int, per_row: int) -> tuple[scipy.sparse.csr_matrix, n
 
 
 @functools.cache
-def dicts() -> tuple[list[dict[str, float]], list[int]]:
+def dicts(words: int = 0) -> tuple[list[dict[str, Any]], list[int]]:
+    """Rows of ten numbers, and of so many words, each one of 20."""
     X, y = dense(1000, 10)
-    return [{f"f{j}": x for j, x in enumerate(row)} for row in X.tolist()], y.tolist()
+    chosen = np.random.default_rng(2).integers(20, size=(1000, words)).tolist()
+    rows = [{f"f{j}": x for j, x in enumerate(row)} for row in X.tolist()]
+    pairs = zip(rows, chosen, strict=True)
+    return [row | {f"w{j}": f"v{k}" for j, k in enumerate(ks)} for row, ks in pairs], y.tolist()
+        row | {f"w{j}": f"v{k}" for j, k in enumerate(ks)} for row, ks in zip(rows, chosen, strict=True)
+    ], y.tolist()
 
 
 def texts(n: int = 20_000) -> dict[str, str]:
@@ -85,9 +91,9 @@ def predict(model: Any, data: tuple[Any, np.ndarray], rows: int | None = None) -
     return lambda: model.decision_function(X), X.shape[0]
 
 
-def learn_one(model: Any) -> Run:
+def learn_one(model: Any, words: int = 0) -> Run:
     """The model goes on from call to call, the same way in every worker."""
-    pairs = list(zip(*dicts(), strict=True))[:200]
+    pairs = list(zip(*dicts(words), strict=True))[:200]
 
     def run() -> None:
         for x, y in pairs:
@@ -96,8 +102,8 @@ def learn_one(model: Any) -> Run:
     return run, len(pairs)
 
 
-def predict_one(model: Any) -> Run:
-    rows, labels = dicts()
+def predict_one(model: Any, words: int = 0) -> Run:
+    rows, labels = dicts(words)
     if not model.__sklearn_is_fitted__():
         for x, y in zip(rows, labels, strict=True):
             model.learn_one(x, y)
@@ -137,7 +143,34 @@ def process(*arguments: str) -> Run:
     return lambda: subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL), 1
 
 
+def arrays() -> Run:
+    """A yardstick: fixed work on arrays, within the caches and beyond."""
+    rng = np.random.default_rng(0)
+    small, large = rng.normal(size=(64, 64)).astype(np.float32), rng.random(1 << 19)
+    order = rng.integers(large.size, size=1 << 16)
+
+    def run() -> None:
+        for _ in range(200):
+            np.dot(small, small)
+        np.sort(large[order])
+        large[order].cumsum()
+
+    return run, 1
+
+
+def objects() -> Run:
+    """A yardstick: fixed work of Python itself."""
+
+    def run() -> None:
+        found = {f"f{k % 97}": float(k) for k in range(2000)}
+        sum(found[f"f{k % 97}"] * k for k in range(2000))
+
+    return run, 1
+
+
 CASES: dict[str, Callable[[Path], Run]] = {
+    "yardstick arrays": lambda _: arrays(),
+    "yardstick objects": lambda _: objects(),
     "learn, 21 linear": lambda _: learn(lambda: bbm(ob.Linear()), dense(5000, 54)),
     "learn, 61 linear": lambda _: learn(lambda: bbm(ob.Linear(), 61), dense(2000, 54)),
     "learn, 21 linear, sparse": lambda _: learn(lambda: bbm(ob.Linear()), sparse(5000, 10_000, 50)),
@@ -145,6 +178,8 @@ CASES: dict[str, Callable[[Path], Run]] = {
     "learn, AdaBoostOL stump": lambda _: learn(lambda: ob.AdaBoostOL(ob.Stump(), random_state=0), dense(1000, 54)),
     "learn, 21 naive Bayes": lambda _: learn(lambda: bbm(ob.NaiveBayes()), dense(1000, 54)),
     "learn, 21 Tree(5)": lambda _: learn(lambda: bbm(ob.Tree(5)), dense(3000, 54)),
+    "learn, 21 Tree(8)": lambda _: learn(lambda: bbm(ob.Tree(8)), dense(3000, 54)),
+    "learn, OnlineBoost": lambda _: learn(lambda: ob.OnlineBoost(random_state=0), dense(2000, 54)),
     "learn, SafeBoost Tree(8)": lambda _: learn(lambda: ob.SafeBoost(ob.Tree(8), 21, random_state=0), dense(3000, 54)),
     "learn, Adaptive": lambda _: learn(lambda: ob.Adaptive(bbm(ob.Linear())), dense(3000, 54)),
     "predict, 21 linear": lambda _: predict(bbm(ob.Linear()), dense(20_000, 54)),
@@ -154,6 +189,10 @@ CASES: dict[str, Callable[[Path], Run]] = {
     "learn_one, 21 Tree(5)": lambda _: learn_one(bbm(ob.Tree(5))),
     "learn_one, Adaptive": lambda _: learn_one(ob.Adaptive(bbm(ob.Linear()))),
     "learn_one, from a file": lambda folder: learn_one(hashed(folder)),
+    "learn_one, OnlineBoost": lambda _: learn_one(ob.OnlineBoost(random_state=0)),
+    "learn_one, OnlineBoost with words": lambda _: learn_one(ob.OnlineBoost(random_state=0), words=5),
+    "predict_one, OnlineBoost": lambda _: predict_one(ob.OnlineBoost(random_state=0)),
+    "predict_one, OnlineBoost with words": lambda _: predict_one(ob.OnlineBoost(random_state=0), words=5),
     "predict_one, 21 linear": lambda _: predict_one(bbm(ob.Linear())),
     "predict_one, 21 Tree(5)": lambda _: predict_one(bbm(ob.Tree(5))),
     "predict_one, from a file": lambda folder: predict_one(hashed(folder)),
