@@ -57,8 +57,6 @@ def dicts(words: int = 0) -> tuple[list[dict[str, Any]], list[int]]:
     rows = [{f"f{j}": x for j, x in enumerate(row)} for row in X.tolist()]
     pairs = zip(rows, chosen, strict=True)
     return [row | {f"w{j}": f"v{k}" for j, k in enumerate(ks)} for row, ks in pairs], y.tolist()
-        row | {f"w{j}": f"v{k}" for j, k in enumerate(ks)} for row, ks in zip(rows, chosen, strict=True)
-    ], y.tolist()
 
 
 def texts(n: int = 20_000) -> dict[str, str]:
