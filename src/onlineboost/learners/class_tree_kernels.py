@@ -190,16 +190,18 @@ def _total(chance: Floats) -> float:
 @njit
 def shares_below(state: ClassTreeState) -> NDArray[np.float64]:
     """The shares of the classes below each node, [trees, nodes, classes]; equal ones where there is no example."""
-    shares = state.weight.copy()
+    shares, n = state.weight.copy(), state.weight.shape[2]
     for i in range(shares.shape[0]):
         for node in range(state.used[i, 0] - 1, -1, -1):  # children come after their parents
             if state.nodes[i, node, SLOT] > 0:
                 child = state.nodes[i, node, CHILD]
-                shares[i, node] = shares[i, child] + shares[i, child + 1]
+                for c in range(n):  # Numba takes two seconds to compile an assignment to a row
+                    shares[i, node, c] = shares[i, child, c] + shares[i, child + 1, c]
     for i in range(shares.shape[0]):
         for node in range(state.used[i, 0]):
-            total = shares[i, node].sum()
-            shares[i, node] = shares[i, node] / total if total > 0 else np.full(shares.shape[2], 1 / shares.shape[2])
+            total = _total(shares[i, node])
+            for c in range(n):
+                shares[i, node, c] = shares[i, node, c] / total if total > 0 else 1 / n
     return shares
 
 
