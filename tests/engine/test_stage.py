@@ -1,14 +1,24 @@
-"""Calls are made again only where a state that they use was replaced."""
+"""Calls are made again where a state that they use was replaced, and only there: the same bits for any batches."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import numpy as np
+import pytest
 from pairs import everything
 
-from onlineboost import Linear, Newton, StackedEnsemble, Tree
+from onlineboost import (
+    AdaptiveRegressor,
+    Linear,
+    Newton,
+    OnlineBoostRegressor,
+    Restarting,
+    StackedEnsemble,
+    Tree,
+)
 from onlineboost.engine.stage import Stage
+from onlineboost.ensembles import resting
 from onlineboost.readers import open_stream
 
 
@@ -42,3 +52,57 @@ def test_the_first_batch_takes_slots_as_single_rows_do():
     for x, label in dicts:
         single.learn_one(x, label)
     assert everything(batch) == everything(single)
+
+
+@pytest.mark.parametrize("n", [1, 100, 600])
+def test_a_model_that_may_start_over_is_the_model_before_an_alarm(n):
+    """Its inner node begins after 16 rows, in the midst of a batch: the rows after them have features."""
+    X = np.random.default_rng(0).random((600 if n > 1 else 100, 3))
+    y = np.sin(6 * X[:, 0]) + X[:, 1]
+    models = OnlineBoostRegressor(random_state=0), AdaptiveRegressor(OnlineBoostRegressor(random_state=0))
+    alone, around = (
+        np.concatenate([model.progressive_fit(X[k : k + n], y[k : k + n]) for k in range(0, len(X), n)])
+        for model in models
+    )
+    assert models[1].n_alarms_ == 0
+    assert np.array_equal(alone, around)
+
+
+def test_slots_after_a_restart_are_those_of_the_new_part():
+    """With all slots taken, features that have slots of their own keep them, whatever the batches."""
+    X, y = rows(1800, 12)
+    y[900:] = 1 - y[900:]
+    X[:1000, 6:] = 0  # features that come after the alarm
+    answers = []
+    for n in (7, 900):
+        model = StackedEnsemble([Restarting(Linear(bits=3), delta=0.5), Linear(bits=3)], random_state=0)
+        parts = (
+            model.progressive_fit(X[k : k + n], y[k : k + n], classes=[0, 1] if not k else None)
+            for k in range(0, len(X), n)
+        )
+        answers.append(np.concatenate([*parts]))
+        assert model.n_alarms_ > 0
+    assert np.array_equal(*answers)
+
+
+def test_features_that_come_while_parts_rest_are_not_met(monkeypatch):
+    """A gap in a new column has no slot in linear learners, which see rows alone: trees meet it in no batch."""
+    for name, value in {"FIRST_LOOK": 96, "LOOK_EVERY": 64, "LENGTH": 256, "LONG_ROW": 1}.items():
+        monkeypatch.setattr(resting, name, value)
+    decide = resting.Rest.decide
+    monkeypatch.setattr(resting.Rest, "decide", lambda rest, learnt, *_: decide(rest, learnt, 1.0, 1.0, False))
+    X, y = rows(700, 3)
+    dicts = [({f"x{j}": float(x) for j, x in enumerate(row)}, int(label)) for row, label in zip(X, y, strict=True)]
+    for k in range(150, 300):
+        dicts[k][0][f"late{k // 7 % 20}"] = float("nan")
+    single, *batches = (StackedEnsemble([Linear(), Tree(3)], n_always=1, random_state=0) for _ in range(3))
+    rests = 0
+    for x, label in dicts:
+        single.learn_one(x, label)
+        rests += single.n_resting_
+    assert 0 < rests < len(dicts)
+    for model, n in zip(batches, (13, 700), strict=True):
+        for k in range(0, len(dicts), n):
+            for page in open_stream(dicts[k : k + n], like=model if k else None):
+                model.learn(page)
+        assert everything(model) == everything(single)

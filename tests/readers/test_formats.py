@@ -108,11 +108,11 @@ def test_a_format_of_another_package_is_found_by_name_suffix_and_content(tmp_pat
         [sys.executable, "-c", USE], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    people = "[1.0, -1.0] [2.0, 1.0, 3.0, 1.0] ['a', 'b=blue', 'b=red']"
+    people = "[1.0, 0.0] [2.0, 1.0, 3.0, 1.0] ['a', 'b=blue', 'b=red']"
     *first, converted, sniffed, heading = done.stdout.splitlines()
     assert first == [people] * 3
     assert converted == people
-    assert sniffed == "[1.0, -1.0] [2.0, 3.0, 4.0, 2.0, 3.0, 4.0] ['1', '2', '3']"
+    assert sniffed == "[1.0, 0.0] [2.0, 3.0, 4.0, 2.0, 3.0, 4.0] ['1', '2', '3']"
     assert set(heading.replace('"', "").split("|")) == {"label", "a", "b=red", "b=blue"}
 
 

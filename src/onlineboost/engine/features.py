@@ -27,6 +27,17 @@ class Features:
         """The leaves that learn from features."""
         return [node for node in self.walk() if not node.parts and hasattr(node, "learner")]
 
+    def awake(self) -> tuple[Any, ...]:
+        """The parts that see rows at present."""
+        return self.parts
+
+    @property
+    def committees_awake(self) -> list[Any]:
+        """The committees that see rows at present."""
+        if not self.parts:
+            return self.committees
+        return [leaf for part in self.awake() for leaf in part.committees_awake]
+
     @property
     def leaves(self) -> tuple[Any, ...]:
         """Committees that see the same rows as this node, and may share their slots with others."""
@@ -52,18 +63,18 @@ class Features:
 
     @property
     def _widest(self) -> Any:
-        """The committee that tells most features apart."""
-        return max(self.committees, key=lambda leaf: leaf.max_slots)
+        """The committee that tells most features apart; None if there is none."""
+        return max(self.committees, key=lambda leaf: leaf.max_slots, default=None)
 
     @property
     def n_slots(self) -> int:
         """Number of features with slots."""
-        return int(self._widest.n_slots)
+        return int(self._widest.n_slots) if self.committees else 0
 
     @property
     def max_slots(self) -> int:
         """Number of features that can have slots of their own."""
-        return int(self._widest.max_slots)
+        return int(self._widest.max_slots) if self.committees else 0
 
     @property
     def out_of_slots(self) -> bool:
@@ -82,12 +93,12 @@ class Features:
 
     def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
         """The names of the features learnt so far by slot, given names by id; a feature without a name has its id."""
-        slots = self._widest.slots
+        slots = self._widest.slots if self.committees else None
         return {slot: names.get(id, str(id)) for slot, id in enumerate(slots.ids().tolist() if slots else ())}
 
     def knows(self, ids: Ints32) -> NDArray[np.bool_]:
         """Whether each feature was learnt."""
-        found: NDArray[np.bool_] = self._widest.slots.find(ids) >= 0
+        found: NDArray[np.bool_] = self._widest.slots.find(ids) >= 0 if self.committees else np.zeros(ids.size, bool)
         return found
 
     @property

@@ -55,16 +55,19 @@ class Program:
         """Make all calls, with the states that there are."""
         self.finders: dict[tuple[int, int], Finder] = {}
         self.notes: dict[Any, Call] = {}  # of nodes that see rows as they come
-        self.as_they_come = False
-        self.version = self.root.version
+        self.as_they_come = self.complete = False
         self.stages = self._stages()
+        # Which committees see rows, and with which slots, depends on the nodes above them.
+        self.nodes = [(node, node.version) for node in self.root.walk() if node.parts]
+        self.complete = True
         self._keep()
 
     def renew(self) -> None:
         """Make the calls again whose states were replaced; those of batches as soon as they are needed."""
         if self.states is self.prepared.states:
             return
-        if self.states is None or not self.table.mode.learning or self.root.version is not self.version:
+        still = self.states is not None and self.table.mode.learning
+        if not still or any(node.version is not version for node, version in self.nodes):
             self.build()
             return
         if self.table.capacity == 1:
@@ -121,6 +124,8 @@ class Program:
         room = NEVER if self.table.mode.learning else leaf.learner.row_room(leaf.committee)
         key = id(leaf.slots.used), room
         if key not in self.finders:
+            if self.complete:
+                raise RuntimeError("rows are loaded already: which committees see them changes by node.replace only")
             self.finders[key] = Finder(self, leaf, room)
         return self.finders[key].found
 
@@ -153,7 +158,7 @@ class Program:
         found = give_slots(self.root, rows, self.table.capacity == 1)
         self.renew()
         for finder in self.finders.values():
-            write(found[id(finder.slots.used)], finder.found)
+            write(found[id(finder.used)], finder.found)
 
     def run(self, start: int, stop: int) -> None:
         """Take rows of the table through the model."""

@@ -80,7 +80,7 @@ class RoundsAway(Rounds):
 
     def __init__(self, node: Any, stage: Stage, batch: Batch, out: Floats, rows: Ints, longest: int) -> None:
         super().__init__(node, stage, batch, out, rows, longest)
-        self.batch, self.scores, self.rows = batch, out.reshape(-1), rows
+        self.batch, self.rows, self.scores = batch, rows, out.reshape(-1) if out.shape[1] == 1 else out
         self.step = stage.table.capacity
 
     def add(self, stage: Stage) -> None:

@@ -27,7 +27,7 @@ class Finder:
 
     def __init__(self, program: Program, leaf: Any, room: int) -> None:
         table = program.table
-        self.leaf, self.room = leaf, room
+        self.used, self.missing, self.room = leaf.slots.used, leaf.learner.takes_missing, room
         entries = table.entries
         arrays = np.zeros(table.capacity + 1, np.int64), np.empty(entries, np.int32), np.empty(entries, np.float32)
         self.found = Batch(*arrays, table.y, table.weight)
@@ -35,21 +35,22 @@ class Finder:
 
     def build(self, program: Program) -> None:
         """Make the call, with the slots that there are."""
-        mode, missing, room = program.table.mode, self.leaf.learner.takes_missing, self.room
-        self.slots = self.leaf.slots
-        if mode.learning and program.table.capacity == 1:  # room is made at the row that needs it
-            same = (one for one in program.root.committees if one.slots is self.slots)
-            room = min(one.learner.row_room(one.committee) for one in same)
-        self.call = Call(find_rows, program.rows, program.span, self.slots, self.found, mode.learning, missing, room)
+        learning, room = program.table.mode.learning, self.room
+        leaves = [leaf for leaf in program.root.committees if leaf.slots is not None and leaf.slots.used is self.used]
+        if learning and program.table.capacity == 1:  # room is made at the row that needs it
+            room = min(leaf.learner.row_room(leaf.committee) for leaf in leaves)
+        states = leaves[0].slots, self.found, learning, self.missing, room
+        self.call = Call(find_rows, program.rows, program.span, *states)
 
 
 def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
     """Rows with slots for ids, by the ``id`` of ``Slots.used``; new features get slots, and room in all states.
 
-    If there is no memory for one committee, all are as they were. With ``room``, learners that make room at the row
-    that needs it do so.
+    Committees that do not see rows at present meet none of their features, whatever batch these come in. If there is no
+    memory for one committee, all are as they were. With ``room``, learners that make room at the row that needs it do
+    so.
     """
-    leaves = [leaf for leaf in root.committees if leaf.slots is not None]
+    leaves = [leaf for leaf in root.committees_awake if leaf.slots is not None]
     before = [(leaf, leaf.committee, leaf.transforms, leaf.slots, leaf.n_slots) for leaf in leaves]
     found: dict[int, Batch] = {}
     try:

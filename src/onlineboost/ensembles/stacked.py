@@ -68,7 +68,6 @@ class StackedNode(Node):
         return stack_rows, span, flat, y, weight, answers, *stacks, odds, learning, given, work
 
     def awake(self) -> tuple[Any, ...]:
-        """The parts that see rows at present."""
         return self.parts[: self._n_light] if self.rest.resting else self.parts
 
     def may_rest(self, k: int) -> bool:

@@ -34,7 +34,8 @@ class Repeated:
     def update(self, y: Floats, weight: Floats, numbers: bool = False) -> None:
         """Add rows, in their order."""
         if y.size:
-            before = np.concatenate([[self.last], y[:-1]])
+            last = 0.0 if numbers and not self.weight else self.last
+            before = np.concatenate([[last], y[:-1]])
             wrong = np.abs(before - y) if numbers else before != y
             squared = wrong**2 * weight if numbers else np.zeros(y.size)
             sums = added([self.weight, self.mistakes, self.squared], [weight, wrong * weight, squared])

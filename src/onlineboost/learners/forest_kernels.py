@@ -270,8 +270,8 @@ def move_histograms(old: Any, new: Any) -> None:
 
     Each tree has as many rows as it may have; or as it has leaves with histograms, if there is no room for more.
     """
-    trees, size = old.used.shape[0], old.histograms[0].size if old.histograms.shape[0] > 0 else 0  # of a slot
-    before, after, n = old.histograms.reshape(-1), new.histograms.reshape(-1), size * old.gains.shape[1]
+    trees, slots, counts = old.used.shape[0], old.gains.shape[1], old.histograms.shape[2]
+    n = old.histograms.shape[1] * counts  # numbers of a slot
     reserved = new.most_rows if new.free.size == trees * new.most_rows else 0
     for i in range(trees):
         rows = 0
@@ -286,8 +286,14 @@ def move_histograms(old: Any, new: Any) -> None:
                 continue
             rows += 1
             new.nodes[i, node, ROW] = rows
-            a, b = size * base_of(old, i, old.nodes[i, node, ROW]), size * base_of(new, i, rows)
-            _copy(before[a : a + n], after[b : b + n])
+            a, b = base_of(old, i, old.nodes[i, node, ROW]), base_of(new, i, rows)
+            if new.histograms.shape[2] == counts:
+                _copy(old.histograms.reshape(-1)[a * n : (a + slots) * n], new.histograms.reshape(-1)[b * n :])
+                continue
+            for slot in range(slots):  # there are more classes now
+                for k in range(old.histograms.shape[1]):
+                    for c in range(counts):
+                        new.histograms[b + slot, k, c] = old.histograms[a + slot, k, c]
         new.used[i, 1] = rows
         new.start[i + 1] = new.start[i] + max(rows, reserved) if new.stride == 1 else new.free.size
         for k in range(max(reserved - rows, 0)):
