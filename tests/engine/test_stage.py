@@ -54,10 +54,10 @@ def test_the_first_batch_takes_slots_as_single_rows_do():
     assert everything(batch) == everything(single)
 
 
-@pytest.mark.parametrize("n", [1, 100, 600])
+@pytest.mark.parametrize("n", [1, 100])
 def test_a_model_that_may_start_over_is_the_model_before_an_alarm(n):
     """Its inner node begins after 16 rows, in the midst of a batch: the rows after them have features."""
-    X = np.random.default_rng(0).random((600 if n > 1 else 100, 3))
+    X = np.random.default_rng(0).random((300, 3))
     y = np.sin(6 * X[:, 0]) + X[:, 1]
     models = OnlineBoostRegressor(random_state=0), AdaptiveRegressor(OnlineBoostRegressor(random_state=0))
     alone, around = (
@@ -70,18 +70,22 @@ def test_a_model_that_may_start_over_is_the_model_before_an_alarm(n):
 
 def test_slots_after_a_restart_are_those_of_the_new_part():
     """With all slots taken, features that have slots of their own keep them, whatever the batches."""
-    X, y = rows(1800, 12)
-    y[900:] = 1 - y[900:]
-    X[:1000, 6:] = 0  # features that come after the alarm
+    rng = np.random.default_rng(0)
+    X = rng.random((2500, 8))
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    y[450:] = 1 - y[450:]
+    dicts = []
+    for k, row in enumerate(X.tolist()):
+        late = [f"late{j}" for j in rng.permutation(300)[:6]]  # more features than slots, after the alarm
+        names = [f"x{j}" for j in range(8)] if k < 1000 else ["x0", "x1", *late]
+        dicts.append((dict(zip(names, row, strict=True)), int(y[k])))
     answers = []
-    for n in (7, 900):
-        model = StackedEnsemble([Restarting(Linear(bits=3), delta=0.5), Linear(bits=3)], random_state=0)
-        parts = (
-            model.progressive_fit(X[k : k + n], y[k : k + n], classes=[0, 1] if not k else None)
-            for k in range(0, len(X), n)
-        )
-        answers.append(np.concatenate([*parts]))
-        assert model.n_alarms_ > 0
+    for n in (50, 2500):
+        model, scores = StackedEnsemble([Restarting(Linear(bits=8)), Linear(bits=8)], random_state=0), []
+        for k in range(0, len(dicts), n):
+            scores += [model.learn(page) for page in open_stream(dicts[k : k + n], like=model if k else None)]
+        answers.append(np.concatenate(scores))
+        assert model.n_alarms_ == 1
     assert np.array_equal(*answers)
 
 
