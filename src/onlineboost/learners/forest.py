@@ -166,7 +166,12 @@ class Forest(Binned, WeakLearner):
         """
         n = len(committee.used)
         room = room._replace(rows=self._all_rows(room, n), nodes=self.most_nodes())
-        moved: Any = self.moved_to(self.with_room(n, room)._replace(stride=n), committee)
+        new = self.with_room(n, room)._replace(stride=n)
+        if (
+            committee.histograms.size and room.slots > self.room(committee).slots
+        ):  # a row waits, and to clear all takes long
+            new = new._replace(histograms=reserved(new.histograms.shape, np.float32))
+        moved: Any = self.moved_to(new, committee)
         return moved
 
     def in_room(self, committee: Any, room: Any) -> Any:
