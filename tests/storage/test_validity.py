@@ -142,7 +142,7 @@ HOSTILE = [
     ("binned", "transform0.bins.clock", put(1, 4097), "no more slots than there is room for"),
     ("binned", "transform0.due", put(0, 2), "numbers from 0 to 1"),
     ("binned", "transform1.column", put(0, 3), "numbers from 0 to 2"),
-    ("tree", "committee.nodes", change_split(0, 13), "trees"),
+    ("tree", "committee.nodes", change_split(0, 12), "trees"),
     ("tree", "committee.nodes", change_split(2, lambda node, k: k), "trees"),  # a cycle
     ("tree", "committee.nodes", change_split(2, lambda node, k: node[2] + 1), "trees"),
     ("tree", "committee.nodes", same_child_twice, "trees"),
@@ -165,7 +165,7 @@ HOSTILE = [
     ("tree", "kept.y", put(0, 2), "places of known classes"),
     ("tree", "kept.y", put(0, -1), "numbers from"),
     ("tree", "committee.histograms", put((0, 0, 0), -1.0), "numbers from 0"),
-    ("stump", "committee.choice", put((0, 0), 12), "the number of a slot"),
+    ("stump", "committee.choice", put((0, 0), 11), "the number of a slot"),
     ("stump", "committee.threshold", put(0, np.nan), "numbers from"),
     ("bayes", "committee.counts", put((0, 0, 0), np.inf), "numbers from 0"),
     ("stack", "head.bins", put((0, 1), 1e50), "no more than the weight of the bin"),

@@ -331,4 +331,6 @@ def run_slotted(root: Node, rows: Batch, mode: Mode, most: int = 2) -> Floats:
     program.table.y[:n], program.table.weight[:n] = rows.y, rows.weight
     write(rows, program.rows)
     program.run(0, n)
+    if n >= most:  # its memory is not needed again
+        program.prepared.of_thread.__dict__.pop(program.key, None)
     return program.out[:n].copy()

@@ -32,6 +32,7 @@ from onlineboost.transforms.bins import (
 from onlineboost.transforms.chain import Transforms
 
 MAX_REPLAY = 1 << 13  # rows that may be kept
+_MANY = 64  # slots beyond which room doubles: before, what is learnt lies close together; then, rows seldom wait for it
 _carry = dispatch.carry
 
 
@@ -105,7 +106,8 @@ class Binned:
         row = _first_beyond(rows, room.slots)
         if row == 0:
             needed = int(rows.indices[rows.indptr[0] : rows.indptr[1]].max()) + 1
-            slots = min(max(needed, 2 * room.slots), int(self.max_slots))
+            more = room.slots // 4 if room.slots < _MANY else room.slots
+            slots = min(max(needed, room.slots + more), int(self.max_slots))
             committee = self.moved(committee, room._replace(slots=slots))
             row = _first_beyond(rows, self.room(committee).slots)
         return committee, rows if row < 0 else cut(rows, 0, row)
