@@ -1,0 +1,27 @@
+"""Arithmetic of vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onlineboost.compiled.jit import njit
+from onlineboost.compiled.simd import load, reciprocal, store, zeros
+
+ONE, EIGHT, SIXTEEN = (0,), (0,) * 8, (0,) * 16
+
+
+@njit
+def inverses(x, found, block):
+    for k in range(0, x.size, len(block)):
+        store(found, k, reciprocal(load(x, k, zeros(block))))
+
+
+@pytest.mark.parametrize("block", [ONE, EIGHT, SIXTEEN])
+def test_reciprocals_are_correctly_rounded(block):
+    mantissas = np.arange(1 << 23, dtype=np.uint32)
+    for exponent in (2, 126, 127, 251):
+        x = (mantissas | np.uint32(exponent << 23)).view(np.float32)
+        found = np.empty_like(x)
+        inverses(x, found, block)
+        assert np.array_equal(found, np.float32(1) / x)
