@@ -33,7 +33,7 @@ from onlineboost.compiled.simd import (
     zeros,
 )
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
-from onlineboost.learners.losses import squared_gradient, step
+from onlineboost.learners.losses import squared_gradient, step_logistic, step_squared
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.loop.loop import VECTOR
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
@@ -414,8 +414,12 @@ def _steps(state: LinearState, work: LinearWork, lane: int, length2: Any, h: Flo
     multiplier = load(work.multiplier, lane, zero)
     store(work.gain, lane, load(work.gain, lane, zero) * multiplier)
     rate = f32(state.learning_rate)
-    for i in range(lane, last):
-        if work.squared[i] > 0:
-            work.step[i] = step(state.logistic, rate * work.importance[i], work.gain[i], h[i], t[i])
-    steps = load(work.step, lane, zero) * multiplier
-    store(work.step, lane, where_positive(load(work.squared, lane, zero), steps))
+    if state.logistic:
+        for i in range(lane, last):
+            if work.squared[i] > 0:
+                work.step[i] = step_logistic(rate * work.importance[i], work.gain[i], h[i], t[i])
+        steps = load(work.step, lane, zero)
+    else:
+        error = load(t, lane, zero) - load(h, lane, zero)
+        steps = step_squared(splat(rate, zero) * importance, load(work.gain, lane, zero), error)
+    store(work.step, lane, where_positive(load(work.squared, lane, zero), steps * multiplier))
