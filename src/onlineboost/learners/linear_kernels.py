@@ -152,13 +152,6 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
     if idle:
         return
     _measure(work, values)
-    if state.power_t != 0.5:
-        for lane in range(0, lanes, width):
-            if any_positive(load(work.squared, lane, zeros(state.block))):
-                _rates_by_power(state, work, indices, lane)
-                length2 = load(work.length, lane, zeros(state.block))
-                _follow(state, work, indices, values, lane, state.block, length2, h, t)
-        return
     lane = line = 0
     two = state.block + state.block
     while lane < lanes:
@@ -185,28 +178,17 @@ def _learn_lanes(
     h: Floats32,
     t: Floats32,
 ) -> int:
+    """A step of some learners, if one of them has something to learn: 1, or 0."""
     if not any_positive(load(work.squared, lane, zeros(block))):
         return 0
-    length2 = _rates(state, work, indices, lane, block, ahead, reach, line)
-    _follow(state, work, indices, values, lane, block, length2, h, t)
-    return 1
-
-
-@hot
-def _follow(
-    state: LinearState,
-    work: LinearWork,
-    indices: Ints32,
-    values: Floats32,
-    lane: int,
-    block: Any,
-    length2: Any,
-    h: Floats32,
-    t: Floats32,
-) -> None:
-    """The steps of some learners along their rates."""
+    if state.power_t == 0.5:
+        length2 = _rates(state, work, indices, lane, block, ahead, reach, line)
+    else:
+        _rates_by_power(state, work, indices, lane, len(block))
+        length2 = load(work.length, lane, zeros(block))
     _steps(state, work, lane, length2, h, t, block)
     _move(state, work, indices, values, lane, block)
+    return 1
 
 
 @hot
@@ -353,10 +335,9 @@ def _rates(
     return length2 + one
 
 
-@hot
-def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane: int) -> None:
+@lean
+def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane: int, width: int) -> None:
     """``_rates`` for an exponent other than 1/2: G^-P (n^2)^(P-1), one number at a time."""
-    width = len(state.block)
     power = f32(state.power_t)
     work.gain[lane : lane + width] = work.length[lane : lane + width] = f32(0)
     last = by_scale = f32(0)
