@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import operator
+import struct
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from llvmlite import ir
@@ -18,8 +20,15 @@ from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-_I32 = ir.IntType(32)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 _KINDS = {32: (ir.FloatType(), types.float32), 64: (ir.DoubleType(), types.float64)}
+
+
+# For ``exp``: the bits of 2^(i / 32), less those that i itself adds to the exponent; coefficients by falling power.
+_POWERS = [int.from_bytes(struct.pack(">d", Decimal(2) ** (Decimal(i) / 32)), "big") - (i << 47) for i in range(32)]
+_POLYNOMIAL = [
+    float.fromhex(number) for number in ("0x1.c6af84b912394p-20", "0x1.ebfce50fac4f3p-13", "0x1.62e42ff0c52d6p-6")
+]
 
 
 class Lanes(types.Type):  # type: ignore[misc]
@@ -145,6 +154,79 @@ def sqrt(typing: Any, lanes: Any) -> Any:
     return lanes(lanes), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def reciprocal(typing: Any, lanes: Any) -> Any:
+    """The correctly rounded 1 / x of every lane of 32 bits from 2**-125 to 2**125.
+
+    Divisions wait for one unit of the processor, multiplications have two: where there is an approximation to 14 bits,
+    two steps of Newton's method make it exact. The first leaves 1/x rounded up or down, whatever the approximation. Of
+    either the second makes the nearest number for all x but those of 24 ones, and with the factor for these too: their
+    1/x is always rounded down (``tests/compiled/test_simd.py`` has all x).
+    """
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x, one = args[0], _same(lanes, 1.0)
+        if lanes.width not in (8, 16) or not _has_approximations(context):
+            return builder.fdiv(one, x)
+        mask = ir.IntType(lanes.width)
+        kind = ir.FunctionType(lanes.vector, [lanes.vector, lanes.vector, mask])
+        name = f"llvm.x86.avx512.rcp14.ps.{32 * lanes.width}"
+        near = builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [x, x, ir.Constant(mask, -1)])
+        minus = builder.fneg(x)
+        near = _fma(builder, _fma(builder, minus, near, one), near, near)
+        upward = builder.fmul(near, _same(lanes, 1 + 2.0**-23))
+        return _fma(builder, _fma(builder, minus, near, one), upward, near)
+
+    return lanes(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def exp(typing: Any, lanes: Any) -> Any:
+    """e^x of every lane from -87 to 88, to the last bit that of the C library of GNU but for one x near -63.
+
+    For x = k ln 2 / 32 + rest, 2^(k / 32) is in a table, and a polynomial of that library gives the exponential of the
+    rest; all in 64 bits.
+    """
+    double, whole = Lanes(lanes.width, 64), ir.VectorType(_I64, lanes.width)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x = builder.fmul(builder.fpext(args[0], double.vector), _same(double, 32 * 1.4426950408889634))
+        moved = builder.fadd(x, _same(double, 1.5 * 2.0**52))  # the last bits are those of the nearest whole number
+        rest = builder.fsub(x, builder.fsub(moved, _same(double, 1.5 * 2.0**52)))
+        bits = builder.bitcast(moved, whole)
+        table = cgutils.global_constant(builder, "powers", ir.Constant(ir.ArrayType(_I64, 32), _POWERS))
+        power = builder.shl(bits, ir.Constant(whole, [47] * lanes.width))
+        places = builder.and_(bits, ir.Constant(whole, [31] * lanes.width))
+        found = ir.Constant(whole, ir.Undefined)
+        for i in range(lanes.width):
+            place = builder.extract_element(places, ir.Constant(_I32, i))
+            entry = builder.load(builder.gep(table, [ir.Constant(_I64, 0), place]))
+            found = builder.insert_element(found, entry, ir.Constant(_I32, i))
+        power = builder.bitcast(builder.add(found, power), double.vector)
+        cubic, square, line = (_same(double, number) for number in _POLYNOMIAL)
+        high = builder.fadd(builder.fmul(cubic, rest), square)
+        low = builder.fadd(builder.fmul(line, rest), _same(double, 1.0))
+        found = builder.fadd(builder.fmul(high, builder.fmul(rest, rest)), low)
+        return builder.fptrunc(builder.fmul(found, power), lanes.vector)
+
+    return lanes(lanes), generate
+
+
+def _has_approximations(context: Any) -> bool:
+    _, processor, features = context.codegen().magic_tuple()
+    return bool(processor == "x86-64-v4" or "+avx512vl" in features.split(","))
+
+
+def _same(lanes: Lanes, number: float) -> Any:
+    return ir.Constant(lanes.vector, [ir.Constant(lanes.vector.element, number)] * lanes.width)
+
+
+def _fma(builder: Any, first: Any, second: Any, third: Any) -> Any:
+    kind = ir.FunctionType(first.type, [first.type] * 3)
+    name = f"llvm.fma.v{first.type.count}f32"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [first, second, third])
+
+
 @instruction(lambda lanes: Lanes(lanes.width, 64))
 def widen(builder: Any, lanes: Any) -> Any:
     """The lanes in 64 bits."""
@@ -204,13 +286,6 @@ def total(builder: Any, lanes: Any) -> Any:
 def any_positive(builder: Any, lanes: Any) -> Any:
     """Whether a lane is above zero."""
     return _any(builder, _above(builder, lanes))
-
-
-@instruction(lambda *kinds: types.boolean)
-def agree(builder: Any, test: Any, first: Any, second: Any) -> Any:
-    """Whether two numbers are equal in every lane where ``test`` is above zero."""
-    differ = builder.and_(_above(builder, test), builder.fcmp_unordered("!=", first, second))
-    return builder.not_(_any(builder, differ))
 
 
 @instruction(lambda lanes: types.uint64)

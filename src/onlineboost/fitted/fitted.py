@@ -485,6 +485,8 @@ class Fitted:
 
     def check_met(self, source: Source) -> None:
         """Raise an error if parameters name a column that the array does not have."""
+        if not self.root.columns_not_met(()):  # none is named: the names of a wide array take as long as many rows
+            return
         names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
         for name in self.root.columns_not_met(names):
             raise ParameterError("crosses", name, "columns of X, by name or by number from 0")

@@ -16,13 +16,13 @@ import numpy as np
 
 from onlineboost.compiled.jit import hot, lean
 from onlineboost.compiled.simd import (
-    agree,
     any_positive,
     choose,
     larger,
     load,
     narrow,
     prefetch,
+    reciprocal,
     smaller,
     splat,
     sqrt,
@@ -33,7 +33,7 @@ from onlineboost.compiled.simd import (
     zeros,
 )
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints32
-from onlineboost.learners.losses import squared_gradient, step
+from onlineboost.learners.losses import squared_gradient, step_logistic, step_squared
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.loop.loop import VECTOR
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits
@@ -42,6 +42,7 @@ f32 = np.float32
 _TINY = f32(1.084202e-19)  # smaller magnitudes count as this
 _TINY2 = _TINY * _TINY
 _MIN_SCALE = f32(1e-16)  # keeps step sizes within float32
+_LARGE = f32(2.0**125)  # inverses of larger scales need not have all digits
 _MAX_RATE = f32(1e18)
 _MAX_SQUARES = f32(1e38)  # keeps sums of squared gradients within float32
 BLOCK, ALONE = (0,) * VECTOR, (0,)
@@ -65,11 +66,9 @@ class LinearState(NamedTuple):
 class LinearWork(NamedTuple):
     """Scratch memory for one example: numbers for each of its features, and for each learner."""
 
+    x: Floats32  # magnitude
     x2: Floats32
-    scale: Floats32  # that of the first learner after this example; most others have the same
-    inverse: Floats32  # 1 / scale
-    length2: Floats32  # (x / scale)^2
-    rates: Floats32  # [features + 1, width] of one block of lanes; the constant comes last
+    rates: Floats32  # [1 + features + 1, width] of some lanes; the first is not used, the constant is last
     importance: Floats32  # [lanes] this and the next are zero for learners with nothing to learn
     squared: Floats32  # [lanes] squared gradient
     length: Floats32  # [lanes] squared length of the example, each feature in units of its scale
@@ -79,8 +78,8 @@ class LinearWork(NamedTuple):
 
 
 def workspace(state: LinearState, longest: int) -> LinearWork:
-    features, lanes = np.empty((4, longest), np.float32), np.zeros((6, state.norm_sum.size), np.float32)
-    return LinearWork._make((*features, np.empty((longest + 1) * len(state.block), np.float32), *lanes))
+    features, lanes = np.empty((2, longest), np.float32), np.zeros((6, state.norm_sum.size), np.float32)
+    return LinearWork._make((*features, np.empty(2 * (longest + 2) * len(state.block), np.float32), *lanes))
 
 
 @hot
@@ -88,19 +87,45 @@ def predict(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Float
     indices = batch.indices[batch.indptr[r] : batch.indptr[r + 1]]
     values = batch.values[batch.indptr[r] : batch.indptr[r + 1]]
     lanes = state.norm_sum.size
+    one, two = zeros(state.block), zeros(state.block + state.block)
     width = len(state.block)
     lane = 0
-    while lane + 2 * width <= lanes:  # two blocks at a time: additions of one wait less for each other
-        _score(state, indices, values, lane, zeros(state.block + state.block), h)
-        lane += 2 * width
-    if lane < lanes:
-        _score(state, indices, values, lane, zeros(state.block), h)
+    while lane + 4 * width <= lanes:  # additions of one sum wait less for those of another
+        _scores(state, indices, values, lane, lane + 2 * width, two, two, h)
+        lane += 4 * width
+    if lane + 3 * width == lanes:
+        _scores(state, indices, values, lane, lane + 2 * width, two, one, h)
+    elif lane + 2 * width == lanes:
+        _scores(state, indices, values, lane, lane + width, one, one, h)
+    elif lane < lanes:
+        _score(state, indices, values, lane, one, h)
     limit = f32(50) if state.logistic else f32(1)
     for i in range(lanes):
         s = h[i]
         s = s if s == s else f32(0)
         s = s if s < limit else limit
         h[i] = s if s > -limit else -limit
+
+
+@hot
+def _scores(
+    state: LinearState,
+    indices: Ints32,
+    values: Floats32,
+    lane: int,
+    next_lane: int,
+    zero: Any,
+    next_zero: Any,
+    h: Floats32,
+) -> None:
+    row, at, next_at = 2 * state.weights.shape[2], state.lane + lane, state.lane + next_lane
+    total, next_total = zero, next_zero
+    for k in range(indices.size):
+        j = (np.int64(indices[k]) + 1) * row
+        total += load(state.weights, j + at, zero) * splat(values[k], zero)
+        next_total += load(state.weights, j + next_at, next_zero) * splat(values[k], next_zero)
+    store(h, lane, total + load(state.weights, at, zero))
+    store(h, next_lane, next_total + load(state.weights, next_at, next_zero))
 
 
 @hot
@@ -126,19 +151,44 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
         idle &= not _gradients(state, work, lane, h, t, p, zeros(state.block))
     if idle:
         return
-    _measure(state, work, indices, values)
-    line = 0
-    for lane in range(0, lanes, width):
-        if any_positive(load(work.squared, lane, zeros(state.block))):
-            if state.power_t == 0.5:
-                reach = ahead.size if 16 * line < lanes else 0
-                length2 = _rates(state, work, indices, values, lane, zeros(state.block), ahead, reach, line)
-                line += 1
-            else:
-                _rates_by_power(state, work, indices, values, lane)
-                length2 = load(work.length, lane, zeros(state.block))
-            _steps(state, work, lane, length2, h, t, zeros(state.block))
-            _move(state, work, indices, values, lane, zeros(state.block))
+    _measure(work, values)
+    lane = line = 0
+    two = state.block + state.block
+    while lane < lanes:
+        reach = ahead.size if 16 * line < lanes else 0
+        if lane + 2 * width <= lanes:
+            line += _learn_lanes(state, work, indices, values, lane, two, ahead, reach, line, h, t)
+            lane += 2 * width
+        else:
+            line += _learn_lanes(state, work, indices, values, lane, state.block, ahead, reach, line, h, t)
+            lane += width
+
+
+@hot
+def _learn_lanes(
+    state: LinearState,
+    work: LinearWork,
+    indices: Ints32,
+    values: Floats32,
+    lane: int,
+    block: Any,
+    ahead: Ints32,
+    reach: int,
+    line: int,
+    h: Floats32,
+    t: Floats32,
+) -> int:
+    """A step of some learners, if one of them has something to learn: 1, or 0."""
+    if not any_positive(load(work.squared, lane, zeros(block))):
+        return 0
+    if state.power_t == 0.5:
+        length2 = _rates(state, work, indices, lane, block, ahead, reach, line)
+    else:
+        _rates_by_power(state, work, indices, lane, len(block))
+        length2 = load(work.length, lane, zeros(block))
+    _steps(state, work, lane, length2, h, t, block)
+    _move(state, work, indices, values, lane, block)
+    return 1
 
 
 @hot
@@ -217,93 +267,77 @@ def _gradients(state: LinearState, work: LinearWork, lane: int, h: Floats32, t: 
 
 
 @hot
-def _measure(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32) -> None:
-    """What depends on the example, and on the scales of the first learner, only."""
-    for k in range(indices.size):
-        x, known = _magnitude(values[k]), state.scale[np.int64(indices[k]) + 1, state.lane]
-        work.scale[k] = x if x > known else known
-    whole = indices.size // VECTOR * VECTOR
+def _measure(work: LinearWork, values: Floats32) -> None:
+    """What depends on the example only."""
+    whole = values.size // VECTOR * VECTOR
     for k in range(0, whole, VECTOR):
-        _in_scale(work, values, k, zeros(BLOCK))
-    for k in range(whole, indices.size):
-        _in_scale(work, values, k, zeros(ALONE))
+        _magnitudes(work, values, k, zeros(BLOCK))
+    for k in range(whole, values.size):
+        _magnitudes(work, values, k, zeros(ALONE))
 
 
 @hot
-def _magnitude(value: np.float32) -> np.float32:
-    x = abs(value)
-    return x if x > _TINY else _TINY
-
-
-@hot
-def _in_scale(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
-    x, scale = load(values, k, zero), load(work.scale, k, zero)
-    x2 = larger(x * x, splat(_TINY2, zero))
-    store(work.x2, k, x2)
-    store(work.length2, k, x2 / (scale * scale))
-    store(work.inverse, k, splat(f32(1), zero) / larger(scale, splat(_MIN_SCALE, zero)))
+def _magnitudes(work: LinearWork, values: Floats32, k: int, zero: Any) -> None:
+    value = load(values, k, zero)
+    store(work.x, k, larger(larger(value, zero - value), splat(_TINY, zero)))
+    store(work.x2, k, larger(value * value, splat(_TINY2, zero)))
 
 
 @hot
 def _rates(
-    state: LinearState,
-    work: LinearWork,
-    indices: Ints32,
-    values: Floats32,
-    lane: int,
-    zero: Any,
-    ahead: Ints32,
-    reach: int,
-    line: int,
+    state: LinearState, work: LinearWork, indices: Ints32, lane: int, block: Any, ahead: Ints32, reach: int, line: int
 ) -> Any:
     """Add the squared gradient to every feature's sum; compute the step sizes and the gain of a unit step.
 
     Returns the example's squared length, each feature in units of its scale. While the loop waits for roots and
     divisions, it prefetches numbers of the next example: three cache lines of a feature in each pass.
     """
-    width, lanes = len(state.block), state.weights.shape[2]
+    width, lanes, zero = len(block), state.weights.shape[2], zeros(block)
     first = state.lane + lane
     own = lanes + first
     squared, one = load(work.squared, lane, zero), splat(f32(1), zero)
     gain, length2 = zero, zero
+    x2, root, inverse = zero, zero, zero
     for k in range(indices.size):
+        rate = where_positive(root, reciprocal(root)) * inverse  # of the feature before, whose root is there by now
+        store(work.rates, k * width, rate)
+        gain += x2 * rate
         j = np.int64(indices[k]) + 1
-        x2, inverse, part = splat(work.x2[k], zero), splat(work.inverse[k], zero), splat(work.length2[k], zero)
+        x2, x = splat(work.x2[k], zero), splat(work.x[k], zero)
         known = load(state.scale, j * lanes + first, zero)
-        if not agree(squared, known, splat(work.scale[k], zero)):
-            x = splat(_magnitude(values[k]), zero)
-            scale = larger(x, known)
-            inverse, part = one / larger(scale, splat(_MIN_SCALE, zero)), x2 / (scale * scale)
-            if any_positive(where_positive(squared, x - known)):
-                scale = choose(squared, scale, known)
-                store(state.scale, j * lanes + first, scale)
-                w = load(state.weights, 2 * j * lanes + first, zero)
-                store(state.weights, 2 * j * lanes + first, w * choose(known, known / scale, one))
+        scale = larger(x, known)
+        length2 += x2 / (scale * scale)  # without a branch: learners often differ, in a way that cannot be foreseen
+        inverse = reciprocal(larger(scale, splat(_MIN_SCALE, zero)))
+        if any_positive(where_positive(squared, scale - smaller(known, splat(_LARGE, zero)))):
+            inverse = one / larger(scale, splat(_MIN_SCALE, zero))
+            scale = choose(squared, scale, known)
+            store(state.scale, j * lanes + first, scale)
+            w = load(state.weights, 2 * j * lanes + first, zero)
+            store(state.weights, 2 * j * lanes + first, w * choose(known, known / scale, one))
         at = 2 * j * lanes + own
         total = smaller(load(state.weights, at, zero) + squared * x2, splat(_MAX_SQUARES, zero))
         store(state.weights, at, total)
-        rate = where_positive(total, one / sqrt(total)) * inverse
-        store(work.rates, k * width, rate)
-        gain += x2 * rate
-        length2 += part
+        root = sqrt(total)
         if k < reach:
             j = np.int64(ahead[k]) + 1
             at = 2 * j * lanes + state.lane + 16 * line
             prefetch(state.weights, at)
             prefetch(state.weights, at + lanes)
             prefetch(state.scale, j * lanes + state.lane + 16 * line)
+    rate = where_positive(root, reciprocal(root)) * inverse
+    store(work.rates, indices.size * width, rate)
+    gain += x2 * rate
     total = smaller(load(state.weights, own, zero) + squared, splat(_MAX_SQUARES, zero))
     store(state.weights, own, total)
     rate = where_positive(total, one / sqrt(total))
-    store(work.rates, indices.size * width, rate)
+    store(work.rates, (indices.size + 1) * width, rate)
     store(work.gain, lane, gain + rate)
     return length2 + one
 
 
-@hot
-def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int) -> None:
+@lean
+def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane: int, width: int) -> None:
     """``_rates`` for an exponent other than 1/2: G^-P (n^2)^(P-1), one number at a time."""
-    width = len(state.block)
     power = f32(state.power_t)
     work.gain[lane : lane + width] = work.length[lane : lane + width] = f32(0)
     last = by_scale = f32(0)
@@ -311,7 +345,7 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, value
         constant = k == indices.size
         j = 0 if constant else np.int64(indices[k]) + 1
         x2 = f32(1) if constant else work.x2[k]
-        x = f32(1) if constant else _magnitude(values[k])
+        x = f32(1) if constant else work.x[k]
         for i in range(width):
             at = state.lane + lane + i
             known = state.scale[j, at]
@@ -325,27 +359,28 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, value
             total = min(state.weights[j, 1, at] + work.squared[lane + i] * x2, _MAX_SQUARES)
             state.weights[j, 1, at] = total
             rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)
-            work.rates[k * width + i] = rate
+            work.rates[(k + 1) * width + i] = rate
             work.gain[lane + i] += x2 * rate
             work.length[lane + i] += x2 / (scale * scale)
 
 
 @hot
-def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int, zero: Any) -> None:
-    width = len(state.block)
+def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int, block: Any) -> None:
+    width, zero = len(block), zeros(block)
     row, own = 2 * state.weights.shape[2], state.lane + lane
     steps = load(work.step, lane, zero)
     for k in range(indices.size):
         at = (np.int64(indices[k]) + 1) * row + own
-        change = steps * (splat(values[k], zero) * load(work.rates, k * width, zero))
+        change = steps * (splat(values[k], zero) * load(work.rates, (k + 1) * width, zero))
         store(state.weights, at, load(state.weights, at, zero) + change)
-    change = steps * load(work.rates, indices.size * width, zero)
+    change = steps * load(work.rates, (indices.size + 1) * width, zero)
     store(state.weights, own, load(state.weights, own, zero) + change)
 
 
 @hot
-def _steps(state: LinearState, work: LinearWork, lane: int, length2: Any, h: Floats32, t: Floats32, zero: Any) -> None:
+def _steps(state: LinearState, work: LinearWork, lane: int, length2: Any, h: Floats32, t: Floats32, block: Any) -> None:
     """The step of each learner of a block along its rates: the limit of ever smaller steps (``losses.py``)."""
+    zero, last = zeros(block), lane + len(block)
     importance = load(work.importance, lane, zero)
     norm_sum = load(state.norm_sum, lane, zero) + widen(importance) * widen(length2)
     weight_sum = load(state.weight_sum, lane, zero) + widen(importance)
@@ -355,13 +390,17 @@ def _steps(state: LinearState, work: LinearWork, lane: int, length2: Any, h: Flo
         store(work.multiplier, lane, sqrt(narrow(weight_sum) / narrow(norm_sum)))
     else:
         store(work.multiplier, lane, narrow(norm_sum) / narrow(weight_sum))
-        for i in range(lane, lane + len(state.block)):
+        for i in range(lane, last):
             work.multiplier[i] = f32(work.multiplier[i] ** f32(state.power_t - 1))
     multiplier = load(work.multiplier, lane, zero)
     store(work.gain, lane, load(work.gain, lane, zero) * multiplier)
     rate = f32(state.learning_rate)
-    for i in range(lane, lane + len(state.block)):
-        if work.squared[i] > 0:
-            work.step[i] = step(state.logistic, rate * work.importance[i], work.gain[i], h[i], t[i])
-    steps = load(work.step, lane, zero) * multiplier
-    store(work.step, lane, where_positive(load(work.squared, lane, zero), steps))
+    if state.logistic:
+        for i in range(lane, last):
+            if work.squared[i] > 0:
+                work.step[i] = step_logistic(rate * work.importance[i], work.gain[i], h[i], t[i])
+        steps = load(work.step, lane, zero)
+    else:
+        error = load(t, lane, zero) - load(h, lane, zero)
+        steps = step_squared(splat(rate, zero) * importance, load(work.gain, lane, zero), error)
+    store(work.step, lane, where_positive(load(work.squared, lane, zero), steps * multiplier))

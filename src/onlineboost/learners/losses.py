@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.jit import hot
+from onlineboost.compiled.simd import choose, exp, larger, splat
 
 f32 = np.float32
 
@@ -22,12 +23,18 @@ def squared_gradient(score: np.float32, y: np.float32) -> np.float32:
 
 
 @hot
-def step(logistic: bool, rate: np.float32, gain: np.float32, score: np.float32, y: np.float32) -> np.float32:
-    """The limit of ever smaller steps of total size ``rate``; a unit step moves the score by ``gain``."""
-    if not logistic:
-        if rate * gain < f32(1e-6):
-            return f32(2) * (y - score) * rate
-        return (y - score) * (f32(1) - math.exp(f32(-2) * rate * gain)) / gain
+def step_squared(rate: Any, gain: Any, error: Any) -> Any:
+    """The limit of ever smaller steps of total size ``rate``; a unit step moves the score by ``gain``. For lanes."""
+    size = rate * gain
+    exponent = splat(f32(-2), rate) * rate * gain
+    rest = exp(larger(splat(f32(-32), rate), exponent))  # of less, 1 - e^x is 1, too
+    whole = error * (splat(f32(1), rate) - rest) / gain
+    return choose(splat(f32(1e-6), rate) - size, splat(f32(2), rate) * error * rate, whole)
+
+
+@hot
+def step_logistic(rate: np.float32, gain: np.float32, score: np.float32, y: np.float32) -> np.float32:
+    """The same, for the logistic loss and one learner."""
     d = math.exp(y * score)
     if rate * gain < f32(1e-6):
         return y * rate / (f32(1) + d)
