@@ -589,3 +589,13 @@ def test_nested_json_and_structs_have_the_same_names(tmp_path):
     stream = open_stream([*rows, {"l": [3, "u", "v", True], "label": 0}])
     assert names_of(stream) == {"a.b", "a.c.d=x", "l.0", "l=u", "l=v", "l.3"}
     assert names_of(open_stream(pa.Table.from_pylist(rows))) == {"a.b", "a.c.d=x"}
+
+
+def test_a_list_of_dicts_with_labels_goes_on_with_what_a_stream_began():
+    rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(100)]
+    whole = OnlineBBM(Linear(), 5).fit(open_stream(rows))
+    begun = OnlineBBM(Linear(), 5).fit(open_stream(rows[:60]))
+    begun.partial_fit([x for x, _ in rows[60:]], [y for _, y in rows[60:]])
+    assert np.array_equal(begun.decision_function([x for x, _ in rows]), whole.decision_function([x for x, _ in rows]))
+    with pytest.raises(DataError, match="y has shape"):
+        begun.partial_fit([{"size": 1}], [0, 1])

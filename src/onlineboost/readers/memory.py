@@ -93,8 +93,12 @@ def dict_pages(
     rows: Iterable[Any], y: Any, sample_weight: Any, options: ReadOptions, max_line_mb: int = MAX_LINE_MB
 ) -> Iterator[Page]:
     """Dicts, or pairs (dict, label), through the parser of JSON lines."""
-    if y is not None or sample_weight is not None:
-        raise DataError("dicts hold their own label and weight, or come as pairs (dict, label)")
+    if sample_weight is not None:
+        raise DataError("dicts hold their own weight, under a key: open_stream(rows, weight=key)")
+    if y is not None:
+        rows, labels = [*rows], np.asarray(y)
+        _check_length("y", labels, len(rows))
+        rows = zip(rows, labels.tolist(), strict=True)
     reader = TextReader(jsonl.SYNTAX, options, chunk=1 << 16, max_line_mb=max_line_mb)
     return reader.pages(DictSource(rows, label_column(options.schema)))
 
