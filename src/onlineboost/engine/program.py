@@ -25,6 +25,7 @@ from onlineboost.loop.loop import Mode
 
 CAPACITY = 1024  # rows that pass a node before the next one
 _DIVIDED = 8192  # the same, where threads divide the work
+_AWAY = 1 << 16  # and where actors do, which get it in pieces
 _PIECE = 512  # rows that a stage takes at a time there
 _ENTRIES = 1 << 14  # least entries of the rows of a table
 ASKING = Mode(False, False, False)
@@ -249,7 +250,9 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
     if root.away is not None and not learning:
         root.bring_back()
     scores, start = np.empty((size, root.width)), 0
-    most = _DIVIDED if learning and root.n_jobs > 1 else CAPACITY
+    most = CAPACITY
+    if learning and (root.away is not None or root.n_jobs > 1):
+        most = _AWAY if root.away is not None else _DIVIDED
     longest = int(np.diff(batch.indptr).max(initial=0))
     while start < size:
         if learning and root.away is not None and root.learns_away:
