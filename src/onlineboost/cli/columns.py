@@ -1,4 +1,4 @@
-"""What columns tell at the beginning: whether they look like ids, and whether a model knows them.
+"""Checks of columns on the first page: whether they look like ids, and whether a model knows them.
 
 An id is a different value in every row, which tells nothing of the next one.
 """

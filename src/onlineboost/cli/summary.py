@@ -1,4 +1,4 @@
-"""What ``train`` prints for people: the error whenever the examples have doubled, alarms, and the summary."""
+"""Output of ``train`` for people: the error whenever the examples have doubled, alarms, and the summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onlineboost.evaluate.training import Training
 
 
 class Lines:
-    """What was printed of a training, and what is new."""
+    """Lines of a training that were printed, and those that are new."""
 
     def __init__(self, training: Training, quiet: bool) -> None:
         self.training, self.quiet = training, quiet

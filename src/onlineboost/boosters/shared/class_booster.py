@@ -1,4 +1,4 @@
-"""What boosters have in common whose learners vote for classes."""
+"""Shared by boosters whose learners vote for classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What boosters have in common whose experts, the votes of the first i learners, are weighted by Hedge."""
+"""Shared by boosters that weight experts, the votes of the first i learners, by Hedge."""
 
 from __future__ import annotations
 
