@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import numbers
@@ -22,8 +23,7 @@ class Parameters:
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """The constructor's arguments with their defaults."""
-        signature = inspect.signature(cls.__init__)
-        return {name: p.default for name, p in list(signature.parameters.items())[1:]}
+        return dict(_defaults(cls.__init__))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments by name; with ``deep``, also those of an inner estimator, as ``estimator__x``."""
@@ -76,6 +76,12 @@ class Parameters:
         params = self.get_params(deep=False).items()
         changed = (f"{k}={v!r}" for k, v in params if k not in _OF_RUNS and repr(v) != repr(defaults[k]))
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@functools.cache
+def _defaults(constructor: Callable[..., Any]) -> dict[str, Any]:
+    signature = inspect.signature(constructor)
+    return {name: p.default for name, p in list(signature.parameters.items())[1:]}
 
 
 def brief(value: Any) -> str:

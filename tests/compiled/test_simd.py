@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onlineboost.compiled.jit import njit
-from onlineboost.compiled.simd import exp, load, reciprocal, store, zeros
+from onlineboost.compiled.simd import exp, first_half, join, load, reciprocal, second_half, store, zeros
 
 ONE, EIGHT, SIXTEEN = (0,), (0,) * 8, (0,) * 16
 
@@ -21,6 +21,23 @@ def inverses(x, found, block):
 def exponentials(x, found, block):
     for k in range(0, x.size, len(block)):
         store(found, k, exp(load(x, k, zeros(block))))
+
+
+@njit
+def halves_swapped(x, found, block):
+    width = len(block)
+    for k in range(0, x.size, 2 * width):
+        both = join(load(x, k, zeros(block)), load(x, k + width, zeros(block)))
+        store(found, k, second_half(both))
+        store(found, k + width, first_half(both))
+
+
+@pytest.mark.parametrize("block", [ONE, EIGHT])
+def test_halves_are_those_that_were_joined(block):
+    x = np.arange(64, dtype=np.float32)
+    found = np.empty_like(x)
+    halves_swapped(x, found, block)
+    assert np.array_equal(found, x.reshape(-1, 2, len(block))[:, ::-1].reshape(-1))
 
 
 @pytest.mark.parametrize("block", [ONE, EIGHT, SIXTEEN])

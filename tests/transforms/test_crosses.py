@@ -75,7 +75,7 @@ def test_rows_are_shown_as_the_slow_one_shows_them(seed, bins, crosses, bits):
                 slow.learn(row)
         done += out.y.size
         for state in states[:1] if bins else ():
-            state.settle(np.empty((0, 2, 0), np.float32), np.empty((0, 0), np.float32), 0)
+            state.settle(np.empty((0, 3, 0), np.float32), 0)
 
 
 @given(seed=st.integers(0, 1000), bins=st.sampled_from([4, 16]), crosses=st.sampled_from(PAIRS[1:]))

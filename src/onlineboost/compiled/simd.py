@@ -55,6 +55,10 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type
     return builder.gep(data, [context.cast(builder, index, index_type, types.int64)])
 
 
+def _places(first: int, last: int) -> Any:
+    return ir.Constant(ir.VectorType(_I32, last - first), list(range(first, last)))
+
+
 def _above(builder: Any, lanes: Any) -> Any:
     """A bit for each lane: whether it is above zero."""
     return builder.fcmp_ordered(">", lanes, ir.Constant(lanes.type, None))
@@ -271,13 +275,31 @@ def within(builder: Any, lanes: Any, limit: Any) -> Any:
     return builder.select(builder.fcmp_ordered("<", lanes, least), least, lanes)
 
 
+@instruction(lambda first, second: Lanes(2 * first.width, first.bits))
+def join(builder: Any, first: Any, second: Any) -> Any:
+    """The lanes of two vectors in one."""
+    return builder.shuffle_vector(first, second, _places(0, 2 * first.type.count))
+
+
+@instruction(lambda lanes: Lanes(lanes.width // 2, lanes.bits))
+def first_half(builder: Any, lanes: Any) -> Any:
+    """The first half of the lanes."""
+    return builder.shuffle_vector(lanes, lanes, _places(0, lanes.type.count // 2))
+
+
+@instruction(lambda lanes: Lanes(lanes.width // 2, lanes.bits))
+def second_half(builder: Any, lanes: Any) -> Any:
+    """The second half of the lanes."""
+    return builder.shuffle_vector(lanes, lanes, _places(lanes.type.count // 2, lanes.type.count))
+
+
 @instruction(lambda lanes: _KINDS[lanes.bits][1])
 def total(builder: Any, lanes: Any) -> Any:
     """The sum of a power of two of lanes: of the two halves, of the halves of that, and so on."""
     width = lanes.type.count
     while width > 1:
         width //= 2
-        halves = (ir.Constant(ir.VectorType(_I32, width), list(range(k, k + width))) for k in (0, width))
+        halves = (_places(k, k + width) for k in (0, width))
         lanes = builder.fadd(*(builder.shuffle_vector(lanes, lanes, half) for half in halves))
     return builder.extract_element(lanes, ir.Constant(_I32, 0))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+_LINE = 64  # bytes of a cache line
+_FEW = 1 << 16  # bytes: of less, a copy is cheap
+_MANY = 1 << 20  # bytes: for so many, large pages are asked for
+_NORESERVE = 0x4000  # ``mmap.MAP_NORESERVE`` of Linux, which Python knows from 3.13 on
+_ROOM = 32  # times the memory of an array, for more rows behind it
 
 _planning: ContextVar[bool] = ContextVar("planning", default=False)
 
@@ -63,6 +70,58 @@ def reserved(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)
+
+
+class _Room(mmap.mmap):
+    """Memory that is taken as it is written to; the first ``given`` bytes are in use."""
+
+    given = 0
+
+    def first(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """The array at its beginning, which may be longer than before."""
+        before, self.given = self.given, math.prod(shape) * np.dtype(dtype).itemsize
+        if before < _MANY <= self.given and hasattr(mmap, "MADV_HUGEPAGE"):
+            self.madvise(mmap.MADV_HUGEPAGE)
+        return np.frombuffer(self, dtype, math.prod(shape)).reshape(shape)
+
+
+def roomy(shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
+    """Zeros that begin at a cache line, for ``lengthened``.
+
+    Large arrays have room for many more rows behind them: address space, which takes no memory before it is used.
+    """
+    if planning():
+        return filled(0, shape, dtype)
+    size, itemsize = math.prod(shape), np.dtype(dtype).itemsize
+    if size * itemsize >= _FEW and sys.platform == "linux":
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE  # private: a forked process gets a copy
+        return _Room(-1, _ROOM * size * itemsize, flags=flags).first(shape, dtype)
+    memory = np.zeros(size + _LINE // itemsize, dtype)
+    start = -memory.ctypes.data % _LINE // itemsize
+    return memory[start : start + size].reshape(shape)
+
+
+def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """The array with zeros appended, up to this number of rows; without a copy if no other array has the room behind.
+
+    >>> short = roomy((1000, 100))
+    >>> short[:] = 1
+    >>> long, other = lengthened(short, 2000), lengthened(short, 2000)
+    >>> float(long.sum()), np.shares_memory(short, long), np.shares_memory(short, other)
+    (100000.0, True, False)
+    """
+    shape = rows, *array.shape[1:]
+    if planning():
+        return filled(0, shape, array.dtype)
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    room = base.obj if isinstance(base, memoryview) else None
+    if isinstance(room, _Room) and room.given == array.nbytes and math.prod(shape) * array.itemsize <= len(room):
+        return room.first(shape, array.dtype)
+    longer = roomy(shape, array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def with_room(array: NDArray[Any], n: int) -> NDArray[Any]:

@@ -149,7 +149,8 @@ class Sparse(Source):
             raise DataError("X is not a valid sparse matrix: see X.check_format()")
         values = _float32(csr.data[:n])
         columns = min(self.n_features, MAX_ID + 1)
-        outside, unsorted, bad, zeros = survey(_own(csr.indptr, np.int64), _own(csr.indices[:n]), values, columns)
+        found = survey(_own(csr.indptr, np.int64), _own(csr.indices[:n]), values, columns)
+        outside, unsorted, bad, zeros, missing = found
         if outside:
             row, column = _place(csr, (csr.indices < 0) | (csr.indices >= columns))
             message = f"X has an entry at row {row}, column {column}, outside its shape {csr.shape}; columns begin at 0"
@@ -168,7 +169,8 @@ class Sparse(Source):
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
             indices, values = indices[kept], values[kept]
         self.table, self.indptr, self.indices, self.values = csr, indptr, indices, values
-        self.missing = np.unique(indices[np.isnan(values)]).astype(np.int64)
+        absent = indices[np.isnan(values)] if missing or unsorted else indices[:0]
+        self.missing = np.unique(absent).astype(np.int64)
 
     @property
     def longest(self) -> int:

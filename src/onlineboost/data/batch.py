@@ -16,6 +16,7 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
+_BLOCK = 4096  # entries that are looked at while they are in the cache
 _SHORT = 48  # entries of a row that are sorted by insertion alone
 LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
@@ -175,13 +176,16 @@ def _wrong(indices: Ints32, values: Floats32) -> tuple[bool, bool]:
 @njit
 def _falls(indptr: Ints, indices: Ints32) -> bool:
     """Whether an index of a row is smaller than the one before it."""
-    for r in range(indptr.size - 1):
-        falls = 0  # counted without branches, which the compiler turns into vector code
-        for k in range(indptr[r] + 1, indptr[r + 1]):
-            falls += indices[k - 1] > indices[k]
-        if falls:
-            return True
-    return False
+    first, last = indptr[0], indptr[indptr.size - 1]
+    falls = 0
+    before, after = indices[first : max(last - 1, first)], indices[first + 1 : last]
+    for k in range(after.size):  # counted without branches, which the compiler turns into vector code
+        falls += before[k] > after[k]
+    for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
+        k = indptr[r]
+        if first < k < last and k < indptr[r + 1]:
+            falls -= indices[k - 1] > indices[k]
+    return falls > 0
 
 
 @njit
@@ -208,18 +212,24 @@ def sort_row(indices: Ints32, values: Floats32, a: int, b: int) -> None:
 
 
 @njit
-def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool]:
-    """Whether an index is out of range, indices of a row are not increasing, a value is too large, one is 0."""
-    outside = bad = zeros = falls = 0  # counted without branches, which the compiler turns into vector code
-    for k in range(indices.size):
-        outside += (indices[k] < 0) | (indices[k] >= columns)
-    for k in range(values.size):
-        bad += abs(values[k]) > LARGEST
-        zeros += values[k] == 0
-    for k in range(1, indices.size):
-        falls += indices[k - 1] >= indices[k]
+def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool, bool]:
+    """Whether an index is out of range, indices of a row are not increasing, a value is too large, 0 or missing."""
+    outside = bad = zeros = missing = falls = 0  # counted without branches, which the compiler turns into vector code
+    for start in range(0, indices.size, _BLOCK):
+        stop = start + _BLOCK
+        some, numbers, following = indices[start:stop], values[start:stop], indices[start + 1 : stop + 1]
+        for k in range(some.size):
+            outside += (some[k] < 0) | (some[k] >= columns)
+        for k in range(following.size):
+            falls += some[k] >= following[k]
+        for k in range(numbers.size):
+            bad += abs(numbers[k]) > LARGEST
+        for k in range(numbers.size):
+            zeros += numbers[k] == 0
+        for k in range(numbers.size):
+            missing += numbers[k] != numbers[k]
     for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
         k = indptr[r]
         if 0 < k < indptr[r + 1]:
             falls -= indices[k - 1] >= indices[k]
-    return outside > 0, falls > 0, bad > 0, zeros > 0
+    return outside > 0, falls > 0, bad > 0, zeros > 0, missing > 0

@@ -18,6 +18,7 @@ from onlineboost.parameters import fits_json
 
 MAX_CLASSES = 1000  # the largest that ``max_classes`` can be
 _NONE = object()
+_FEW = 16  # labels
 _INFINITE = (math.inf, -math.inf)
 _YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n", "f")
 
@@ -261,7 +262,7 @@ class Classes(Target):
             raise DataError(f"y has shape {y.shape}: expected one label per row, in one dimension")
         places = np.full(y.size, -1.0)
         for place, label in enumerate(self.labels):
-            places[_equal(y, label)] = place
+            np.putmask(places, _equal(y, label), place)
         unknown = places < 0
         if unknown.any():
             row = int(np.argmax(unknown))
@@ -339,17 +340,17 @@ def _array(labels: list[Any]) -> NDArray[Any]:
 
 
 def _different(labels: Any) -> list[Any]:
-    """The different labels, in the order in which they come."""
+    """The different labels, in the order in which they come; raises an error for labels that are none."""
     labels = as_labels(labels)
     try:
-        found, first = np.unique(labels, return_index=True)
+        found = _in_order(labels)
     except TypeError:
         missing = [row for row, label in enumerate(labels) if _is_missing(label)]
         if missing:
             raise DataError(f"Input y contains NaN or None at row {missing[0]}: expected a label in each row") from None
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise DataError(f"y has labels of different types ({kinds}): expected values of one type") from None
-    different = [_plain(label) for label in found[np.argsort(first, kind="stable")]]
+    different = [_plain(label) for label in found]
     for label in different:
         if _is_missing(label):
             row = next(row for row, one in enumerate(labels) if _is_missing(one))
@@ -359,6 +360,19 @@ def _different(labels: Any) -> list[Any]:
         if label in _INFINITE:
             raise DataError(f"y has the label {label}: expected finite numbers, or words")
     return different
+
+
+def _in_order(labels: NDArray[Any]) -> list[Any]:
+    """The different labels, in the order in which they come."""
+    found: list[Any] = []
+    rest = labels if labels.dtype.kind in "biufUS" and labels.ndim == 1 else labels[:0]
+    while rest.size and len(found) < _FEW:  # of few labels, faster than to sort
+        found.append(rest[0])
+        rest = rest[rest != rest[0]]
+    if found and not rest.size:
+        return found
+    different, first = np.unique(labels, return_index=True)
+    return [*different[np.argsort(first, kind="stable")]]
 
 
 def _is_missing(label: Any) -> bool:

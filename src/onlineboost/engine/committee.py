@@ -149,6 +149,11 @@ class Committee(Node):
             fresh.transforms = tuple(new.continued(old) for old, new in pairs)
 
     @property
+    def capacity(self) -> int:
+        """Number of slots that there is room for, if new ones need nothing else."""
+        return 0 if self.transforms or self.learner.needs_names() else int(self.learner.capacity(self.committee))
+
+    @property
     def n_slots(self) -> int:
         return int(self.slots.used[0]) if self.slots is not None else self.n_grown
 

@@ -39,7 +39,8 @@ class Finder:
         leaves = [leaf for leaf in program.root.committees if leaf.slots is not None and leaf.slots.used is self.used]
         if learning and program.table.capacity == 1:  # room is made at the row that needs it
             room = min(leaf.learner.row_room(leaf.committee) for leaf in leaves)
-        states = leaves[0].slots, self.found, learning, self.missing, room
+        free = min(leaf.capacity for leaf in leaves) if learning else 0
+        states = leaves[0].slots, self.found, learning, self.missing, room, free
         self.call = Call(find_rows, program.rows, program.span, *states)
 
 

@@ -138,6 +138,10 @@ class WeakLearner(OnlineModel):
     def grow(self, committee: Any, n_features: int) -> Any:
         """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
 
+    def capacity(self, committee: Any) -> int:
+        """Number of features up to which ``grow`` changes nothing; 0 if that is not known."""
+        return 0
+
     def part(self, committee: Any, first: int, last: int) -> Any:
         """The learners from ``first`` to ``last`` as a committee.
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from onlineboost.data.allocation import filled, planning
+from onlineboost.data.allocation import filled, lengthened, roomy
 from onlineboost.data.arrays import isolated
 from onlineboost.data.batch import Floats, Floats32
 from onlineboost.errors import ConflictError, ParameterError
@@ -84,7 +84,7 @@ class Linear(
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     linear: ClassVar[bool] = True
-    axes: ClassVar[dict[str, int]] = {"weights": 2, "scale": 1}
+    axes: ClassVar[dict[str, int]] = {"numbers": 2}
     grain: ClassVar[int] = 16  # a cache line
     several_classes: ClassVar[bool] = True
 
@@ -121,8 +121,7 @@ class Linear(
         lanes = -(-n_learners // len(block)) * len(block)
         rows = self._n_rows(n_features)
         return LinearState(
-            weights=_aligned_zeros((rows, 2, _stride(lanes))),
-            scale=_aligned_zeros((rows, _stride(lanes))),
+            numbers=roomy((rows, 3, _stride(lanes))),
             norm_sum=filled(0, lanes),
             weight_sum=filled(0, lanes),
             lane=0,
@@ -154,7 +153,7 @@ class Linear(
 
     def settle(self, committee: LinearState, transform: Transform) -> None:
         if isinstance(transform, IndicatorsState):
-            transform.settle(committee.weights, committee.scale, 1 + n_products(self.crosses, self.bits))
+            transform.settle(committee.numbers, 1 + n_products(self.crosses, self.bits))
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True
@@ -216,22 +215,20 @@ class Linear(
             if mine.base is not whole.base:
                 whole[:] = mine
 
+    def capacity(self, committee: LinearState) -> int:
+        return len(committee.numbers) - 1 if not self.bins else 0
+
     def grow(self, committee: LinearState, n_features: int) -> LinearState:
-        rows, old = self._n_rows(n_features), len(committee.weights)
-        if rows <= old:
-            return committee
-        weights, scale = (_aligned_zeros((rows, *kept.shape[1:])) for kept in (committee.weights, committee.scale))
-        if not planning():
-            weights[:old], scale[:old] = committee.weights, committee.scale
-        return committee._replace(weights=weights, scale=scale)
+        rows = self._n_rows(n_features)
+        longer = rows > len(committee.numbers)
+        return committee._replace(numbers=lengthened(committee.numbers, rows)) if longer else committee
 
 
 def _with_lanes(like: LinearState, lanes: int, block: tuple[int, ...]) -> LinearState:
     """Fresh learners over the features of others."""
-    rows, stride = len(like.weights), _stride(lanes)
+    rows, stride = len(like.numbers), _stride(lanes)
     return like._replace(
-        weights=_aligned_zeros((rows, 2, stride)),
-        scale=_aligned_zeros((rows, stride)),
+        numbers=roomy((rows, 3, stride)),
         norm_sum=np.zeros(lanes),
         weight_sum=np.zeros(lanes),
         lane=0,
@@ -244,8 +241,7 @@ def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list
     mine, n = slice(first, last), last - first
     its = slice(part.lane, part.lane + n)
     return [
-        (part.weights[:, :, its], whole.weights[:, :, mine]),
-        (part.scale[:, its], whole.scale[:, mine]),
+        (part.numbers[:, :, its], whole.numbers[:, :, mine]),
         (part.norm_sum[:n], whole.norm_sum[mine]),
         (part.weight_sum[:n], whole.weight_sum[mine]),
     ]
@@ -254,13 +250,3 @@ def _lanes(part: LinearState, whole: LinearState, first: int, last: int) -> list
 def _stride(lanes: int) -> int:
     """Memory for so many lanes: of many, whole cache lines, which two threads must not share."""
     return lanes if lanes < 64 else -(-lanes // 16) * 16
-
-
-def _aligned_zeros(shape: tuple[int, ...]) -> Floats32:
-    """Zeros aligned to a cache line, so that a row of weights takes as few lines as possible."""
-    if planning():
-        return filled(0, shape, np.float32)
-    size = math.prod(shape)
-    memory = np.zeros(size + 16, np.float32)
-    start = -(memory.ctypes.data // 4) % 16
-    return memory[start : start + size].reshape(shape)

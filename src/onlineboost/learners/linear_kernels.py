@@ -2,8 +2,8 @@
 
 | symbol | here | meaning |
 | --- | --- | --- |
-| w, G | ``weights[j, 0]``, ``weights[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
-| n | ``scale[j]`` | largest magnitude of feature j - 1 in the examples that a learner has learnt |
+| w, G | ``numbers[j, 0]``, ``numbers[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
+| n | ``numbers[j, 2]`` | largest magnitude of feature j - 1 in the examples that a learner has learnt |
 | S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalised squared lengths, and of their weights |
 | r, q | ``rates``, ``gain`` | a feature's step size; change of the score by a unit step |
 """
@@ -18,11 +18,14 @@ from onlineboost.compiled.jit import hot, lean
 from onlineboost.compiled.simd import (
     any_positive,
     choose,
+    first_half,
+    join,
     larger,
     load,
     narrow,
     prefetch,
     reciprocal,
+    second_half,
     smaller,
     splat,
     sqrt,
@@ -45,12 +48,13 @@ _MIN_SCALE = f32(1e-16)  # keeps step sizes within float32
 _LARGE = f32(2.0**125)  # inverses of larger scales need not have all digits
 _MAX_RATE = f32(1e18)
 _MAX_SQUARES = f32(1e38)  # keeps sums of squared gradients within float32
+_CACHED = 1 << 19  # bytes: fewer are in the second-level cache anyway
+_AHEAD = 96  # numbers of a feature that are prefetched in one pass
 BLOCK, ALONE = (0,) * VECTOR, (0,)
 
 
 class LinearState(NamedTuple):
-    weights: Floats32  # [1 + features, 2, all lanes]: the N copies of a number are adjacent
-    scale: Floats32  # [1 + features, all lanes]; that of the constant is not used
+    numbers: Floats32  # [1 + features, 3, all lanes]: the N copies of a number are adjacent
     norm_sum: Floats  # [lanes]
     weight_sum: Floats  # [lanes]
     lane: int  # the first lane of these learners
@@ -61,6 +65,17 @@ class LinearState(NamedTuple):
 
     def limits(self) -> Limits:
         return {"scale": (0, MAX_FLOAT32), "norm_sum": SUM, "weight_sum": SUM}
+
+    def saved(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("weights", "scale", "norm_sum", "weight_sum")}
+
+    @property
+    def weights(self) -> Floats32:
+        return self.numbers[:, :2]
+
+    @property
+    def scale(self) -> Floats32:
+        return self.numbers[:, 2]
 
 
 class LinearWork(NamedTuple):
@@ -118,23 +133,23 @@ def _scores(
     next_zero: Any,
     h: Floats32,
 ) -> None:
-    row, at, next_at = 2 * state.weights.shape[2], state.lane + lane, state.lane + next_lane
+    row, at, next_at = 3 * state.numbers.shape[2], state.lane + lane, state.lane + next_lane
     total, next_total = zero, next_zero
     for k in range(indices.size):
         j = (np.int64(indices[k]) + 1) * row
-        total += load(state.weights, j + at, zero) * splat(values[k], zero)
-        next_total += load(state.weights, j + next_at, next_zero) * splat(values[k], next_zero)
-    store(h, lane, total + load(state.weights, at, zero))
-    store(h, next_lane, next_total + load(state.weights, next_at, next_zero))
+        total += load(state.numbers, j + at, zero) * splat(values[k], zero)
+        next_total += load(state.numbers, j + next_at, next_zero) * splat(values[k], next_zero)
+    store(h, lane, total + load(state.numbers, at, zero))
+    store(h, next_lane, next_total + load(state.numbers, next_at, next_zero))
 
 
 @hot
 def _score(state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, h: Floats32) -> None:
-    row, at = 2 * state.weights.shape[2], state.lane + lane
+    row, at = 3 * state.numbers.shape[2], state.lane + lane
     total = zero
     for k in range(indices.size):
-        total += load(state.weights, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
-    store(h, lane, total + load(state.weights, at, zero))
+        total += load(state.numbers, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
+    store(h, lane, total + load(state.numbers, at, zero))
 
 
 @hot
@@ -155,7 +170,7 @@ def learn(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats3
     lane = line = 0
     two = state.block + state.block
     while lane < lanes:
-        reach = ahead.size if 16 * line < lanes else 0
+        reach = ahead.size if line < 3 * lanes and 4 * state.numbers.size > _CACHED else 0
         if lane + 2 * width <= lanes:
             line += _learn_lanes(state, work, indices, values, lane, two, ahead, reach, line, h, t)
             lane += 2 * width
@@ -178,7 +193,7 @@ def _learn_lanes(
     h: Floats32,
     t: Floats32,
 ) -> int:
-    """A step of some learners, if one of them has something to learn: 1, or 0."""
+    """A step of some learners, if one of them has something to learn: how many numbers were prefetched."""
     if not any_positive(load(work.squared, lane, zeros(block))):
         return 0
     if state.power_t == 0.5:
@@ -188,7 +203,7 @@ def _learn_lanes(
         length2 = load(work.length, lane, zeros(block))
     _steps(state, work, lane, length2, h, t, block)
     _move(state, work, indices, values, lane, block)
-    return 1
+    return _AHEAD
 
 
 @hot
@@ -213,12 +228,12 @@ def pull(state: LinearState, work: LinearWork, batch: Batch, r: int, h: Floats32
 def _pull(
     state: LinearState, indices: Ints32, values: Floats32, lane: int, zero: Any, up: Floats, down: Floats
 ) -> None:
-    row, at = 2 * state.weights.shape[2], state.lane + lane
-    constant = load(state.weights, at, zero)
+    row, at = 3 * state.numbers.shape[2], state.lane + lane
+    constant = load(state.numbers, at, zero)
     positive = where_positive(constant, constant)
     negative = constant - positive
     for k in range(indices.size):
-        term = load(state.weights, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
+        term = load(state.numbers, (np.int64(indices[k]) + 1) * row + at, zero) * splat(values[k], zero)
         against = smaller(term, zero)
         positive += term - against
         negative += against
@@ -228,12 +243,12 @@ def _pull(
 
 @hot
 def explain(state: LinearState, work: LinearWork, batch: Batch, r: int, found: Found, k: int) -> int:
-    row, zero, own = 2 * state.weights.shape[2], zeros(state.block), r * found.plus.shape[1]
+    row, zero, own = 3 * state.numbers.shape[2], zeros(state.block), r * found.plus.shape[1]
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
         at, x = (np.int64(batch.indices[j]) + 1) * row + state.lane, widen(splat(batch.values[j], zero))
         sums = widen(zero)
         for lane in range(0, state.norm_sum.size, len(state.block)):
-            term = widen(load(state.weights, at + lane, zero)) * x
+            term = widen(load(state.numbers, at + lane, zero)) * x
             positive = where_positive(term, term)
             sums += positive * load(found.plus, own + lane, sums)
             sums += (term - positive) * load(found.minus, own + lane, sums)
@@ -244,9 +259,10 @@ def explain(state: LinearState, work: LinearWork, batch: Batch, r: int, found: F
 
 @lean
 def forget(state: LinearState, i: int) -> None:
-    for j in range(state.weights.shape[0]):
-        if j == 0 or state.scale[j, i] > 0:  # others take no memory yet
-            state.weights[j, 0, i] = state.weights[j, 1, i] = state.scale[j, i] = f32(0)
+    for j in range(state.numbers.shape[0]):
+        if j == 0 or state.numbers[j, 2, i] > 0:  # others take no memory yet
+            for k in range(3):
+                state.numbers[j, k, i] = f32(0)
     state.norm_sum[i] = state.weight_sum[i] = 0.0
 
 
@@ -290,49 +306,85 @@ def _rates(
     """Add the squared gradient to every feature's sum; compute the step sizes and the gain of a unit step.
 
     Returns the example's squared length, each feature in units of its scale. While the loop waits for roots and
-    divisions, it prefetches numbers of the next example: three cache lines of a feature in each pass.
+    divisions, it prefetches numbers of the next example.
     """
-    width, lanes, zero = len(block), state.weights.shape[2], zeros(block)
-    first = state.lane + lane
-    own = lanes + first
+    width, lanes, zero = len(block), state.numbers.shape[2], zeros(block)
+    own = state.lane + lane
     squared, one = load(work.squared, lane, zero), splat(f32(1), zero)
     gain, length2 = zero, zero
-    x2, root, inverse = zero, zero, zero
-    for k in range(indices.size):
-        rate = where_positive(root, reciprocal(root)) * inverse  # of the feature before, whose root is there by now
-        store(work.rates, k * width, rate)
-        gain += x2 * rate
-        j = np.int64(indices[k]) + 1
-        x2, x = splat(work.x2[k], zero), splat(work.x[k], zero)
-        known = load(state.scale, j * lanes + first, zero)
-        scale = larger(x, known)
-        length2 += x2 / (scale * scale)  # without a branch: learners often differ, in a way that cannot be foreseen
-        inverse = reciprocal(larger(scale, splat(_MIN_SCALE, zero)))
-        if any_positive(where_positive(squared, scale - smaller(known, splat(_LARGE, zero)))):
-            inverse = one / larger(scale, splat(_MIN_SCALE, zero))
-            scale = choose(squared, scale, known)
-            store(state.scale, j * lanes + first, scale)
-            w = load(state.weights, 2 * j * lanes + first, zero)
-            store(state.weights, 2 * j * lanes + first, w * choose(known, known / scale, one))
-        at = 2 * j * lanes + own
-        total = smaller(load(state.weights, at, zero) + squared * x2, splat(_MAX_SQUARES, zero))
-        store(state.weights, at, total)
-        root = sqrt(total)
+    k, n = 0, indices.size
+    while k < n:
         if k < reach:
-            j = np.int64(ahead[k]) + 1
-            at = 2 * j * lanes + state.lane + 16 * line
-            prefetch(state.weights, at)
-            prefetch(state.weights, at + lanes)
-            prefetch(state.scale, j * lanes + state.lane + 16 * line)
-    rate = where_positive(root, reciprocal(root)) * inverse
-    store(work.rates, indices.size * width, rate)
-    gain += x2 * rate
-    total = smaller(load(state.weights, own, zero) + squared, splat(_MAX_SQUARES, zero))
-    store(state.weights, own, total)
+            _prefetch(state, ahead[k], line)
+        at = 3 * (np.int64(indices[k]) + 1) * lanes + own
+        x, x2 = splat(work.x[k], zero), splat(work.x2[k], zero)
+        before, known = load(state.numbers, at + lanes, zero), load(state.numbers, at + 2 * lanes, zero)
+        if width == VECTOR and k + 1 < n and indices[k + 1] != indices[k]:  # two features take as long as one
+            if k + 1 < reach:
+                _prefetch(state, ahead[k + 1], line)
+            next_at = 3 * (np.int64(indices[k + 1]) + 1) * lanes + own
+            x = join(x, splat(work.x[k + 1], zero))
+            x2 = join(x2, splat(work.x2[k + 1], zero))
+            before = join(before, load(state.numbers, next_at + lanes, zero))
+            known = join(known, load(state.numbers, next_at + 2 * lanes, zero))
+            total, rate, ratio, scale, grown = _rated(before, known, x, x2, join(squared, squared))
+            if grown:
+                _rescale(state, at, first_half(known), first_half(scale))
+                _rescale(state, next_at, second_half(known), second_half(scale))
+            store(state.numbers, at + lanes, first_half(total))
+            store(state.numbers, next_at + lanes, second_half(total))
+            store(work.rates, (k + 1) * width, rate)
+            term = x2 * rate
+            gain = gain + first_half(term) + second_half(term)
+            length2 = length2 + first_half(ratio) + second_half(ratio)
+            k += 2
+            continue
+        total, rate, ratio, scale, grown = _rated(before, known, x, x2, squared)
+        if grown:
+            _rescale(state, at, known, scale)
+        store(state.numbers, at + lanes, total)
+        store(work.rates, (k + 1) * width, rate)
+        gain += x2 * rate
+        length2 += ratio
+        k += 1
+    total = smaller(load(state.numbers, lanes + own, zero) + squared, splat(_MAX_SQUARES, zero))
+    store(state.numbers, lanes + own, total)
     rate = where_positive(total, one / sqrt(total))
-    store(work.rates, (indices.size + 1) * width, rate)
+    store(work.rates, (n + 1) * width, rate)
     store(work.gain, lane, gain + rate)
     return length2 + one
+
+
+@hot
+def _rated(before: Any, known: Any, x: Any, x2: Any, squared: Any) -> Any:
+    """The new sum of a feature, its step size, x^2 in units of the scale, the new scale and whether it has grown."""
+    one, least = splat(f32(1), x), splat(_MIN_SCALE, x)
+    scale = larger(x, known)  # without a branch: learners often differ, in a way that cannot be foreseen
+    ratio = x2 / (scale * scale)
+    inverse = reciprocal(larger(scale, least))
+    grown = any_positive(where_positive(squared, scale - smaller(known, splat(_LARGE, x))))
+    if grown:
+        inverse = one / larger(scale, least)
+        scale = choose(squared, scale, known)
+    total = smaller(before + squared * x2, splat(_MAX_SQUARES, x))
+    root = sqrt(total)
+    return total, where_positive(root, reciprocal(root)) * inverse, ratio, scale, grown
+
+
+@hot
+def _rescale(state: LinearState, at: int, known: Any, scale: Any) -> None:
+    """Keep the score of a feature whose scale has grown."""
+    lanes, one = state.numbers.shape[2], splat(f32(1), known)
+    store(state.numbers, at + 2 * lanes, scale)
+    store(state.numbers, at, load(state.numbers, at, known) * choose(known, known / scale, one))
+
+
+@hot
+def _prefetch(state: LinearState, index: int, line: int) -> None:
+    """Prefetch some numbers of a feature."""
+    at = 3 * (np.int64(index) + 1) * state.numbers.shape[2] + state.lane + line
+    for k in range(0, _AHEAD, 16):
+        prefetch(state.numbers, at + k)
 
 
 @lean
@@ -348,16 +400,16 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
         x = f32(1) if constant else work.x[k]
         for i in range(width):
             at = state.lane + lane + i
-            known = state.scale[j, at]
+            known = state.numbers[j, 2, at]
             scale = x if x > known else known
             if work.squared[lane + i] > 0 and x > known:
-                state.scale[j, at] = x
+                state.numbers[j, 2, at] = x
                 if known > 0:
-                    state.weights[j, 0, at] *= f32(((x / known) * (x / known)) ** (power - f32(1)))
+                    state.numbers[j, 0, at] *= f32(((x / known) * (x / known)) ** (power - f32(1)))
             if scale != last:  # most learners have the same
                 last, by_scale = scale, f32((scale * scale) ** (power - f32(1)))
-            total = min(state.weights[j, 1, at] + work.squared[lane + i] * x2, _MAX_SQUARES)
-            state.weights[j, 1, at] = total
+            total = min(state.numbers[j, 1, at] + work.squared[lane + i] * x2, _MAX_SQUARES)
+            state.numbers[j, 1, at] = total
             rate = min(f32(total ** (-power)) * by_scale, _MAX_RATE / max(x2, f32(1))) if total > 0 else f32(0)
             work.rates[(k + 1) * width + i] = rate
             work.gain[lane + i] += x2 * rate
@@ -367,14 +419,14 @@ def _rates_by_power(state: LinearState, work: LinearWork, indices: Ints32, lane:
 @hot
 def _move(state: LinearState, work: LinearWork, indices: Ints32, values: Floats32, lane: int, block: Any) -> None:
     width, zero = len(block), zeros(block)
-    row, own = 2 * state.weights.shape[2], state.lane + lane
+    row, own = 3 * state.numbers.shape[2], state.lane + lane
     steps = load(work.step, lane, zero)
     for k in range(indices.size):
         at = (np.int64(indices[k]) + 1) * row + own
         change = steps * (splat(values[k], zero) * load(work.rates, (k + 1) * width, zero))
-        store(state.weights, at, load(state.weights, at, zero) + change)
+        store(state.numbers, at, load(state.numbers, at, zero) + change)
     change = steps * load(work.rates, (indices.size + 1) * width, zero)
-    store(state.weights, own, load(state.weights, own, zero) + change)
+    store(state.numbers, own, load(state.numbers, own, zero) + change)
 
 
 @hot

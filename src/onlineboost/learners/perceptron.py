@@ -151,6 +151,9 @@ class Perceptron(
         check_whole("bits", self.bits, 1, MAX_BITS)
         return PerceptronState(filled(0, (1 << n_features.bit_length(), n_learners), np.float32))
 
+    def capacity(self, committee: PerceptronState) -> int:
+        return len(committee.weights) - 1
+
     def grow(self, committee: PerceptronState, n_features: int) -> PerceptronState:
         return PerceptronState(with_room(committee.weights, 1 + n_features))
 

@@ -5,6 +5,7 @@ A state class may have
 | attribute | meaning |
 | --- | --- |
 | ``derived()`` | names of the arrays that follow from the parameters: model files do not have them |
+| ``saved()`` | the arrays of model files by name, where they are not the fields |
 | ``limits()`` | the smallest and the largest number of an array, by name; every other array must hold finite numbers |
 | ``check()`` | raises ``InvalidStateError`` unless the arrays fit together |
 
@@ -50,7 +51,9 @@ def require(condition: bool, field: str, expected: str) -> None:
 
 
 def saved_arrays(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a state that do not follow from the parameters, by name."""
+    """The arrays of a state that do not follow from anything else, by name."""
+    if hasattr(state, "saved"):
+        return state.saved()  # type: ignore[no-any-return]
     derived = state.derived() if hasattr(state, "derived") else ()
     fields = zip(state._fields, state, strict=True)
     return {name: value for name, value in fields if isinstance(value, np.ndarray) and name not in derived}

@@ -145,6 +145,6 @@ class Binner(SklearnMethods, Parameters):
 
 
 def _learn(state: IndicatorsState, rows: Batch) -> None:
-    nothing = np.empty((0, 2, 0), np.float32)
+    nothing = np.empty((0, 3, 0), np.float32)
     for _ in through((state,), rows, learning=True):
-        state.settle(nothing, np.empty((0, 0), np.float32), 0)
+        state.settle(nothing, 0)

@@ -85,12 +85,12 @@ class IndicatorsState(NamedTuple):
     def continued(self, old: IndicatorsState) -> IndicatorsState:
         return self
 
-    def settle(self, weights: Floats32, scale: Floats32, first: int) -> None:
-        """Make the edges that are due, for linear learners with these weights; feature 0 has row ``first``."""
+    def settle(self, numbers: Floats32, first: int) -> None:
+        """Make the edges that are due, for the numbers of linear learners; feature 0 has row ``first``."""
         if self.due[0]:
             self.due[0] = 0
             begin = bool(self.bins.clock[ROWS] == FIRST)
-            _settle(self, new_work(self.bins, 0), begin, weights, scale, first)
+            _settle(self, new_work(self.bins, 0), begin, numbers, first)
 
     def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
         return feature_of(first, self.n_bins), feature_of(second, self.n_bins)
@@ -186,9 +186,7 @@ def _meet(state: IndicatorsState, batch: Batch, r: int) -> bool:
 
 
 @njit
-def _settle(
-    state: IndicatorsState, work: BinsWork, begin: bool, weights: Floats32, scale: Floats32, first: int
-) -> None:
+def _settle(state: IndicatorsState, work: BinsWork, begin: bool, numbers: Floats32, first: int) -> None:
     """Make the edges that are due, and carry the weights of indicators over to the new bins."""
     bins, counts = state.bins, state.bins.counts
     for f in range(bins.clock[MET]):
@@ -198,50 +196,45 @@ def _settle(
         state.binned[f] = had or _DENSE * counts[f, SEEN] >= bins.clock[ROWS] + 1 - counts[f, BORN]
         if make_edges(bins, work, f):
             old_zero = take_edges(bins, work, f)
-            if had and weights.size:
-                _carry(state, work, f, old_zero, weights, scale, first + 1 + _number(f, state.n_bins))
+            if had and numbers.size:
+                _carry(state, work, f, old_zero, numbers, first + 1 + _number(f, state.n_bins))
         if state.steady and counts[f, SEEN] >= SAMPLES:
             counts[f, REMAKE] = _NEVER
 
 
 @njit
-def _carry(
-    state: IndicatorsState, work: BinsWork, f: int, old_zero: int, weights: Floats32, scale: Floats32, first: int
-) -> None:
+def _carry(state: IndicatorsState, work: BinsWork, f: int, old_zero: int, numbers: Floats32, first: int) -> None:
     """Each new bin gets the mean of the weights of its values; that of zero stays 0, and all others move by it."""
     n, zero = state.n_bins, state.bins.zero[f]
-    old, old_scale = weights[first : first + n].copy(), scale[first : first + n].copy()
+    old = numbers[first : first + n].copy()
     old[old_zero] = 0
-    old_scale[old_zero] = 0
     for b in range(n):
         total = 0.0
         for k in range(n):
             total += work.histogram[0, k] * work.carry[k, b]
-        weights[first + b] = 0
-        scale[first + b] = 0
+        numbers[first + b] = 0
         if total == 0:  # no value tells: the old bin that its edge was in
             edge = state.bins.edges[f, min(b, n - 2)]
             k = 0
             while k < n - 1 and work.fresh[k] < edge:
                 k += 1
-            weights[first + b], scale[first + b] = old[k], old_scale[k]
+            numbers[first + b] = old[k]
             continue
         for k in range(n):
             share = work.histogram[0, k] * work.carry[k, b] / total
             if share > 0:
-                for i in range(weights.shape[2]):
+                for i in range(numbers.shape[2]):
                     for field in range(2):
-                        weights[first + b, field, i] += f32(share * old[k, field, i])
-                    scale[first + b, i] = max(scale[first + b, i], old_scale[k, i])
-    for i in range(weights.shape[2]):
-        moved = weights[first + zero, 0, i]
-        weights[0, 0, i] += moved
+                        numbers[first + b, field, i] += f32(share * old[k, field, i])
+                    numbers[first + b, 2, i] = max(numbers[first + b, 2, i], old[k, 2, i])
+    for i in range(numbers.shape[2]):
+        moved = numbers[first + zero, 0, i]
+        numbers[0, 0, i] += moved
         for b in range(n):
-            weights[first + b, 0, i] -= moved
-            if weights[first + b, 0, i] != 0:
-                scale[first + b, i] = f32(1)
-    weights[first + zero] = 0
-    scale[first + zero] = 0
+            numbers[first + b, 0, i] -= moved
+            if numbers[first + b, 0, i] != 0:
+                numbers[first + b, 2, i] = f32(1)
+    numbers[first + zero] = 0
 
 
 TRANSFORMS.add(Entry("bins", new_indicators, "Indicators of bins", (BINS,)))

@@ -216,17 +216,19 @@ def _close_gaps(batch: Batch, indices: Ints32, indptr: Ints, values: Floats32) -
 def find_rows(block: Any) -> bool:
     """Write the slots of rows ``span``, in the order of ids; if rows only ask, those from ``room`` on are left out.
 
-    Returns whether a row that is to be learnt needs new slots, or room: then nothing else counts, and ``apply`` is due.
+    New features of rows that are to be learnt get slots, if these are less than ``free``. Returns whether there are
+    more of them, or a row that is to be learnt needs room: then nothing else counts, and ``apply`` is due.
     """
-    batch, span, slots, found, learning, missing, room = unpack(block)
-    near, table, used, _ = slots
+    batch, span, slots, found, learning, missing, room, free = unpack(block)
+    near, table, used, bound = slots
     start, stop = span[0], span[1]
     first, size = batch.indptr[start], batch.indptr[stop] - batch.indptr[start]
     source, given = batch.indices[first : first + size], batch.values[first : first + size]
     ids, values = found.indices[:size], found.values[:size]
     falls = 0
-    for k in range(1, size):  # loops without branches, which the compiler turns into vector code
-        falls += source[k - 1] > source[k]
+    following = source[1:]
+    for k in range(following.size):  # loops without branches, which the compiler turns into vector code
+        falls += source[k] > following[k]
     for k in range(size):
         values[k] = given[k]
     for r in range(start, stop):
@@ -242,13 +244,34 @@ def find_rows(block: Any) -> bool:
             sort_row(ids, values, found.indptr[r], found.indptr[r + 1])
         source = ids
     shift = _shift(table)
-    known = True
+    most = min(free, slots_within(table.size), bound - 1) if learning and not falls else i64(0)
+    new, known = 0, True
     for k in range(0, size, _BLOCK):
         end = min(k + _BLOCK, size)
-        known &= _are_known(near, table, shift, source[k:end], values[k:end], missing, ids[k:end])
+        if not _are_known(near, table, shift, source[k:end], values[k:end], missing, ids[k:end]):
+            known = False
+            new += _count_new(ids[k:end], values[k:end], missing)
+            if learning and new and used[0] < bound and used[0] + new > most and start + 1 < stop:
+                return True  # ``apply`` leaves features of rows out that are not to be learnt
+    if new and used[0] + new <= most:
+        weight, indptr = batch.weight[start:stop], batch.indptr[start : stop + 1]
+        _give_slots(slots, source, values, indptr, weight, True, missing, ids, 0)
+        left = 0
+        for k in range(size):
+            left += ids[k] < 0
+        known = left == 0
     if known and used[0] <= room:
         return False
     return _find_others(batch, span, slots, found, learning, missing, room, shift)
+
+
+@hot
+def _count_new(slots: Ints32, values: Floats32, missing: bool) -> int:
+    """How many entries that count have no slot."""
+    new = 0
+    for k in range(slots.size):
+        new += (slots[k] < 0) & _counts(values[k], missing)
+    return new
 
 
 @lean
