@@ -54,21 +54,22 @@ def filled(value: Any, shape: int | tuple[int, ...], dtype: DTypeLike = np.float
     return array
 
 
-def reserved(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Zeros in small pages: where little of a large array is used, only that takes memory.
+def reserved(shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool = False) -> NDArray[Any]:
+    """Zeros that take memory as they are written to, in pages of megabytes or in small ones.
 
-    NumPy asks for pages of megabytes, which are faster, but whose rest is lost in each of many arrays.
+    Large pages are faster, in threads above all; but where little of each of many arrays is used, the rest of a page is
+    lost.
 
-    >>> int(reserved((3, 2), np.float32).sum())
+    >>> int(reserved((1000, 1000), np.float32).sum())
     0
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if planning() or not size:
+    if planning() or size < _FEW:
         return filled(0, shape, dtype)
     own = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     memory = mmap.mmap(-1, size, **own)  # a forked process gets a copy
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE if small_pages or size < _MANY else mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)
 
 

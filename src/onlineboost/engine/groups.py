@@ -5,7 +5,9 @@ The weight of a learner depends on the learners before it only, so the result is
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,7 +28,8 @@ from onlineboost.loop.loop import Mode, Place, Space
 _MANY_ROWS = 512  # that are worth several threads
 _PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
 _PIECE_SECONDS = 2e-3  # that a piece of work should take: long against the change of threads, short against a batch
-_TRY_AGAIN = 100  # batches
+_TRY_AGAIN = 100  # batches, of which three compare
+_COMPARED = 16  # part of their rows that goes as one group
 
 
 class Group:
@@ -66,15 +69,24 @@ class Groups(Rounds):
     def run(self) -> None:
         """Take the chosen rows through all learners."""
         start, stop, _, _ = self.rows.tolist()
-        trial = self.memory.setdefault("trial", Trial()) if self.node.is_old and stop - start >= _MANY_ROWS else None
-        began = time.perf_counter()
-        if trial is not None and trial.divides():
+        if not self.node.is_old or stop - start < _MANY_ROWS:
+            self._one_by_one(start, stop)
+            return
+        choice = self.memory.setdefault("choice", Choice())
+        first = start
+        if choice.compares():
+            first += (stop - start) // _COMPARED
+            alone = timed(self._one_by_one, start, first) / (first - start)
+            if self.rows[3] or self.rows[2] < first:  # there must be more room before the next row
+                self.rows[1] = stop
+                return
+            choice.note(timed(self._side_by_side, first, stop) / (stop - first), alone)
+        elif choice.divides():
             self._side_by_side(start, stop)
-            self.rows[:] = start, stop, stop, 0
         else:
             self._one_by_one(start, stop)
-        if trial is not None:
-            trial.note((time.perf_counter() - began) / (stop - start))
+            return
+        self.rows[:] = start, stop, stop, 0
 
     def _one_by_one(self, start: int, stop: int) -> None:
         done, full = start, 0
@@ -145,26 +157,32 @@ def balanced(bounds: Sequence[int], seconds: Sequence[float], grain: int) -> lis
     return [0, *(end * grain for end in ends[1:-1]), n]
 
 
+def timed(run: Callable[[int, int], None], start: int, stop: int) -> float:
+    """The seconds that a call has taken."""
+    began = time.perf_counter()
+    run(start, stop)
+    return time.perf_counter() - began
+
+
 @dataclass
-class Trial:
-    """Whether groups side by side are faster than one group: where memory is slow, as for long sparse rows, they are
-    not. Each way is tried now and then.
+class Choice:
+    """Whether groups go side by side: unless they were slower than all learners as one group, as for long sparse rows.
+
+    The first rows of some batches go as one group, to compare with the others. The last three comparisons count: the
+    median, so that a neighbour that is busy for a moment decides nothing.
     """
 
-    seconds: dict[bool, float] = field(default_factory=dict)  # of a row, divided and not
+    slower: deque[float] = field(default_factory=lambda: deque(maxlen=3))  # times of groups over that of one group
     batches: int = 0
-    divided: bool = False  # the last time
+
+    def compares(self) -> bool:
+        """Whether the next batch is one of these."""
+        self.batches += 1
+        return self.batches % _TRY_AGAIN in (1, 2, 3)
 
     def divides(self) -> bool:
-        """Whether the next batch is to be divided."""
-        known, self.batches = self.seconds, self.batches + 1
-        if len(known) < 2:
-            self.divided = True not in known
-        else:
-            faster = known[True] <= known[False]
-            self.divided = faster != (self.batches % _TRY_AGAIN == 0)
-        return self.divided
+        return statistics.median(self.slower) <= 1
 
-    def note(self, seconds: float) -> None:
-        """Take in what a row has taken, this way."""
-        self.seconds[self.divided] = seconds
+    def note(self, divided: float, alone: float) -> None:
+        """Take in the seconds that a row has taken, both ways."""
+        self.slower.append(divided / alone)

@@ -18,6 +18,7 @@ from onlineboost.parameters import check_count, check_share
 from onlineboost.transforms.bins import n_bins_for, new_bins
 
 _MAX_NODES = (1 << 16) - 1
+_NARROW = 64  # slots: of more, most may be of rare features, whose counts take no memory in small pages
 
 
 class TreeRoom(NamedTuple):
@@ -101,7 +102,7 @@ class Forest(Binned, WeakLearner):
             "stride": 1,
             "bins": new_bins(slots, n_bins, self.max_slots),
             # Memory for all histograms that trees may have; it is taken as they are used.
-            "histograms": reserved(shape, np.float32) if self.thrifty else filled(0, shape, np.float32),
+            "histograms": reserved(shape, np.float32, small_pages=self.thrifty or slots > _NARROW),
             "most_rows": most_rows,
             "most_nodes": self.most_nodes(),
             "scarce": most_rows < wanted,
@@ -166,12 +167,7 @@ class Forest(Binned, WeakLearner):
         """
         n = len(committee.used)
         room = room._replace(rows=self._all_rows(room, n), nodes=self.most_nodes())
-        new = self.with_room(n, room)._replace(stride=n)
-        if (
-            committee.histograms.size and room.slots > self.room(committee).slots
-        ):  # a row waits, and to clear all takes long
-            new = new._replace(histograms=reserved(new.histograms.shape, np.float32))
-        moved: Any = self.moved_to(new, committee)
+        moved: Any = self.moved_to(self.with_room(n, room)._replace(stride=n), committee)
         return moved
 
     def in_room(self, committee: Any, room: Any) -> Any:
