@@ -13,7 +13,7 @@ from pairs import L, everything, make
 
 from onlineboost import Linear, OnlineBBM, OnlineBoost, Tree
 from onlineboost.engine import groups, schedule
-from onlineboost.engine.groups import balanced, even_bounds
+from onlineboost.engine.groups import Choice, balanced, even_bounds
 from onlineboost.engine.schedule import Stage
 from onlineboost.learners.base import Learner
 
@@ -44,7 +44,7 @@ def divide(monkeypatch):
         monkeypatch.setattr(groups, "even_bounds", spread)
         monkeypatch.setattr(groups, "balanced", lambda found, seconds, grain: found)
         monkeypatch.setattr(groups, "_MANY_ROWS", 1)
-        monkeypatch.setattr(groups, "_PIECE", 16)
+        monkeypatch.setattr(groups, "_ALONE", 1)
         monkeypatch.setattr(groups, "piece_of", lambda seconds: 16)
         for learner in (Learner, Linear):
             monkeypatch.setattr(learner, "grain", 1)
@@ -122,6 +122,38 @@ def test_bounds_of_groups():
 
 
 # ---- the schedule
+
+
+@pytest.mark.parametrize(
+    ("times", "divides"), [((0.6, 0.5, 0.7), True), ((0.6, 1.9, 0.5), True), ((1.0, 0.6, 0.95), False)]
+)
+def test_groups_go_side_by_side_where_the_median_of_three_comparisons_is_faster(times, divides):
+    choice = Choice()
+    for time_ in times:
+        choice.see(1.0, 1.0)
+        assert choice.divides and choice.rows_left == 0
+        choice.note(time_)
+    assert choice.divides is divides
+    assert choice.rows_left == groups._DECIDED
+
+
+def test_groups_wait_for_busy_neighbours_longer_and_longer():
+    choice, pauses = Choice(), []
+    for _ in range(3):
+        choice.see(1.5, 1.0)
+        choice.note(0.5)
+        assert not choice.divides
+        pauses.append(choice.rows_left)
+        choice.rows_left = 0
+    assert pauses == [groups._PAUSE, 2 * groups._PAUSE, 4 * groups._PAUSE]
+    choice.see(1.0, 1.0)
+    assert choice.divides and choice.pause == groups._PAUSE
+
+
+def test_a_stage_knows_how_long_it_was_on_a_processor():
+    asleep = Stage(lambda k: time.sleep(0.02))
+    schedule.run([asleep], 2, 1)
+    assert asleep.seconds > 0.03 > asleep.cpu
 
 
 def test_stages_wait_for_those_before_them():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,10 +25,14 @@ from onlineboost.loop.link import Table, new_table
 from onlineboost.loop.loop import Mode, Place, Space
 
 _MANY_ROWS = 512  # that are worth several threads
-_PIECE = 128  # rows that pass from one group to the next, before it is known how long they take
-_PIECE_SECONDS = 2e-3  # that a piece of work should take: long against the change of threads, short against a batch
-_TRY_AGAIN = 100  # batches, of which three compare
-_COMPARED = 16  # part of their rows that goes as one group
+_PIECE_SECONDS = 1e-3  # that a piece of work should take: long against the change of threads, short against a batch
+_COMPARISONS = 3
+_ALONE = 256  # rows of a comparison that go as one group; those that go as several take so many seconds
+_COMPARED_SECONDS = 1e-2
+_PAUSE = 1 << 13  # first rows that go as one group while other processes are busy
+_CROWDED = 1.15  # time over processor time, beyond which they are
+_DECIDED = 1 << 18  # rows until the next three
+_WORTH = 0.9  # of the time of one group, which several threads may take
 
 
 class Group:
@@ -61,6 +64,7 @@ class Groups(Rounds):
         self.batch, self.scores, self.rows, self.longest = batch, out, rows, longest
         self.sub_step, self.step = self.step, stage.table.capacity
         self.memory = vars(stage.program.prepared).setdefault("groups", {}).setdefault(stage.path, {})
+        self.choice = self.memory.setdefault("choice", Choice())
 
     def add(self, stage: Stage) -> None:
         stage.step(self.run)
@@ -72,21 +76,29 @@ class Groups(Rounds):
         if not self.node.is_old or stop - start < _MANY_ROWS:
             self._one_by_one(start, stop)
             return
-        choice = self.memory.setdefault("choice", Choice())
-        first = start
-        if choice.compares():
-            first += (stop - start) // _COMPARED
-            alone = timed(self._one_by_one, start, first) / (first - start)
-            if self.rows[3] or self.rows[2] < first:  # there must be more room before the next row
-                self.rows[1] = stop
-                return
-            choice.note(timed(self._side_by_side, first, stop) / (stop - first), alone)
-        elif choice.divides():
-            self._side_by_side(start, stop)
-        else:
-            self._one_by_one(start, stop)
-            return
-        self.rows[:] = start, stop, stop, 0
+        choice, done = self.choice, start
+        while done < stop and not self.rows[3]:
+            end = min(done + choice.rows_left, stop)
+            if done == end:
+                done = self._compare(done, stop)
+                continue
+            choice.rows_left -= end - done
+            (self._side_by_side if choice.divides else self._one_by_one)(done, end)
+            done = end
+        self.rows[0], self.rows[1] = start, stop
+
+    def _compare(self, start: int, stop: int) -> int:
+        """Take some rows through all learners as one group, and some as several; returns the row after them."""
+        middle = min(start + _ALONE, stop)
+        alone = timed(self._one_by_one, start, middle) / (middle - start)
+        self.memory.setdefault("piece", piece_of(alone / self.node.n_jobs))
+        end = min(middle + max(int(_COMPARED_SECONDS / alone), _MANY_ROWS), stop)
+        if self.rows[3] == 0 and end - middle >= _MANY_ROWS:
+            cpu = self._side_by_side(middle, end)
+            self.choice.note(cpu / self.node.n_jobs / (end - middle) / alone)
+        elif self.rows[3] == 0:
+            self._one_by_one(middle, end)
+        return end
 
     def _one_by_one(self, start: int, stop: int) -> None:
         done, full = start, 0
@@ -97,15 +109,18 @@ class Groups(Rounds):
             done, full = self.rows[2:].tolist()
         self.rows[0], self.rows[1] = start, stop
 
-    def _side_by_side(self, start: int, stop: int) -> None:
+    def _side_by_side(self, start: int, stop: int) -> float:
+        """Returns the processor time of all groups."""
         node, memory = self.node, self.memory
         n, grain = node.settings.n_learners, node.learner.grain
         bounds = memory.get("bounds") or even_bounds(n, node.n_jobs, grain)
         if len(bounds) - 1 != min(node.n_jobs, -(-n // grain)):
             bounds = even_bounds(n, node.n_jobs, grain)
-        piece = memory.get("piece", _PIECE)
+        piece = memory["piece"]
         ahead = 1 << (2 * len(bounds) * piece - 1).bit_length()
-        table = new_table(ahead, n, node.settings.leading)
+        table = memory.get("table")
+        if table is None or table.votes.shape != (ahead, n):
+            table = memory["table"] = new_table(ahead, n, node.settings.leading)
         groups = [Group(node, self.batch, a, b, table, self.longest) for a, b in pairwise(bounds)]
         done = np.zeros(4, np.int64)
         scores = self.scores.reshape(-1) if self.scores.shape[1] == 1 else self.scores
@@ -127,8 +142,13 @@ class Groups(Rounds):
             node.learner.put(node.committee, group.committee, mine.start, mine.stop)
         *seconds, of_last = (stage.seconds for stage in stages)
         seconds[-1] += of_last
+        self.rows[2:] = stop, 0
+        self.begin()  # if all learners as one group go on, they number rows from here
+        cpu = sum(stage.cpu for stage in stages)
+        self.choice.see(sum(stage.seconds for stage in stages), cpu)
         memory["bounds"] = balanced(bounds, seconds, grain)
         memory["piece"] = piece_of(sum(seconds) / len(seconds) / (stop - start))
+        return cpu
 
 
 def piece_of(seconds: float) -> int:
@@ -166,23 +186,31 @@ def timed(run: Callable[[int, int], None], start: int, stop: int) -> float:
 
 @dataclass
 class Choice:
-    """Whether groups go side by side: unless they were slower than all learners as one group, as for long sparse rows.
+    """Whether groups go side by side.
 
-    The first rows of some batches go as one group, to compare with the others. The last three comparisons count: the
-    median, so that a neighbour that is busy for a moment decides nothing.
+    They do, unless the median of three comparisons says that they are hardly faster than one group, as for long sparse
+    rows. While other processes are busy on the same cores they do not: the last group would wait for the slowest.
     """
 
-    slower: deque[float] = field(default_factory=lambda: deque(maxlen=3))  # times of groups over that of one group
-    batches: int = 0
+    divides: bool = True
+    rows_left: int = 0  # that go this way, until the next comparison
+    times: list[float] = field(default_factory=list)  # of a group side by side with others, over that of all as one
+    crowded: bool = False  # others were busy, the last time
+    pause: int = _PAUSE
 
-    def compares(self) -> bool:
-        """Whether the next batch is one of these."""
-        self.batches += 1
-        return self.batches % _TRY_AGAIN in (1, 2, 3)
+    def note(self, time: float) -> None:
+        """Take in a comparison."""
+        if not self.crowded:
+            self.times.append(time)
+        if len(self.times) == _COMPARISONS:
+            self.divides = statistics.median(self.times) <= _WORTH
+            self.rows_left, self.times = _DECIDED, []
 
-    def divides(self) -> bool:
-        return statistics.median(self.slower) <= 1
-
-    def note(self, divided: float, alone: float) -> None:
-        """Take in the seconds that a row has taken, both ways."""
-        self.slower.append(divided / alone)
+    def see(self, seconds: float, cpu: float) -> None:
+        """Take in how long stages have taken, and how long of that they were on a processor."""
+        self.crowded = seconds > _CROWDED * cpu
+        if self.crowded:
+            self.divides, self.rows_left, self.times = False, self.pause, []
+            self.pause = min(2 * self.pause, _DECIDED)
+        else:
+            self.divides, self.pause = True, _PAUSE

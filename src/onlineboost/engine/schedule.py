@@ -24,6 +24,7 @@ class Stage:
     run: Callable[[int], None]
     after: tuple[int, ...] = ()
     seconds: float = field(default=0.0, init=False)  # that it has taken
+    cpu: float = field(default=0.0, init=False)  # of these, on a processor
 
 
 @dataclass
@@ -46,7 +47,7 @@ class _Work:
         try:
             while (number := self._next()) is not None:
                 stage, piece = self.stages[number], self.done[number]
-                start = time.perf_counter()
+                start, cpu = time.perf_counter(), time.thread_time()
                 try:
                     stage.run(piece)
                 except BaseException as problem:
@@ -56,6 +57,7 @@ class _Work:
                     return
                 with self.changed:
                     stage.seconds += time.perf_counter() - start
+                    stage.cpu += time.thread_time() - cpu
                     self.done[number] += 1
                     self.busy.discard(number)
                     self.changed.notify_all()
