@@ -21,6 +21,7 @@ import llvmlite.binding as llvm
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+from onlineboost.compiled import turns  # noqa: E402
 from onlineboost.compiled.cache import LEVELS, SHIPPED, folder_name  # noqa: E402
 
 
@@ -42,7 +43,7 @@ def main() -> None:
             own = {"NUMBA_CACHE_DIR": folder, "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
             own |= {"PYTHONPATH": str(ROOT / "src"), "NUMBA_DISABLE_INTEL_SVML": "1"}
             subprocess.run([sys.executable, "-m", "onlineboost", "warm"], env=os.environ | own, check=True)
-            shutil.copytree(Path(folder) / folder_name(), target, dirs_exist_ok=True)
+            shutil.copytree(Path(folder) / folder_name(), target, ignore=lambda *_: [turns.FILE], dirs_exist_ok=True)
     (target / "levels").write_text("\n".join([llvm.get_process_triple(), *levels()]))
     size = sum(file.stat().st_size for file in target.iterdir())
     print(f"{len(list(target.iterdir()))} files, {size / 1e6:.1f} MB: {target.relative_to(ROOT)}")

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 import zlib
 from collections import namedtuple
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from onlineboost.compiled import cache, draws, folders
+from onlineboost.compiled import cache, draws, folders, turns
 from onlineboost.compiled.jit import hot, lean, njit
 
 SCRIPT = """
@@ -45,7 +46,7 @@ def run(folder: Path, **environment: str) -> str:
 
 
 def files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != turns.FILE)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,51 @@ def test_a_damaged_cache_is_compiled_again(compiled):
     file.write_bytes(b"")
     assert run(compiled).count("is damaged: compiling again") == 1
     assert files(compiled) == [file] and cache.read(file) is not None
+
+
+WAITING = """
+import sys
+from pathlib import Path
+from onlineboost.compiled import turns
+print("begins", flush=True)
+print(turns.begin(Path(sys.argv[1])), flush=True)
+"""
+
+
+def test_a_process_waits_for_code_that_another_compiles(tmp_path):
+    """A turn is of one function, and ends with the process."""
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    assert not turns.begin(mine)
+    command = [sys.executable, "-c", WAITING]
+    own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    waiting, going = (
+        subprocess.Popen([*command, str(path)], env=own, stdout=subprocess.PIPE, text=True) for path in (mine, other)
+    )
+    assert going.communicate()[0] == "begins\nFalse\n"
+    assert waiting.stdout.readline() == "begins\n"
+    time.sleep(0.1)
+    assert waiting.poll() is None
+    turns.end()
+    assert waiting.communicate()[0] == "True\n"
+    assert not turns.begin(mine)
+    turns.end()
+
+
+def test_code_that_another_process_has_compiled_meanwhile_is_read(compiled, tmp_path):
+    """This one compiles nothing, and leaves the file as it is."""
+    (file,) = files(compiled)
+    content = file.read_bytes()
+    file.unlink()
+    assert not turns.begin(file)
+    process = start(compiled)
+    time.sleep(3)
+    assert process.poll() is None and not file.exists()
+    file.write_bytes(content)
+    file.chmod(folders.FILE_MODE)
+    before = file.stat().st_mtime_ns
+    turns.end()
+    end(process)
+    assert file.stat().st_mtime_ns == before
 
 
 def test_code_for_another_processor_or_setting_is_another_file(compiled, monkeypatch):
@@ -323,6 +369,24 @@ def _root(x):
 @njit
 def _norm(x):
     return _root(_twice(x) * x / 2)
+
+
+@hot
+def _scaled(x, by):
+    return by * x
+
+
+def test_a_function_is_compiled_once_for_all_constants():
+    @njit
+    def sums(x):
+        by = 0
+        while by < 3:
+            x = _scaled(x, by) + _scaled(x, 7)
+            by += 1
+        return x
+
+    assert sums(1) == 7 * 8 * 9
+    assert len(_scaled.overloads) == 1
 
 
 def test_functions_called_by_compiled_code_only_are_taken_in():

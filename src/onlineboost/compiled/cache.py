@@ -32,7 +32,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from onlineboost.compiled import folders
+from onlineboost.compiled import folders, turns
 
 _PACKAGE = Path(__file__).parent.parent
 SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/compile_ahead.py
@@ -184,11 +184,16 @@ class Cache(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
-        for folder, machine in _places(target_context.codegen().magic_tuple()):
-            content = read(self._path(folder, machine, sig), shipped=folder != _own_folder())
-            if content is not None:
-                return CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: SLF001
-        return None
+        machine = target_context.codegen().magic_tuple()
+        content = self._content(sig, machine)
+        if content is None and cache_directory() and turns.begin(self._path(cache_directory(), machine, sig)):
+            content = self._content(sig, machine)
+        return content and CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: SLF001
+
+    def _content(self, sig: Any, machine: Machine) -> bytes | None:
+        paths = ((folder, self._path(folder, one, sig)) for folder, one in _places(machine))
+        contents = (read(path, shipped=folder != _own_folder()) for folder, path in paths)
+        return next((content for content in contents if content is not None), None)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if cache_directory() and not data.library.has_dynamic_globals:
@@ -199,6 +204,7 @@ class Cache(NullCache):  # type: ignore[misc]
             used = tuple(some for some in constants if some.consts)  # the others only load their modules
             slim = (name, kind, (code, entry.as_bitcode())), *content, used
             write(self._path(cache_directory(), data.codegen.magic_tuple(), sig), dumps(slim))
+        turns.end()
 
     def _path(self, folder: str, machine: Machine, sig: Any) -> Path:
         return _path(folder, machine, self._name, *(_spelt(type) for type in sig))

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
+from numba import types
 from numba.core import event
 
 from onlineboost.compiled.cache import Cache, say
@@ -52,7 +53,17 @@ def njit(function: Callable[P, R], *, cache: bool = True) -> Callable[P, R]:
 
 def _compiled(function: Any, part: bool = False, counting: bool = True, inline: bool = False) -> Any:
     options = {"error_model": "numpy", "nogil": True, "_nrt": counting, "forceinline": inline}
-    return numba.njit(pipeline_class=Compiler, no_cpython_wrapper=part, no_cfunc_wrapper=True, **options)(function)
+    made = numba.njit(pipeline_class=Compiler, no_cpython_wrapper=part, no_cfunc_wrapper=True, **options)(function)
+    template_of = made.get_call_template
+
+    def get_call_template(given: Any, named: Any) -> Any:
+        """One for all values of a type: Numba would compile the function for a constant, and again without."""
+        return template_of(
+            tuple(map(types.unliteral, given)), {name: types.unliteral(kind) for name, kind in named.items()}
+        )
+
+    made.get_call_template = get_call_template
+    return made
 
 
 def hot(function: Callable[P, R]) -> Callable[P, R]:

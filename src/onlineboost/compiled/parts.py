@@ -7,8 +7,10 @@ step: a third less work for the compiler, and the same arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
@@ -19,7 +21,7 @@ _ENVIRONMENT = "_ZN08NumbaEnv"  # names of the variables that hold a function's 
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
-    """Intermediate code, neither optimised nor made machine code of."""
+    """Intermediate code of a function, neither optimised nor made machine code of; without that of its own parts."""
 
     @property
     def codegen(self) -> Any:
@@ -32,19 +34,34 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         self._ensure_finalized()
         return 0
 
+    def finalize(self) -> None:
+        self._finalize_dynamic_globals()
+        for function in self._final_module.functions:  # several wholes may have it
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._finalized = True
+
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout  # noqa: SLF001  as in the method replaced
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
+    def _get_module_for_linking(self) -> Any:
+        """With the code of its parts, for libraries of Numba's own."""
+        if self._shared_module is None:
+            self._shared_module = self._final_module.clone()
+            _link(self._shared_module, _parts(self, {}))
+        return self._shared_module
 
 
 class _Whole(JITCodeLibrary):  # type: ignore[misc]
     """Machine code of a function and all its parts."""
+
+    def finalize(self) -> None:
+        """Take in each part once, wherever it is called."""
+        parts = _parts(self, {})
+        self._linking_libraries = []
+        self._reload_init.update(*(part._reload_init for part in parts))  # noqa: SLF001  as in the method extended
+        _link(self._final_module, parts)
+        super().finalize()
 
     def _finalize_specific(self) -> None:
         super()._finalize_specific()
@@ -53,6 +70,22 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
                 environment = lookup_environment(variable.name)
                 if environment is not None:
                     self._codegen.set_env(variable.name, environment)
+
+
+def _parts(library: Any, found: dict[Any, None]) -> dict[Any, None]:
+    """The libraries that a library calls, and those that its parts call."""
+    for part in library._linking_libraries:  # noqa: SLF001
+        if part not in found:
+            found[part] = None
+            if isinstance(part, _Part):
+                _parts(part, found)
+    return found
+
+
+def _link(module: Any, parts: Iterable[Any]) -> None:
+    for part in parts:
+        own = part._final_module if isinstance(part, _Part) else part._get_module_for_linking()  # noqa: SLF001
+        module.link_in(own, preserve=True)
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
-
-import numpy as np
 
 from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
-from onlineboost.readers.floats import any_number
-from onlineboost.readers.scan import SLACK
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def label_of(target: Any, label: Any, schema: Schema) -> float:
@@ -65,9 +65,7 @@ def as_number(word: str) -> int | float | None:
     >>> as_number("+1.0"), as_number("2.5"), as_number("one")
     (1, 2.5, None)
     """
-    text = np.frombuffer(word.strip().encode() + b"\n" * SLACK, np.uint8).copy()
-    size = text.size - SLACK
-    value, after = any_number(text, 0, size)
-    if size == 0 or after != size or not abs(value) <= 1e300:
+    value = float(word) if _NUMBER.fullmatch(word.strip()) else math.inf
+    if not abs(value) <= 1e300:
         return None
-    return int(value) if value == int(value) else float(value)
+    return int(value) if value == int(value) else value
