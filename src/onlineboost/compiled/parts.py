@@ -46,10 +46,9 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
 
     def _get_module_for_linking(self) -> Any:
         """With the code of its parts, for libraries of Numba's own."""
-        if self._shared_module is None:
-            self._shared_module = self._final_module.clone()
-            _link(self._shared_module, _parts(self, {}))
-        return self._shared_module
+        module = self._final_module.clone()
+        _link(module, _parts(self, {}))
+        return module
 
 
 class _Whole(JITCodeLibrary):  # type: ignore[misc]
@@ -58,7 +57,7 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
     def finalize(self) -> None:
         """Take in each part once, wherever it is called."""
         parts = _parts(self, {})
-        self._linking_libraries = []
+        self._linking_libraries.clear()
         self._reload_init.update(*(part._reload_init for part in parts))  # noqa: SLF001  as in the method extended
         _link(self._final_module, parts)
         super().finalize()
