@@ -368,7 +368,7 @@ def _rated(before: Any, known: Any, x: Any, x2: Any, squared: Any) -> Any:
         scale = choose(squared, scale, known)
     total = smaller(before + squared * x2, splat(_MAX_SQUARES, x))
     root = sqrt(total)
-    return total, where_positive(root, reciprocal(root)) * inverse, ratio, scale, grown
+    return total, where_positive(root, one / root) * inverse, ratio, scale, grown
 
 
 @hot
