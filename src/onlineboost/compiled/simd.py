@@ -325,14 +325,14 @@ def count_ones(builder: Any, number: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typing: Any, array: Any, offset: Any) -> Any:
-    """Prefetch the cache line at ``offset`` numbers into the array's memory, to the second-level cache."""
+    """Prefetch the cache line at ``offset`` numbers into the array's memory."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         pointer = _address(context, builder, sig.args[0], args[0], sig.args[1], args[1])
         kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.bitcast(pointer, byte), *(ir.Constant(_I32, n) for n in (0, 2, 1))])
+        builder.call(function, [builder.bitcast(pointer, byte), *(ir.Constant(_I32, n) for n in (0, 3, 1))])
         return context.get_dummy_value()
 
     return types.void(array, offset), generate
