@@ -21,7 +21,7 @@ import numpy as np
 from onlineboost.boosters.base import ADVICE_ON_GAMMA, COMMON, GAMMA, HEAD, VOTES, Booster, Delivery, Votes
 from onlineboost.boosters.shared.coin import Coin, bias, binomial, mode, peak
 from onlineboost.boosters.shared.majority import likeliest, phi0, reachable, weight_norms
-from onlineboost.compiled.jit import njit
+from onlineboost.compiled.jit import njit, u64
 from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Floats, Floats32, Ints
 from onlineboost.diagnostics.report import Certificate
@@ -60,7 +60,9 @@ def round(state: OnlineBBMState, h: Floats, y: float, p: Floats, t: Floats32, fi
     for j in range(h.size):  # line 5
         i = first + j + 1
         k = int(math.floor((N - i - s + 1) / 2))  # line 7
-        p[j] = state.table[start[j] + k] if low[j] <= k <= high[j] else 0.0  # lines 8 and 9
+        near = min(max(k, low[j]), high[j])  # in the table, so that there is no branch that cannot be foreseen
+        weight = state.table[u64(start[j] + near)]
+        p[j] = weight if near == k else 0.0  # lines 8 and 9
         s += y * h[j]  # line 6, for the next learner
     carry[1] = s
 
