@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onlineboost.compiled.jit import f32, hot, i64, lean, njit
+from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
 from onlineboost.data.batch import LARGEST, Floats
 from onlineboost.learners.splits import carry_histogram
 from onlineboost.loop.explaining import Found, Pulls
@@ -95,7 +95,7 @@ def _is_forest(state: Any) -> bool:
 def leaf_of(state: Any, work: BinsWork, i: int) -> int:
     """The leaf of tree i that the row falls into."""
     node = 0
-    while state.nodes[i, node, SLOT] > 0:
+    while state.nodes[u64(i), u64(node), SLOT] > 0:
         node = child_of(state, work, i, node)
     return node
 
@@ -103,9 +103,10 @@ def leaf_of(state: Any, work: BinsWork, i: int) -> int:
 @hot
 def child_of(state: Any, work: BinsWork, i: int, node: int) -> int:
     """The child of a node that the row falls into."""
-    x = work.values[state.nodes[i, node, SLOT] - 1]
-    right = (x > state.threshold[i, node]) | ((x != x) & (state.nodes[i, node, MISSING] == 1))
-    return i64(state.nodes[i, node, CHILD]) + right  # type: ignore[no-any-return]
+    tree, at = u64(i), u64(node)  # an index with a sign takes longer, and each level waits for the one before
+    x = work.values[u64(state.nodes[tree, at, SLOT] - 1)]
+    right = (x > state.threshold[tree, at]) | ((x != x) & (state.nodes[tree, at, MISSING] == 1))
+    return i64(state.nodes[tree, at, CHILD]) + right  # type: ignore[no-any-return]
 
 
 @hot
