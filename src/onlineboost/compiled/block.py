@@ -138,38 +138,41 @@ def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[
     return word(0), at + 1
 
 
+_buffer, _address_of = ctypes.c_char.from_buffer, ctypes.addressof
+
+
 def _address(array: NDArray[Any]) -> int:
     """Where the memory of an array begins; ``array.ctypes`` takes five times as long, but knows every array."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+        return _address_of(_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError):  # it is read-only, or empty
         return array.ctypes.data
 
 
-def _write(value: Any, words: list[int], key: list[Any]) -> None:
-    """Add a value to the words of a block, and its type to their key."""
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError("an argument of a compiled function is an array whose rows are not adjacent")
-        words.append(_address(value))
-        words.extend(value.shape)
-        key.append((value.dtype, value.ndim))
-    elif isinstance(value, tuple):
-        key.append((type(value), len(value)))
-        for each in value:
-            _write(each, words, key)
-    elif value is None or isinstance(value, Call):
-        words.extend((0, 0) if value is None else value.addresses)
-        key.append(Call)
-    elif isinstance(value, bool | np.bool_):
-        words.append(int(value))
-        key.append(bool)
-    elif isinstance(value, float):
-        words.append(struct.unpack("q", struct.pack("d", value))[0])
-        key.append(float)
-    else:
-        words.append(int(value))
-        key.append(int)
+def _write(values: Any, words: list[int], key: list[Any]) -> None:
+    """Add values to the words of a block, and their types to its key."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            if not value.flags.c_contiguous:
+                raise TypeError("an argument of a compiled function is an array whose rows are not adjacent")
+            words.append(_address(value))
+            words += value.shape
+            key.append((value.dtype, value.ndim))
+        elif isinstance(value, tuple):
+            key.append((type(value), len(value)))
+            _write(value, words, key)
+        elif value is None or isinstance(value, Call):
+            words += (0, 0) if value is None else value.addresses
+            key.append(Call)
+        elif isinstance(value, bool | np.bool_):
+            words.append(int(value))
+            key.append(bool)
+        elif isinstance(value, float):
+            words.append(struct.unpack("q", struct.pack("d", value))[0])
+            key.append(float)
+        else:
+            words.append(int(value))
+            key.append(int)
 
 
 def _type(value: Any) -> Any:
@@ -225,7 +228,7 @@ class Call:
         words: list[int] = []
         key: list[Any] = []
         _write(arguments, words, key)
-        self._arguments, self._key = [*arguments], key[1:]  # which must live as long as this
+        self._arguments, self._key = [*arguments], key  # which must live as long as this
         self._block: NDArray[np.int64] = np.array(words, np.int64)
         entry = _entry(function, tuple(key), arguments)
         self.run = functools.partial(entry.run, self._block.ctypes.data)
@@ -238,8 +241,7 @@ class Call:
         """Replace the first arguments by others of the same types."""
         words: list[int] = []
         key: list[Any] = []
-        for value in first:
-            _write(value, words, key)
+        _write(first, words, key)
         if key != self._key[: len(key)]:
             raise TypeError("an argument of a compiled function has become one of another type")
         self._arguments[: len(first)] = first
