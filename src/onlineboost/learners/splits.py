@@ -61,7 +61,7 @@ def best_split(
                 if sides == 2 and side == 0:
                     side_a, side_b = left_a + missing_a, left_b + missing_b
                 if side_a + side_b > 0 and side_a + side_b < n:
-                    if _most_gain(side_a, side_b, a, b) <= max(gain, second):
+                    if most_gain(side_a, side_b, a, b) <= max(gain, second):
                         continue  # neither of the two: no logarithm is needed
                     g = (whole - _entropy(side_a, side_b) - _entropy(a - side_a, b - side_b)) / n
                     if g > gain:
@@ -99,7 +99,7 @@ def _entropy(a: float, b: float) -> float:
 
 
 @hot
-def _most_gain(left_a: float, left_b: float, a: float, b: float) -> float:
+def most_gain(left_a: float, left_b: float, a: float, b: float) -> float:
     """A bound on the gain of a split, in bits for each example: a little above it where gains are small.
 
     The gain is the sum over both sides of w KL(q, p) for their weights w, their shares of positive examples q, and that
