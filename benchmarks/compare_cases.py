@@ -17,6 +17,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -141,6 +142,37 @@ def process(*arguments: str) -> Run:
     return lambda: subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL), 1
 
 
+def start(folder: Path, name: str) -> Run:
+    """The command that trains on a file, with code compiled before in the folder ``name``; "": with none."""
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as empty:
+            cache = str(folder / name) if name else empty
+            command = [sys.executable, "-m", "onlineboost", "train", str(folder / "rows.csv"), "--label", "label"]
+            nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            subprocess.run(command, env=os.environ | {"NUMBA_CACHE_DIR": cache}, check=True, **nowhere)
+
+    return run, 1
+
+
+def jobs(model: Any, threads: int) -> Any:
+    model.n_jobs = threads
+    return model
+
+
+def vw(n: int, data: tuple[np.ndarray, np.ndarray]) -> Run:
+    """Vowpal Wabbit on examples that it has parsed."""
+    from speed import vw_examples
+
+    workspace, examples = vw_examples(*data, f"-b 18 --boosting {n} --alg BBM --gamma 0.1")
+
+    def run() -> None:
+        for example in examples:
+            workspace.learn(example)
+
+    return run, len(examples)
+
+
 def arrays() -> Run:
     """A yardstick: fixed work on arrays, within the caches and beyond."""
     rng = np.random.default_rng(0)
@@ -172,6 +204,10 @@ CASES: dict[str, Callable[[Path], Run]] = {
     "learn, 21 linear": lambda _: learn(lambda: bbm(ob.Linear()), dense(5000, 54)),
     "learn, 61 linear": lambda _: learn(lambda: bbm(ob.Linear(), 61), dense(2000, 54)),
     "learn, 21 linear, sparse": lambda _: learn(lambda: bbm(ob.Linear()), sparse(5000, 10_000, 50)),
+    "learn, 21 linear beside vw": lambda _: learn(lambda: bbm(ob.Linear()), dense(5000, 54)),
+    "learn, 61 linear beside vw": lambda _: learn(lambda: bbm(ob.Linear(), 61), dense(2000, 54)),
+    "vw, 21 linear": lambda _: vw(21, dense(5000, 54)),
+    "vw, 61 linear": lambda _: vw(61, dense(2000, 54)),
     "learn, SafeBoost linear": lambda _: learn(lambda: ob.SafeBoost(ob.Linear(), random_state=0), dense(2000, 54)),
     "learn, AdaBoostOL stump": lambda _: learn(lambda: ob.AdaBoostOL(ob.Stump(), random_state=0), dense(1000, 54)),
     "learn, 21 naive Bayes": lambda _: learn(lambda: bbm(ob.NaiveBayes()), dense(1000, 54)),
@@ -180,6 +216,14 @@ CASES: dict[str, Callable[[Path], Run]] = {
     "learn, OnlineBoost": lambda _: learn(lambda: ob.OnlineBoost(random_state=0), dense(2000, 54)),
     "learn, SafeBoost Tree(8)": lambda _: learn(lambda: ob.SafeBoost(ob.Tree(8), 21, random_state=0), dense(3000, 54)),
     "learn, Adaptive": lambda _: learn(lambda: ob.Adaptive(bbm(ob.Linear())), dense(3000, 54)),
+    **{
+        f"{count}, {name}": lambda _, make=make, n=n: learn(lambda: jobs(make(), n), dense(20_000, 54))
+        for name, make in {
+            "63 Tree(8)": lambda: bbm(ob.Tree(8), 63),
+            "OnlineBoost": lambda: ob.OnlineBoost(random_state=0),
+        }.items()
+        for count, n in (("one thread", 1), ("two threads", 2))
+    },
     "predict, 21 linear": lambda _: predict(bbm(ob.Linear()), dense(20_000, 54)),
     "predict, 21 Tree(5)": lambda _: predict(bbm(ob.Tree(5)), dense(4000, 54), 1000),
     "predict, array of one row": lambda _: predict(bbm(ob.Linear()), dense(1000, 10), 1),
@@ -200,6 +244,8 @@ CASES: dict[str, Callable[[Path], Run]] = {
     "load, trees": lambda folder: load(trees(), folder),
     "save, hashed linear": lambda folder: save(hashed(folder), folder),
     "load, hashed linear": lambda folder: load(hashed(folder), folder),
+    "first start": lambda folder: start(folder, ""),
+    "second start": lambda folder: start(folder, f"code-{os.getpid()}"),
     "import onlineboost": lambda _: process("-c", "import onlineboost"),
     "onlineboost --help": lambda _: process("-m", "onlineboost", "--help"),
 }
