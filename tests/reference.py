@@ -401,8 +401,8 @@ class Linear:
 class Standardizer:
     """Rows are dicts of non-zero values; what a row becomes depends on the rows before it alone."""
 
-    def __init__(self, centring: bool = True) -> None:
-        self.centring, self.rows = centring, 0
+    def __init__(self, centring: bool = True, follows: bool = False) -> None:
+        self.centring, self.follows, self.rows = centring, follows, 0
         self.count: dict[int, int] = {}
         self.mean: dict[int, float] = {}
         self.variance: dict[int, float] = {}
@@ -415,12 +415,19 @@ class Standardizer:
         seen = {}
         for f, x in [*row.items(), *((f, 0.0) for f in self.centred if f not in row)]:
             met = self.values.get(f, [])
+            if self.follows and x > max(met, default=x) and self.grows(f):
+                seen[f] = float(np.float32(min(x, max(met) + 0.5 * (max(met) - min(met)))))
+                continue
             if x != 0 and len(met) >= 32:
                 x = min(max(x, min(met)), max(met))
             z = self.centre(f, x) if f in self.centred else self.bound(f, x)
             if np.float32(z) != 0:
                 seen[f] = float(np.float32(z))
         return seen
+
+    def grows(self, f: int) -> bool:
+        span, gap = max(self.values[f]) - min(self.values[f]), max(self.values[f]) - self.mean[f]
+        return self.count[f] >= 2000 and self.variance[f] < (0.2 * span) ** 2 and gap**2 < 9 * self.variance[f]
 
     def centre(self, f: int, x: float) -> float:
         density = 1.0 if self.count[f] == self.rows else self.count[f] / self.rows

@@ -134,7 +134,7 @@ class RegressionNode(Node):
     def first_answers(self, known: Floats) -> Floats:
         """The answer and its bounds, [1, width], by the targets so far: their median, and their range."""
         if not known.size:
-            return np.full((1, self.width), 0.5 if self.scaling.link == LOGISTIC else 0.0)
+            return np.full((1, self.width), {LOGISTIC: 0.5, LOG: 1.0}.get(self.scaling.link, 0.0))
         middle = float(np.sort(known)[known.size // 2]) if self.scaling.link in (IDENTITY, LOG) else float(known.mean())
         bounds = [float(known.min()), float(known.max())] * ((self.width - 1) // 2)
         return np.array([[middle, *bounds]])

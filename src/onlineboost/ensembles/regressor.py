@@ -36,6 +36,7 @@ GOALS: tuple[Goal, ...] = ("auto", "log", "identity")
 _MB = 512  # for the histograms of a part
 _TREES = 40  # of a part
 _LEAST_TARGET = 1e-30  # that has a logarithm
+_POSITIVE = "a number above 0, since its logarithm is learnt (target='auto', --target auto, takes any number)"
 _LOW = tuple(round((1 - coverage) / 2, 6) for coverage in COVERAGES)
 _HIGH = tuple(round(1 - low, 6) for low in _LOW)
 
@@ -74,14 +75,14 @@ class OnlineBoostRegressor(OnlineRegressor):
 
     def new_target(self) -> Numbers:
         check_one_of("target", self.target, GOALS)
-        return Numbers(least=_LEAST_TARGET) if self.target == "log" else Numbers()
+        return Numbers(least=_LEAST_TARGET, expected=_POSITIVE) if self.target == "log" else Numbers()
 
     def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         """The models under the stack; with ``target="auto"``, the last two learn the logarithm."""
         return [*self._plain_parts(), *(self._log_parts() if self.target == "auto" else ())]
 
     def _log_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
-        return [LeastSquares(0.9999), OnlineGradientBoost(_tree(4), _TREES, chains=2, shrinkage=0.5)]
+        return [LeastSquares(0.9999, follows=True), OnlineGradientBoost(_tree(4), _TREES, chains=2, shrinkage=0.5)]
 
     def _plain_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         return [
