@@ -349,9 +349,9 @@ def smooth(n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
 
 def test_unit_and_offset_of_the_target_do_not_matter():
     X, y = smooth()
-    plain = OnlineBoostRegressor().progressive_fit(X, y)
-    for scale, offset in ((1e9, 0.0), (1e-9, 0.0), (1.0, 1e6)):
-        other = OnlineBoostRegressor().progressive_fit(X, scale * y + offset)
+    for scale, offset, target in ((1e9, 0.0, "auto"), (1e-9, 0.0, "auto"), (1.0, 1e6, "identity")):
+        plain = OnlineBoostRegressor(target=target).progressive_fit(X, y)
+        other = OnlineBoostRegressor(target=target).progressive_fit(X, scale * y + offset)
         assert np.allclose((other - offset)[16:] / scale, plain[16:], rtol=0, atol=0.3)
 
 

@@ -321,6 +321,9 @@ class RegressionEnsemble(RegressionNode):
         terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope.reshape(-1, 1))]
         return self.explain_in_units(Explained(answers.reshape(-1, 1), terms))
 
+    def may_rest(self, k: int) -> bool:
+        return self.log_parts is not None and N_PLAIN <= k < len(self.parts) - 1
+
     def may_be_silent(self, k: int) -> bool:
         return True  # while the first rows are held back, and parts on the logarithm at any time
 

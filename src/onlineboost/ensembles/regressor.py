@@ -153,12 +153,15 @@ class OnlineBoostRegressor(OnlineRegressor):
         n = weights.size
         unit = float(node.scaling.units[1])
         columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack, n), "14.5g")}
-        names = [brief(part) for part in self._check_fitted().spec.parts()][:n]
-        names = [f"{name} of the logarithm" if k >= N_PLAIN else name for k, name in enumerate(names)]
         error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
         title = f"{type(self).__name__}, {len(names)} parts"
-        return Report(title, self.n_seen_, "part", names, columns, bars, None, error)
+        return Report(title, self.n_seen_, "part", self.part_names(), columns, bars, None, error)
+
+    def part_names(self) -> list[str]:
+        """The parts that see rows, as they are shown."""
+        names = [brief(part) for part in self._check_fitted().spec.parts()][: self.weights_.size]
+        return [f"{name} of the logarithm" if k >= N_PLAIN else name for k, name in enumerate(names)]
 
     @property
     def weights_(self) -> Floats:
