@@ -155,7 +155,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack, n), "14.5g")}
         error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
-        title = f"{type(self).__name__}, {len(names)} parts"
+        title = f"{type(self).__name__}, {n} parts"
         return Report(title, self.n_seen_, "part", self.part_names(), columns, bars, None, error)
 
     def part_names(self) -> list[str]:
