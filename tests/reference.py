@@ -983,8 +983,9 @@ class Replay:
 class Newton:
     """Logistic regression by Newton steps, with the inverse of the information so far."""
 
-    def __init__(self, n: int) -> None:
-        self.w, self.P, self.scale = np.zeros(n + 1), 100 * np.eye(n + 1), np.zeros(n)
+    def __init__(self, n: int, steady: bool = False) -> None:
+        self.steady, self.start = steady, 4 if steady else 100
+        self.w, self.P, self.scale = np.zeros(n + 1), self.start * np.eye(n + 1), np.zeros(n)
         self.recent = [[] for _ in range(n)]  # values since the last look
 
     def row(self, values: np.ndarray) -> np.ndarray:
@@ -1002,11 +1003,12 @@ class Newton:
                 scale = 2.0 ** math.ceil(math.log2(largest))
                 self.w[j + 1] *= scale / self.scale[j] if self.scale[j] else 0.0
                 self.P[j + 1, :] = self.P[:, j + 1] = 0
-                self.P[j + 1, j + 1], self.scale[j], self.recent[j] = 100, scale, []
+                self.P[j + 1, j + 1], self.scale[j], self.recent[j] = self.start, scale, []
             elif looks:
                 self.recent[j] = []
         x = self.row(values)
-        F = 0.9995 if np.diagonal(self.P).max() <= 1e6 else 1.0
+        F = 1 - 0.0005 * min(p, 1) * 4 * q * (1 - q) if self.steady else 0.9995
+        F = F if np.diagonal(self.P).max() <= 1e6 else 1.0
         c, u = p * max(q * (1 - q), 0.02), self.P @ x
         self.P = (self.P - c / (F + c * (u @ x)) * np.outer(u, u)) / F
         self.w = self.w + p * (float(y > 0) - q) / (F + c * (u @ x)) * u
