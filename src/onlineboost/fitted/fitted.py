@@ -63,7 +63,7 @@ class Fitted:
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
-    pace: int = field(default=64, repr=False, compare=False)  # rows of a slice; results do not depend on it
+    pace: int = field(default=1024, repr=False, compare=False)  # rows of a slice; results do not depend on it
     programs: Prepared | None = field(init=False, repr=False, compare=False)  # of the nodes
 
     def __post_init__(self) -> None:
