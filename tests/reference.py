@@ -401,8 +401,8 @@ class Linear:
 class Standardizer:
     """Rows are dicts of non-zero values; what a row becomes depends on the rows before it alone."""
 
-    def __init__(self, centring: bool = True) -> None:
-        self.centring, self.rows = centring, 0
+    def __init__(self, centring: bool = True, follows: bool = False) -> None:
+        self.centring, self.follows, self.rows = centring, follows, 0
         self.count: dict[int, int] = {}
         self.mean: dict[int, float] = {}
         self.variance: dict[int, float] = {}
@@ -415,12 +415,19 @@ class Standardizer:
         seen = {}
         for f, x in [*row.items(), *((f, 0.0) for f in self.centred if f not in row)]:
             met = self.values.get(f, [])
+            if self.follows and x > max(met, default=x) and self.grows(f):
+                seen[f] = float(np.float32(min(x, max(met) + 0.5 * (max(met) - min(met)))))
+                continue
             if x != 0 and len(met) >= 32:
                 x = min(max(x, min(met)), max(met))
             z = self.centre(f, x) if f in self.centred else self.bound(f, x)
             if np.float32(z) != 0:
                 seen[f] = float(np.float32(z))
         return seen
+
+    def grows(self, f: int) -> bool:
+        span, gap = max(self.values[f]) - min(self.values[f]), max(self.values[f]) - self.mean[f]
+        return self.count[f] >= 2000 and self.variance[f] < (0.2 * span) ** 2 and gap**2 < 9 * self.variance[f]
 
     def centre(self, f: int, x: float) -> float:
         density = 1.0 if self.count[f] == self.rows else self.count[f] / self.rows
@@ -976,8 +983,9 @@ class Replay:
 class Newton:
     """Logistic regression by Newton steps, with the inverse of the information so far."""
 
-    def __init__(self, n: int) -> None:
-        self.w, self.P, self.scale = np.zeros(n + 1), 100 * np.eye(n + 1), np.zeros(n)
+    def __init__(self, n: int, steady: bool = False) -> None:
+        self.steady, self.start = steady, 4 if steady else 100
+        self.w, self.P, self.scale = np.zeros(n + 1), self.start * np.eye(n + 1), np.zeros(n)
         self.recent = [[] for _ in range(n)]  # values since the last look
 
     def row(self, values: np.ndarray) -> np.ndarray:
@@ -995,11 +1003,12 @@ class Newton:
                 scale = 2.0 ** math.ceil(math.log2(largest))
                 self.w[j + 1] *= scale / self.scale[j] if self.scale[j] else 0.0
                 self.P[j + 1, :] = self.P[:, j + 1] = 0
-                self.P[j + 1, j + 1], self.scale[j], self.recent[j] = 100, scale, []
+                self.P[j + 1, j + 1], self.scale[j], self.recent[j] = self.start, scale, []
             elif looks:
                 self.recent[j] = []
         x = self.row(values)
-        F = 0.9995 if np.diagonal(self.P).max() <= 1e6 else 1.0
+        F = 1 - 0.0005 * min(p, 1) * 4 * q * (1 - q) if self.steady else 0.9995
+        F = F if np.diagonal(self.P).max() <= 1e6 else 1.0
         c, u = p * max(q * (1 - q), 0.02), self.P @ x
         self.P = (self.P - c / (F + c * (u @ x)) * np.outer(u, u)) / F
         self.w = self.w + p * (float(y > 0) - q) / (F + c * (u @ x)) * u

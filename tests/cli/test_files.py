@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import select
 import subprocess
+import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -200,3 +203,44 @@ def test_a_decimal_comma_is_said_with_the_option(tmp_path, capsys):
     _, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS)
     assert "x.csv: from line 2 on: '0,05' is read as the number 0.05, with a decimal comma; set --decimal to '.'" in err
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "--decimal", ",")[1] == ""
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_answers_line_up_where_records_cannot_be_read(kind, tmp_path, capsys):
+    rows = [f"{k % 3 - 1},{k % 2}" for k in range(40)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,label", *rows]) + "\n")
+    run(capsys, "train", tmp_path / "x.csv", "-a", "none", "-o", tmp_path / "m")
+    whole, _ = run(capsys, "predict", tmp_path / "m", tmp_path / "x.csv")
+    bad = [0, 7, 8, 39]
+    lines = [f"{'1e30' if k in bad else row.split(',')[0]}" for k, row in enumerate(rows)]
+    (tmp_path / "y.csv").write_text("\n".join(["a", *lines]) + "\n")
+    command = "predict", tmp_path / "m", tmp_path / "y.csv"
+    run(capsys, *command, code=1)
+    output = tmp_path / f"out.{kind}"
+    _, said = run(capsys, *command, "--on-error", "skip", "--row-numbers", "-o", output)
+    assert "4 empty answers" in said and "line 2, " in said
+    read = {"csv": pd.read_csv, "jsonl": partial(pd.read_json, lines=True), "parquet": pd.read_parquet}[kind]
+    found, expected = read(output), pd.read_csv(io.StringIO(whole))
+    assert found["row"].tolist() == [*range(1, 41)]
+    assert found["score"].isna().to_numpy().nonzero()[0].tolist() == bad
+    assert found["label"].dropna().astype(int).tolist() == expected["label"].drop(index=bad).tolist()
+    _, said = run(capsys, *command, "--on-error", "skip", "--keep", "a", code=2)
+    assert "--keep does not go with --on-error skip" in said
+
+
+def test_an_empty_answer_comes_at_once(tmp_path, capsys):
+    """From a pipe, before the next line."""
+    (tmp_path / "x.csv").write_text("a,label\n1,0\n2,1\n" * 9)
+    (tmp_path / "x.jsonl").write_text('{"a": 1, "label": 0}\n{"a": 2, "label": 1}\n' * 9)
+    run(capsys, "train", tmp_path / "x.jsonl", "-a", "none", "-o", tmp_path / "m")
+    command = [sys.executable, "-m", "onlineboost", "predict", tmp_path / "m", "-", "-f", "jsonl", "--on-error", "skip"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, env=ENVIRONMENT, **pipes) as process:
+        answers = []
+        for line in ('{"a": 1}', '{"a": ', '{"a": 2}'):
+            process.stdin.write(f"{line}\n")
+            process.stdin.flush()
+            answers += [process.stdout.readline() for _ in range(1 + (not answers))]
+        _, said = process.communicate()
+    assert [len(answer.split(",")) for answer in answers] == [3] * 4 and answers[2] == ",,\n"
+    assert "1 empty answers" in said or "1 empty answer" in said

@@ -45,6 +45,22 @@ def test_the_task_is_found(kind, tmp_path, capsys):
         assert result["no_change_error"] > result["error"]
 
 
+def test_the_logarithm_is_learnt_where_it_is_asked_for(tmp_path, capsys):
+    write(tmp_path / "x.csv", lambda X: np.exp(X[:, 0]).round(3).tolist())
+    command = "train", tmp_path / "x.csv", "--label", "y"
+    run(capsys, *command, "--target", "log", "-o", tmp_path / "m")
+    assert load(tmp_path / "m").target == "log"
+    _, said = run(
+        capsys, "train", tmp_path / "x.csv", "--resume", tmp_path / "m", "--again", "--target", "auto", code=2
+    )
+    assert "--target comes with the model of --resume, which has log" in said
+    _, said = run(capsys, *command, "--task", "classes", "--target", "log", code=2)
+    assert "--target is for numbers: leave it out, or take --task number" in said
+    write(tmp_path / "x.csv", LABELS["fractions"][0])
+    _, said = run(capsys, *command, "--target", "log", code=1)
+    assert "expected a number above 0" in said and "--target auto" in said and "row" in said
+
+
 def test_numbers_from_training_to_answers(tmp_path, capsys):
     write(tmp_path / "x.csv", LABELS["fractions"][0], 800)
     out, _ = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-o", tmp_path / "m")

@@ -196,3 +196,21 @@ def test_an_interrupted_reader_is_forgotten():
     done.set()
     writer.join(10)
     assert not writer.is_alive() and not lock.readers and not lock.waiting
+
+
+def test_predictions_are_let_in_while_a_batch_is_learnt():
+    """Many times, and the model is the same as without."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 20)).astype(np.float32)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+    alone, model = (OnlineBBM(Tree(5), 11, random_state=0).fit(X[:100], y[:100]) for _ in range(2))
+    alone.partial_fit(X, y)
+    learner = threading.Thread(target=model.partial_fit, args=(X, y))
+    seen = set()
+    learner.start()
+    while learner.is_alive():
+        model.predict(X[:1])
+        seen.add(model.n_seen_)
+    learner.join()
+    assert len(seen) > 5
+    assert np.array_equal(model.scores(X[:50]), alone.scores(X[:50]))

@@ -32,7 +32,8 @@ def test_a_perceptron_equals_the_slow_one(seed):
             slow.learn(row, y[r], weight[r])
 
 
-def test_newton_equals_the_slow_one():
+@pytest.mark.parametrize("steady", [False, True])
+def test_newton_equals_the_slow_one(steady):
     """Scales from .01 to 4,000, of which two leave their range; a feature that is often 0; and one that comes late."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(3000, 7)) * [1, 10, 100, 0.01, 1, 1, 1]).astype(np.float32)
@@ -41,13 +42,24 @@ def test_newton_equals_the_slow_one():
     X[::3, 4], X[:2000, 6] = 0, 0
     y = np.where(X @ [1, 0.1, 0.01, 50, 1, -1, 2] + 0.3 * rng.normal(size=3000) > 0, 1, -1)
     weight = rng.choice([0.2, 1, 5.0], size=3000)
-    slow, expected = reference.Newton(7), []
+    slow, expected = reference.Newton(7, steady), []
     for x, label, w in zip(X.astype(float), y, weight, strict=True):
         expected.append(slow.predict(x))
         slow.learn(x, label, w)
-    scores = Newton().progressive_fit(X, y, weight)
+    scores = Newton(steady=steady).progressive_fit(X, y, weight)
     np.testing.assert_allclose(scores, np.clip(expected, -50, 50), rtol=1e-4, atol=1e-4)
     assert np.mean((scores[-500:] >= 0) != (y[-500:] > 0)) < 0.05
+
+
+def test_steady_newton_learns_rare_labels_for_longer():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(16_000, 30)).astype(np.float32)
+    y = np.where(rng.random(16_000) < 1 / (1 + np.exp(4 - 0.3 * X[:, :9].sum(axis=1))), 1, -1)
+    losses = []
+    for steady in (False, True):
+        model = Newton(steady=steady).fit(X[:12_000], y[:12_000])
+        losses.append(np.logaddexp(0, -y[12_000:] * model.decision_function(X[12_000:])).mean())
+    assert losses[1] < 0.95 * losses[0]
 
 
 def test_newton_forgets_no_more_than_it_can():

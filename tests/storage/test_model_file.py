@@ -176,6 +176,24 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
     assert np.array_equal(onlineboost.load(tmp_path / "old").decision_function(stream[0]), expected)
 
 
+def test_regressors_of_before_learn_targets_as_they_are(tmp_path):
+    """Also within others. Format 8 added the parts on the logarithm."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, 2)), np.exp(3 * rng.random(60))
+    for name, wrapped in (("alone", lambda model: model), ("within", onlineboost.AdaptiveRegressor)):
+        model = wrapped(onlineboost.OnlineBoostRegressor(target="identity")).fit(X[:40], y[:40])
+        model.save(tmp_path / name)
+
+        def change(_, facts):
+            params = part(facts)["params"]
+            del params.get("estimator", {"params": params})["params"]["target"]
+            facts["format"] = 7
+
+        forge(tmp_path / name, tmp_path / "old", change)
+        old = onlineboost.load(tmp_path / "old")
+        assert np.array_equal(old.progressive_fit(X[40:], y[40:]), model.progressive_fit(X[40:], y[40:]))
+
+
 def test_folders(saved, tmp_path):
     model = onlineboost.load(saved)
     with pytest.raises(FileNotFoundError, match="nowhere does not exist: create it first"):

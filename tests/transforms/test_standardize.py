@@ -59,6 +59,26 @@ def test_prediction_changes_nothing_and_sees_what_learning_would(rows):
     assert all(np.array_equal(a, b) for a, b in zip(predicted, learnt, strict=True))
 
 
+def test_a_feature_that_grows_with_the_stream_may_leave_its_range():
+    rng, single = np.random.default_rng(1), lambda x: float(np.float32(x))
+    grown = [single(1000 * np.log1p(k)) for k in range(1, 2951)]
+    others = [{1: single(rng.lognormal()), 2: single(rng.random() + 1), 3: 3000.0 - k} for k in range(2950)]
+    rows = [{0: x} | row for x, row in zip(grown, others, strict=True)]
+    rows += [{0: 5e4, 1: 1e3, 2: 9.0, 3: 1e4}, {0: 8000.0, 1: 1e3, 2: 9.0, 3: 1e4}]
+    weight = np.ones(len(rows))
+    weight[-2] = 0
+    slow, state = reference.Standardizer(centring=False, follows=True), new_standardize(4, centring=False, follows=True)
+    expected = []
+    for row, w in zip(rows, weight, strict=True):
+        expected.append(slow.see(row))
+        if w > 0:
+            slow.learn(row)
+    found = as_dicts(transformed(state, batch_of(rows, weight), True))
+    assert found == expected
+    assert found[-2][0] == pytest.approx(grown[-1] + (grown[-1] - grown[0]) / 2)
+    assert found[-1][0] == 8000 and found[-1][3] < 3001
+
+
 def test_it_does_what_it_is_for():
     """Dense features are centred and tamed, indicators stay as they are, sparse rows stay sparse."""
     rng = np.random.default_rng(0)

@@ -241,8 +241,9 @@ class OnlineGradientBoost(OnlineRegressor):
     lag: int = 0
 
     def new_target(self) -> Numbers:
-        least, most = {"logistic": (0.0, 1.0), "poisson": (0.0, None)}.get(self.loss, (None, None))
-        return Numbers(*(bound for bound in (least, most) if bound is not None))
+        if self.loss == "logistic":
+            return Numbers(least=0.0, most=1.0)
+        return Numbers(least=0.0) if self.loss == "poisson" else Numbers()
 
     def base_learner(self) -> WeakLearner:
         if self.estimator is None:

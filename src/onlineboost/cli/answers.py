@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from onlineboost.model import OnlineModel
 from onlineboost.storage.atomic import replacing
 
 Columns = dict[str, list[Any]]
+_NUMBERS = ("score", "probability", "prediction", "low", "high")  # columns of answers
 
 
 class Extras(NamedTuple):
@@ -42,6 +43,20 @@ class Output(NamedTuple):
 def answers(model: OnlineModel, form: Callable[[Columns], Any], extras: Extras, batch: Batch) -> Any:
     """The answers for a batch, in their form."""
     return form(columns_of(model, batch, extras))
+
+
+def with_gaps(columns: Columns, gaps: Sequence[int]) -> Columns:
+    """Columns with an empty cell before each of these rows.
+
+    >>> with_gaps({"label": ["a", "b"]}, [0, 1, 1, 2])
+    {'label': [None, 'a', None, None, 'b', None]}
+    """
+    found: Columns = {}
+    for name, cells in columns.items():
+        parts = zip([0, *gaps], [*gaps, len(cells)], strict=True)
+        first, *rest = (cells[a:b] for a, b in parts)
+        found[name] = [*first, *(cell for part in rest for cell in (None, *part))]
+    return found
 
 
 def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
@@ -202,9 +217,14 @@ def _parquet(path: Path, names: list[str]) -> Iterator[Output]:
 
     writers: list[Any] = []  # one, made with the type of the first labels
 
+    def _type_of(name: str) -> Any:
+        return pa.float64() if name in _NUMBERS or name.startswith("probability.") else pa.string()
+
     def write(table: Any) -> None:
         if not writers:
-            known = [field.with_type(pa.string()) if field.type == pa.null() else field for field in table.schema]
+            known = [
+                field.with_type(_type_of(field.name)) if field.type == pa.null() else field for field in table.schema
+            ]
             writers.append(pq.ParquetWriter(path, pa.schema(known)))
         try:
             writers[0].write_table(table.cast(writers[0].schema))
@@ -215,5 +235,4 @@ def _parquet(path: Path, names: list[str]) -> Iterator[Output]:
     if writers:
         writers[0].close()
     else:
-        types = {name: pa.string() if name in ("label", "because") else pa.float64() for name in names}
-        pq.write_table(pa.table({name: pa.array([], kind) for name, kind in types.items()}), path)
+        pq.write_table(pa.table({name: pa.array([], _type_of(name)) for name in names}), path)

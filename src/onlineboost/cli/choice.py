@@ -18,6 +18,7 @@ from onlineboost.cli.registered import (
     make_model,
     registered_options,
 )
+from onlineboost.ensembles.regressor import Goal
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.model import OnlineModel
 from onlineboost.readers import open_stream
@@ -26,6 +27,7 @@ from onlineboost.readers.labels import plain_label
 from onlineboost.registry import BOOSTERS
 
 EffortName = StrEnum("EffortName", {"LOW": "low", "NORMAL": "normal", "HIGH": "high"})
+TargetName = StrEnum("TargetName", {"AUTO": "auto", "LOG": "log", "IDENTITY": "identity"})
 TaskName = StrEnum("TaskName", {"AUTO": "auto", "BINARY": "binary", "CLASSES": "classes", "NUMBER": "number"})
 _OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold", "max_classes")
 _FIRST = 2000  # rows by which the task is found
@@ -54,12 +56,14 @@ def are_numbers(labels: set[float]) -> bool:
     return len(labels) > 2 and (fractions or len(labels) > _MANY)
 
 
-def choose_regressor(chosen: set[str], seed: int, lag: int) -> tuple[OnlineModel, OnlineModel | None]:
+def choose_regressor(
+    chosen: set[str], seed: int, lag: int, target: Goal = "auto"
+) -> tuple[OnlineModel, OnlineModel | None]:
     """The model for numbers."""
     for name in ("positive", *_OF_CLASSES, *registered_options()):
         if name in chosen:
             raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
-    return OnlineBoostRegressor(random_state=seed, lag=lag), None
+    return OnlineBoostRegressor(random_state=seed, lag=lag, target=target), None
 
 
 def choose(

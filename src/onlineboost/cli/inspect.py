@@ -64,8 +64,8 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         facts["parts"] = _parts(model)
     if isinstance(model, OnlineBoostRegressor):
         facts["parts"] = [
-            {"name": brief(part), "weight": weight}
-            for part, weight in zip(model.parts(), model.weights_.tolist(), strict=True)
+            {"name": name, "weight": weight}
+            for name, weight in zip(model.part_names(), model.weights_.tolist(), strict=True)
         ]
     if columns.schema:
         given = columns.schema._asdict().items()

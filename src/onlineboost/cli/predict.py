@@ -13,10 +13,10 @@ import numpy as np
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.answers import Extras, answers, columns_of, names_of, open_output
+from onlineboost.cli.answers import Columns, Extras, answers, columns_of, names_of, open_output, with_gaps
 from onlineboost.cli.columns import check_features, features_of
 from onlineboost.cli.notes import load
-from onlineboost.cli.terminal import Interrupted, Progress, announce
+from onlineboost.cli.terminal import Interrupted, Progress, announce, say_skipped
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, cutoff_of, rule_of
 from onlineboost.cli.warm import compile_first
 from onlineboost.data.page import Page
@@ -39,6 +39,9 @@ def predict(
     ] = "-",
     label: o.Label = None,
     columns: o.Columns = o.OtherColumns.STRICT,
+    on_error: Annotated[
+        o.OnError, o.data("Handling of rows that cannot be read: raise an error, or skip: an empty answer for each.")
+    ] = o.OnError.RAISE,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
     engine: Annotated[EngineName | None, o.run("Engine: Ray, for parallel scoring. (default: this process)")] = None,
@@ -90,11 +93,13 @@ def predict(
     kept = [name for names in keep or [] for name in names.split(",")]
     if engine is not None and (kept or row_numbers):
         raise ConflictError(f"{'--keep' if kept else '--row-numbers'} does not go with --engine ray: leave out one.")
+    if on_error is o.OnError.SKIP and (kept or engine is not None):
+        raise ConflictError(f"{'--keep' if kept else '--engine ray'} does not go with --on-error skip: leave out one.")
     loaded = load(model)
     cutoff = cutoff_of(model, loaded, rule)
     if probabilities and isinstance(loaded.fitted.target, Numbers):
         raise ConflictError("--probabilities is for classes: a number has none; low and high are bounds of it.")
-    options = o.stream_options(given) | {"label": label, "columns": columns.value, "keep": kept, "live": True}
+    options = o.stream_options(given, on_error) | {"label": label, "columns": columns.value, "keep": kept, "live": True}
     extras = Extras(probabilities, explain, cutoff)
     names = names_of(loaded.model, extras)
     beside = Beside(kept, row_numbers, names)
@@ -112,8 +117,7 @@ def predict(
             found: Iterator[tuple[int, Any]]
             if engine is None:
                 found = (
-                    (page.n_rows, target.form(beside(page) | columns_of(loaded.model, page.batch, extras)))
-                    for page in pages
+                    (page.n_rows, target.form(beside(page) | _answers(loaded.model, page, extras))) for page in pages
                 )
             else:
                 work = partial(answers, loaded.model, target.form, extras)
@@ -124,6 +128,9 @@ def predict(
                 progress.update(stream, rows)
     except KeyboardInterrupt:
         raise Interrupted from None
+    say_skipped(stream)
+    if stream.skipped and not quiet:
+        announce(f"onlineboost: {stream.skipped:,} empty answers, for records that cannot be read")
     if output != "-" and not quiet:
         announce(f"{examples:,} predictions: {output}")
 
@@ -138,9 +145,16 @@ class Beside:
         self.names = [*(("row",) if row_numbers else ()), *self.kept.values()]
 
     def __call__(self, page: Page) -> dict[str, list[Any]]:
-        numbers = {"row": [*range(self.rows + 1, self.rows + page.n_rows + 1)]} if self.row_numbers else {}
-        self.rows += page.n_rows
+        n = page.n_rows + len(page.gaps)
+        numbers = {"row": [*range(self.rows + 1, self.rows + n + 1)]} if self.row_numbers else {}
+        self.rows += n
         return numbers | {new: (page.kept or {})[name] for name, new in self.kept.items()}
+
+
+def _answers(model: OnlineModel, page: Page, extras: Extras) -> Columns:
+    """The answers for a page, with an empty one for each record that was skipped."""
+    found = columns_of(model, page.batch, extras)
+    return with_gaps(found, page.gaps) if page.gaps else found
 
 
 _ENOUGH = 100  # rows of a pipe by which its features are compared with those of the model

@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.cli import options as o
-from onlineboost.cli.choice import EffortName, TaskName, bounded, choose, choose_regressor, find_task, unknown_labels
+from onlineboost.cli.choice import (
+    EffortName,
+    TargetName,
+    TaskName,
+    bounded,
+    choose,
+    choose_regressor,
+    find_task,
+    unknown_labels,
+)
 from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
 from onlineboost.cli.notes import Notes, load
@@ -36,6 +45,13 @@ def train(
     task: Annotated[
         TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
     ] = TaskName.AUTO,
+    target: Annotated[
+        TargetName,
+        o.data(
+            "Numbers that are learnt: as they are; their logarithm, of positive numbers such as prices; or both, "
+            "weighed (auto)."
+        ),
+    ] = TargetName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
         EffortName, o.boosting("Effort of OnlineBoost: more takes more time and errs less.")
@@ -141,8 +157,10 @@ def train(
         schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
             if schema["task"] == "number":
-                model, base = choose_regressor(chosen, seed, lag)
+                model, base = choose_regressor(chosen, seed, lag, target.value)
             else:
+                if "target" in chosen:
+                    raise ConflictError("--target is for numbers: leave it out, or take --task number.")
                 model, base = choose(given, chosen, effort, adaptive, seed, lag, class_weight, positive)
                 base = bounded(base, max_classes) if base is not None else None
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
@@ -186,7 +204,7 @@ def chosen_options(context: typer.Context) -> set[str]:
 
 
 _SAVED_IN_MODEL = {
-    *("label", "weight", "task", "drop", "categorical", "positive", "algorithm", "learner"),
+    *("label", "weight", "task", "target", "drop", "categorical", "positive", "algorithm", "learner"),
     *("adaptive", "effort", "lag", "class_weight", "seed", "baseline"),
 }
 
@@ -217,7 +235,7 @@ def _settings_of(model: Any) -> dict[str, Any]:
     """Options by which a model was trained, as they are typed."""
     schema = model.fitted.columns.schema
     task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
-    settings = {"lag": model.lag, "task": task}
+    settings = {"lag": model.lag, "task": task} | ({"target": model.target} if hasattr(model, "target") else {})
     if schema is not None:
         settings |= {name: getattr(schema, name) for name in ("weight", "drop", "categorical", "positive")}
         settings["label"] = schema.no_features[0]

@@ -22,6 +22,7 @@ class Page(NamedTuple):
     source: int = 0  # number of the file it is from
     fields: tuple[str, ...] | None = None  # columns of a table that are features; None: rows name their own
     kept: dict[str, list[Any]] | None = None  # cells of the columns that ``keep`` names, for each row
+    gaps: tuple[int, ...] = ()  # of each skipped record, the number of the row after it
 
     @property
     def n_rows(self) -> int:

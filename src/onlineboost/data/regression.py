@@ -24,8 +24,8 @@ class Numbers(Target):
     onlineboost.errors.DataError: the target is -1: expected a number of at least 0
     """
 
-    def __init__(self, least: float = -LARGEST, most: float = LARGEST) -> None:
-        self.least, self.most = least, most
+    def __init__(self, least: float = -LARGEST, most: float = LARGEST, expected: str | None = None) -> None:
+        self.least, self.most, self.wanted = least, most, expected
 
     @property
     def width(self) -> int:
@@ -50,6 +50,8 @@ class Numbers(Target):
 
     @property
     def _expected(self) -> str:
+        if self.wanted is not None:
+            return self.wanted
         if self.least == -LARGEST:
             return f"a finite number of magnitude at most {LARGEST:g}"
         return (

@@ -22,6 +22,7 @@ from onlineboost.loop.record import Record, Settings, new_record
 from onlineboost.loop.target_scaling import (
     FIRST,
     IDENTITY,
+    LOG,
     LOGISTIC,
     TargetScaling,
     answer_rows,
@@ -83,7 +84,11 @@ class RegressionNode(Node):
         return super().divides and not self.young
 
     def countdown(self) -> int:
-        return FIRST - self.n_learnt if self.young else super().countdown()
+        return FIRST - self.n_learnt if self.young else min(part.countdown() for part in self.awake())
+
+    def look(self) -> None:
+        for part in self.awake():
+            part.look()
 
     def _answer_first(self, program: Any, span: Ints, learning: bool, y: Floats, out: Floats) -> None:
         """Answer rows by the targets so far; those that are to be learnt are held back."""
@@ -110,7 +115,7 @@ class RegressionNode(Node):
         from onlineboost.engine.program import run_batch
 
         kept, self.held = self.held, replay.NO_NUMBERS
-        set_units(self.scaling, held.y)
+        self.set_units(held.y)
         self.record.clock[0] = 0
         self._begins = True
         try:
@@ -122,11 +127,15 @@ class RegressionNode(Node):
         finally:
             self._begins = False
 
+    def set_units(self, first: Floats) -> None:
+        """Choose units by the first targets."""
+        set_units(self.scaling, first)
+
     def first_answers(self, known: Floats) -> Floats:
         """The answer and its bounds, [1, width], by the targets so far: their median, and their range."""
         if not known.size:
-            return np.full((1, self.width), 0.5 if self.scaling.link == LOGISTIC else 0.0)
-        middle = float(np.sort(known)[known.size // 2]) if self.scaling.link == IDENTITY else float(known.mean())
+            return np.full((1, self.width), {LOGISTIC: 0.5, LOG: 1.0}.get(self.scaling.link, 0.0))
+        middle = float(np.sort(known)[known.size // 2]) if self.scaling.link in (IDENTITY, LOG) else float(known.mean())
         bounds = [float(known.min()), float(known.max())] * ((self.width - 1) // 2)
         return np.array([[middle, *bounds]])
 
@@ -134,7 +143,10 @@ class RegressionNode(Node):
 
     def could_answer(self, answers: PastAnswers) -> bool:
         """Answers are compared with targets in units of these."""
-        far = np.abs(answers.scores[:, : self.width] - self.scaling.units[0]) / _FARTHEST
+        scores = answers.scores[:, : self.width]
+        if self.scaling.link == LOG:
+            return super().could_answer(answers) and not bool((scores <= 0).any())
+        far = np.abs(scores - self.scaling.units[0]) / _FARTHEST
         return super().could_answer(answers) and bool((far <= self.scaling.units[1]).all())
 
     def may_be_silent(self, k: int) -> bool:
@@ -170,13 +182,13 @@ class RegressionNode(Node):
 
     def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         """Scores in units of the target. A link leads from the answer without features to that with all."""
-        part, (c, s) = self.parts[0].explain(batches, rows), self.scaling.units
-        last = part.scores[:, 0]
+        return self.explain_in_units(self.parts[0].explain(batches, rows))
+
+    def explain_in_units(self, part: Explained) -> Explained:
+        last, (c, s) = part.scores[:, 0], self.scaling.units
         if self.scaling.link == IDENTITY:
             return Explained((c + s * last).reshape(-1, 1), part.scaled(np.full(part.scores.shape, s)))
-        change = part.sums()
-        with_all, without = (answers_in_units(self.scaling, scores) for scores in (last, last - change))
-        slopes = (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
+        with_all, slopes = chord(self.scaling, last, part.sums())
         return Explained(with_all.reshape(-1, 1), part.scaled(slopes.reshape(-1, 1)))
 
     learners = of_part("learners")
@@ -213,6 +225,12 @@ class RegressionNode(Node):
         parts = self._divisible
         for part, share in zip(parts, [None] * len(parts) if away is None else away.shared(len(parts)), strict=True):
             part.go_away(share)
+
+
+def chord(scaling: TargetScaling, last: Floats, change: Floats) -> tuple[Floats, Floats]:
+    """The answers of scores by a link, and their slope from scores without this change."""
+    with_all, without = (answers_in_units(scaling, scores) for scores in (last, last - change))
+    return with_all, (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
 
 
 def regression_node(part: Node, link: int = IDENTITY) -> RegressionNode:

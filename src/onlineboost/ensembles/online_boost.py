@@ -79,14 +79,14 @@ def _linear() -> list[OnlineClassifier]:
 
 
 def _few_trees() -> list[OnlineClassifier]:
-    return [Restarting(OnlineBBM(Tree(8, max_mb=_MB), 11, head="stack")), Newton(), NaiveBayes()]
+    return [Restarting(OnlineBBM(Tree(8, max_mb=_MB), 11, head="stack")), Newton(steady=True), NaiveBayes()]
 
 
 def _trees() -> list[OnlineClassifier]:
     return [
         Restarting(OnlineBBM(Tree(8, max_mb=_MB), 21, head="stack")),
         OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
-        Newton(),
+        Newton(steady=True),
         NaiveBayes(),
     ]
 
@@ -98,7 +98,7 @@ def _many_trees() -> list[OnlineClassifier]:
         OnlineBBM(Tree(12, leaves="majority", max_mb=_MB), 31, head="stack"),
         OnlineBBM(Tree(3, max_mb=_MB), 31, head="stack"),
         Linear(bins=16),
-        Newton(),
+        Newton(steady=True),
         NaiveBayes(),
     ]
 

@@ -3,7 +3,9 @@
 All in the units of ``engine/regression.py``, with t the scaled target.
 
 **Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
-its score is that of both.
+its score is that of both. There may be two more parts of the same kind on the logarithm of the target: they see rows
+if the first 16 targets are positive and the largest is more than twice the smallest. Their scores are made targets, t,
+before they are stacked. A later target that is not positive counts there as one far below the others.
 
 **Stack.** Scores of the parts, kept within the range of targets so far and a tenth of it on both sides, and a constant
 1 are x; their mean without the constant is a. The answer is a + w.x, within the same bounds. After the label
@@ -33,16 +35,18 @@ from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Batch, Floats, Ints
 from onlineboost.engine.classes import mean_importances, mean_strengths
-from onlineboost.engine.regression import RegressionNode
+from onlineboost.engine.regression import RegressionNode, chord
 from onlineboost.engine.stage import Stage
 from onlineboost.loop.explaining import Explained
 from onlineboost.loop.record import Record
-from onlineboost.loop.target_scaling import TargetScaling
+from onlineboost.loop.target_scaling import TargetScaling, in_units, scale_targets, set_units, to_scores
 from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, require
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
 _BASE, _FOLLOWER = 1, 2  # numbers of parts
+N_PLAIN = 5  # parts before those on the logarithm
+_LEAST_RATIO = 2.0  # of the largest of the first targets and the smallest, for parts on the logarithm
 _ROUNDS = 2  # over the weights of the stack, for each row
 _TYPICAL_RATE = 0.002  # share of the last error in the running mean
 _LEAST_SCALE = 0.25  # of the running mean
@@ -75,6 +79,13 @@ class Spread(NamedTuple):
         return {"typical": SUM, "margins": SUM, "clock": COUNT}
 
 
+class LogParts(NamedTuple):
+    awake: Ints  # [1] whether the parts on the logarithm see rows
+
+    def limits(self) -> Limits:
+        return {"awake": (0, 1)}
+
+
 def new_number_stack(n_parts: int) -> NumberStack:
     n = n_parts + 1
     return NumberStack(filled(0, n), filled(0, (n, n)), filled(0, n), np.zeros(2), np.ones(1))
@@ -92,11 +103,14 @@ def stack_numbers(block: Any) -> None:
     in the units of y.
     """
     span, scores, t, weight, answers, centres, middle, typical, errors, states, learning, given, x = unpack(block)
-    scaling, stack, spread = states
+    scaling, stack, spread, logs, log_centres = states
     for r in range(span[0], span[1]):
-        mean = _read(stack, scores, r, x)
+        _read(scores, r, x)
+        for k in range(N_PLAIN, scores.shape[0]):
+            x[k] = to_scores(scaling, centres[r], in_units(logs, log_centres[r], x[k]))
+        mean = _bound(stack, x)
         if given and answers[r, 0] == answers[r, 0]:
-            middle[r] = (answers[r, 0] - centres[r]) / scaling.units[1]
+            middle[r] = to_scores(scaling, centres[r], answers[r, 0])
         else:
             middle[r] = _answer(stack, x, mean)
         typical[r] = spread.typical[0]
@@ -124,13 +138,19 @@ def _bounded(stack: NumberStack, z: float) -> float:
 
 
 @hot
-def _read(stack: NumberStack, scores: Floats, r: int, x: Floats) -> float:
-    n, mean = scores.shape[0], 0.0
+def _read(scores: Floats, r: int, x: Floats) -> None:
+    for k in range(scores.shape[0]):
+        x[k] = scores[k, r] + scores[k - 1, r] if k == _FOLLOWER or k == N_PLAIN + 1 else scores[k, r]
+    x[scores.shape[0]] = 1.0
+
+
+@hot
+def _bound(stack: NumberStack, x: Floats) -> float:
+    """Keep scores of parts within bounds; returns their mean."""
+    n, mean = x.size - 1, 0.0
     for k in range(n):
-        score = scores[k, r] + scores[_BASE, r] if k == _FOLLOWER else scores[k, r]
-        x[k] = _bounded(stack, score)
+        x[k] = _bounded(stack, x[k])
         mean += x[k] / n
-    x[n] = 1.0
     return mean
 
 
@@ -187,12 +207,12 @@ def intervals(block: Any) -> None:
 
 @hot
 def _bounds(scaling: TargetScaling, c: float, margins: Floats, z: float, scale: float, answers: Floats) -> None:
-    s = scaling.units[1]
     below = above = 0.0
-    answers[0] = c + s * z
+    answers[0] = in_units(scaling, c, z)
     for k in range(margins.shape[0]):
         below, above = max(below, margins[k, 0]), max(above, margins[k, 1])  # wider coverages contain the others
-        answers[1 + 2 * k], answers[2 + 2 * k] = c + s * (z - below * scale), c + s * (z + above * scale)
+        answers[1 + 2 * k] = in_units(scaling, c, z - below * scale)
+        answers[2 + 2 * k] = in_units(scaling, c, z + above * scale)
 
 
 @hot
@@ -226,51 +246,101 @@ class RegressionEnsemble(RegressionNode):
 
     stack: NumberStack
     spread: Spread
+    logs: TargetScaling | None = None  # of parts on the logarithm, if there may be some
+    log_parts: LogParts | None = None
 
     @property
     def width(self) -> int:
         return 1 + 2 * len(COVERAGES)
 
+    def set_units(self, first: Floats) -> None:
+        super().set_units(first)
+        if self.logs is not None and self.log_parts is not None and first.min() > 0:
+            self.log_parts.awake[0] = first.max() > _LEAST_RATIO * first.min()
+            set_units(self.logs, first)
+
+    def awake(self) -> tuple[Any, ...]:
+        if self.log_parts is None or self.log_parts.awake[0]:
+            return self.parts
+        return (*self.parts[:N_PLAIN], self.parts[-1])
+
     def add_parts(self, stage: Stage, y: Floats, targets: Floats, centres: Floats, out: Floats) -> None:
-        *parts, last = self.parts
+        *parts, last = self.awake()
         capacity, n, mode, weight = stage.table.capacity, len(parts), stage.mode, stage.table.weight
         left, middle, typical, errors = (
             stage.array(name, capacity) for name in ("left", "middle", "typical", "errors")
         )
         scores, local = stage.array("scores", (n, capacity, 1)), stage.array("local", (capacity, 1))
         flat, of_error = scores.reshape(n, capacity), local.reshape(capacity)
+        logs, log_targets, log_centres = self.scaling, targets, centres
+        if n > N_PLAIN and self.logs is not None:
+            logs = self.logs
+            log_targets, log_centres, log_left = (
+                stage.array(name, capacity) for name in ("log targets", "log centres", "log left")
+            )
+            stage.call(scale_targets, stage.span, y, weight, log_targets, log_centres, logs, mode.learning)
         for k, part in enumerate(parts):
-            if k == _FOLLOWER:
-                stage.call(subtract, stage.span, targets, flat[_BASE], left)
-            stage.part(k, part, left if k == _FOLLOWER else targets, scores[k])
-        states = (self.scaling, self.stack, self.spread), mode.learning, mode.given, np.empty(n + 1)
-        stage.call(stack_numbers, stage.span, flat, targets, weight, out, centres, middle, typical, errors, *states)
-        stage.part(n, last, errors, local)
+            goal = targets if k < N_PLAIN else log_targets
+            if k in (_FOLLOWER, N_PLAIN + 1):
+                rest = left if k == _FOLLOWER else log_left
+                stage.call(subtract, stage.span, goal, flat[k - 1], rest)
+                goal = rest
+            stage.part(k, part, goal, scores[k])
+        for part in self.parts[n:-1]:
+            stage.silent(part)
+        states = self.scaling, self.stack, self.spread, logs, log_centres
+        more = states, mode.learning, mode.given, np.empty(n + 1)
+        stage.call(stack_numbers, stage.span, flat, targets, weight, out, centres, middle, typical, errors, *more)
+        stage.part(len(self.parts) - 1, last, errors, local)
         ends = (self.scaling, self.spread, self.record), mode.learning, mode.given
         stage.call(intervals, stage.span, middle, typical, of_error, centres, y, weight, _LEVELS, out, *ends)
 
     def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
-        found = [part.explain(batches, rows) for part in self.parts[:-1]]
-        n, (c, s), low, high = len(found), self.scaling.units, *self.stack.range
+        found = [part.explain(batches, rows) for part in self.awake()[:-1]]
+        n, low, high = len(found), *self.stack.range
         least, most = low - (high - low) / 10, high + (high - low) / 10
         scores = np.array([one.scores[:, 0] for one in found])
         scores[_FOLLOWER] += scores[_BASE]
+        inner = np.ones(scores.shape)  # slopes of scores in those of the parts
+        if n > N_PLAIN and self.logs is not None:
+            base, follower = found[N_PLAIN:]
+            scores[N_PLAIN + 1] += scores[N_PLAIN]
+            changes = base.sums(), base.sums() + follower.sums()
+            for k, change in enumerate(changes, N_PLAIN):
+                answers, slopes = chord(self.logs, scores[k], change)
+                (c, s) = self.scaling.units
+                scores[k], inner[k] = (answers - c) / s, slopes / s
         x = np.clip(scores, least, most)
         z = sum(x / n)
-        for k, weight in enumerate(self.stack.weights.tolist()):  # in this order, as ``_answer`` does
+        for k, weight in enumerate(self.stack.weights[: n + 1].tolist()):  # in this order, as ``_answer`` does
             z = z + (weight * x[k] if k < n else weight)
         answers = np.clip(z, least, most)
-        slopes = (1 / n + self.stack.weights[:n, None]) * _kept(x, scores) * _kept(answers, z) * s
-        slopes[_BASE] += slopes[_FOLLOWER]
+        slopes = (1 / n + self.stack.weights[:n, None]) * _kept(x, scores) * _kept(answers, z) * inner
+        for base in (_BASE, N_PLAIN)[: 1 + (n > N_PLAIN)]:
+            slopes[base] += slopes[base + 1]
         terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope.reshape(-1, 1))]
-        return Explained((c + s * answers).reshape(-1, 1), terms)
+        return self.explain_in_units(Explained(answers.reshape(-1, 1), terms))
+
+    def may_rest(self, k: int) -> bool:
+        return self.log_parts is not None and N_PLAIN <= k < len(self.parts) - 1
+
+    def may_be_silent(self, k: int) -> bool:
+        return True  # while the first rows are held back, and parts on the logarithm at any time
+
+    def check(self) -> None:
+        super().check()
+        if self.log_parts is not None:
+            require(not (self.young and self.log_parts.awake[0]), "log_parts.awake", "0 while rows are held back")
 
     def own_states(self) -> dict[str, Any]:
-        return {"stack": self.stack, "spread": self.spread} | super().own_states()
+        found = {"stack": self.stack, "spread": self.spread} | super().own_states()
+        if self.logs is not None:
+            found |= {"logs": self.logs, "log_parts": self.log_parts}
+        return found
 
     @property
     def _trees(self) -> list[Any]:
-        return [part for part in self.parts[:-1] if part.learner.takes_missing]
+        return [part for part in self.awake()[:-1] if part.learner.takes_missing]
 
     def importances(self) -> dict[int, float]:
         """Only trees count, as in ``strengths``."""

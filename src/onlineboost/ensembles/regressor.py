@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from onlineboost.boosters.base import seed_of
 from onlineboost.boosters.gradient import OnlineGradientBoost
 from onlineboost.data.batch import Floats
+from onlineboost.data.regression import Numbers
 from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.engine.replay import NO_NUMBERS
-from onlineboost.ensembles.regression import COVERAGES, NumberStack, RegressionEnsemble, new_number_stack, new_spread
+from onlineboost.ensembles.regression import (
+    COVERAGES,
+    N_PLAIN,
+    LogParts,
+    NumberStack,
+    RegressionEnsemble,
+    new_number_stack,
+    new_spread,
+)
 from onlineboost.errors import ParameterError
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.loop.record import Settings, new_record
-from onlineboost.loop.target_scaling import new_scaling
-from onlineboost.parameters import brief
+from onlineboost.loop.target_scaling import IDENTITY, LOG, new_scaling
+from onlineboost.parameters import brief, check_one_of
 from onlineboost.regressor import OnlineRegressor
 
+Goal = Literal["auto", "log", "identity"]
+GOALS: tuple[Goal, ...] = ("auto", "log", "identity")
 _MB = 512  # for the histograms of a part
 _TREES = 40  # of a part
+_LEAST_TARGET = 1e-30  # that has a logarithm
+_POSITIVE = "a number above 0, since its logarithm is learnt (target='auto', --target auto, takes any number)"
 _LOW = tuple(round((1 - coverage) / 2, 6) for coverage in COVERAGES)
 _HIGH = tuple(round(1 - low, 6) for low in _LOW)
 
@@ -38,6 +51,9 @@ class OnlineBoostRegressor(OnlineRegressor):
     random_state : seed; nothing is drawn at present
     n_jobs : number of threads, among which parts are divided (None: 1, -1: one for each core); the result is the same
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
+    target : what is learnt of positive targets such as prices. "log": their logarithm; "identity": targets as they
+        are; "auto": targets as they are, and two parts more on the logarithm, if the first targets are positive and
+        the largest is more than twice the smallest; the stack weighs them
 
     Examples
     --------
@@ -55,9 +71,20 @@ class OnlineBoostRegressor(OnlineRegressor):
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    target: Goal = "auto"
+
+    def new_target(self) -> Numbers:
+        check_one_of("target", self.target, GOALS)
+        return Numbers(least=_LEAST_TARGET, expected=_POSITIVE) if self.target == "log" else Numbers()
 
     def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
-        """The models under the stack."""
+        """The models under the stack; with ``target="auto"``, the last two learn the logarithm."""
+        return [*self._plain_parts(), *(self._log_parts() if self.target == "auto" else ())]
+
+    def _log_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
+        return [LeastSquares(0.9999, follows=True), OnlineGradientBoost(_tree(4), _TREES, chains=2, shrinkage=0.5)]
+
+    def _plain_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         return [
             LeastSquares(0.99),
             LeastSquares(0.9999),
@@ -80,8 +107,10 @@ class OnlineBoostRegressor(OnlineRegressor):
         nodes = tuple(part.part_node(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(parts))
         n = len(nodes) - 1
         settings = Settings(n, hard=False, sample=False, seed=seed, numbers=True)
-        states = new_scaling(), new_number_stack(n), new_spread()
-        return RegressionEnsemble(settings, new_record(n), nodes, *states, held=NO_NUMBERS)
+        check_one_of("target", self.target, GOALS)
+        states = new_scaling(LOG if self.target == "log" else IDENTITY), new_number_stack(n), new_spread()
+        logs = (new_scaling(LOG), LogParts(np.zeros(1, np.int64))) if self.target == "auto" else (None, None)
+        return RegressionEnsemble(settings, new_record(n), nodes, *states, *logs, held=NO_NUMBERS)
 
     def predict_interval(self, X: Any, coverage: float | tuple[float, float] = 0.9) -> tuple[Floats, Floats]:
         """The bounds between which the target of each row lies with this probability.
@@ -121,31 +150,38 @@ class OnlineBoostRegressor(OnlineRegressor):
         mean squared errors over the last 500 examples or so, in the units of the target.
         """
         node, weights = self._node(), self.weights_
+        n = weights.size
         unit = float(node.scaling.units[1])
-        columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack), "14.5g")}
-        names = [brief(part) for part in self._check_fitted().spec.parts()]
+        columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack, n), "14.5g")}
         error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
-        title = f"{type(self).__name__}, {len(names)} parts"
-        return Report(title, self.n_seen_, "part", names, columns, bars, None, error)
+        title = f"{type(self).__name__}, {n} parts"
+        return Report(title, self.n_seen_, "part", self.part_names(), columns, bars, None, error)
+
+    def part_names(self) -> list[str]:
+        """The parts that see rows, as they are shown."""
+        names = [brief(part) for part in self._check_fitted().spec.parts()][: self.weights_.size]
+        return [f"{name} of the logarithm" if k >= N_PLAIN else name for k, name in enumerate(names)]
 
     @property
     def weights_(self) -> Floats:
         """The weight of each part in the stack."""
         node = self._node()
-        weights: Floats = node.stack.weights[:-1] + 1 / (len(node.parts) - 1)
+        n = len(node.awake()) - 1
+        weights: Floats = node.stack.weights[:n] + 1 / n
         return weights
 
 
-def _excess(stack: NumberStack) -> Floats:
+def _excess(stack: NumberStack, n: int) -> Floats:
     """By how much each part alone errs more than the stack lately: the root of the excess of its squared errors.
 
     In the letters of ``ensembles/regression.py``, with r = t - a: the squared error of part i less that of a is
     x_i^2 - 2 a x_i + a^2 - 2 r x_i + 2 r a, and that of the stack less that of a is (w.x)^2 - 2 r w.x. Their means are
     sums over A and b.
     """
-    A = np.triu(stack.products) + np.triu(stack.products, 1).T
-    A, b, w = A / max(float(A[-1, -1]), 1e-300), stack.moment / max(float(A[-1, -1]), 1e-300), stack.weights
+    A, b, w = stack.products[: n + 1, : n + 1], stack.moment[: n + 1], stack.weights[: n + 1]
+    A = np.triu(A) + np.triu(A, 1).T
+    A, b = A / max(float(A[-1, -1]), 1e-300), b / max(float(A[-1, -1]), 1e-300)
     a = np.append(np.full(w.size - 1, 1 / (w.size - 1)), 0.0)
     alone = np.diag(A) - 2 * A @ a + a @ A @ a - 2 * b + 2 * a @ b
     found: Floats = np.sqrt(np.maximum(alone[:-1] - (w @ A @ w - 2 * w @ b), 0.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,8 @@ from onlineboost.parameters import check_whole
 
 Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
+_SLICE = 0.006  # processor seconds of learning, after which those who predict are let in
+_LEAST_SLICE, _MOST_SLICE = 16, 1 << 16  # rows
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -60,6 +63,7 @@ class Fitted:
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
+    pace: int = field(default=1024, repr=False, compare=False)  # rows of a slice; results do not depend on it
     programs: Prepared | None = field(init=False, repr=False, compare=False)  # of the nodes
 
     def __post_init__(self) -> None:
@@ -184,12 +188,33 @@ class Fitted:
     def _learn(self, parts: Iterable[Any]) -> Floats:
         scores = []
         for part in parts:
-            with self.lock.writing, schedule.uninterrupted():
-                part = self.with_lags(self.weighted(part), True)
-                scores += self._learn_rows(part)
-                self.learn_labels(part.y, part.weight)
+            with schedule.uninterrupted():
+                for piece in self._slices(part):
+                    with self.lock.writing:
+                        piece = self.with_lags(self.weighted(piece), True)
+                        scores += self._learn_rows(piece)
+                        self.learn_labels(piece.y, piece.weight)
         self.warn()
         return joined_scores(scores, self.target.width)
+
+    def _slices(self, part: Any) -> Iterator[Any]:
+        """Examples in slices that take no longer than a prediction of another thread should wait.
+
+        Several threads, which lose a tenth by it, learn whole batches until somebody has waited for one.
+        """
+        some, start, size = cut if isinstance(part, Batch) else ObjectRows.cut, 0, part.y.size
+        whole = self.root.away is not None or (self.root.n_jobs > 1 and not self.lock.waited)
+        while True:
+            stop = size if whole else min(start + self.pace, size)
+            began = time.thread_time()
+            yield part if (start, stop) == (0, size) else some(part, start, stop)
+            seconds = time.thread_time() - began
+            if stop - start == self.pace:
+                fitting = int(self.pace * min(_SLICE / max(seconds, 1e-9), 4))
+                self.pace = min(max(fitting, _LEAST_SLICE), _MOST_SLICE)
+            start = stop
+            if start >= size:
+                return
 
     def weighted(self, part: Any) -> Any:
         """Examples with weights by their labels, if asked for."""

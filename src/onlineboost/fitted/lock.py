@@ -33,6 +33,7 @@ class SharedLock:
         self.guard = threading.Lock()  # of ``waiting`` together with ``writer``
         self.waiting: list[tuple[int, threading.Lock]] = []
         self.changing = False  # whether the writer has begun
+        self.waited = False  # whether a reader ever did
         renew_in_children(self)
 
     def turn(self) -> AbstractContextManager[Any]:
@@ -70,6 +71,7 @@ class SharedLock:
             if self.writer is None:
                 self.readers[me] = None
                 return
+            self.waited = True
             self.waiting.append((me, mine))
         mine.acquire()  # released by the writer, which makes this thread a reader
 

@@ -214,6 +214,7 @@ class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__
     forgetting : what an example counts after each further one; at most 1
     ridge : weight of no influence, in examples
     max_slots : number of features with slots of their own; further ones share them by a hash
+    follows : whether a feature that grows with the stream, such as a date, may leave its range: a trend goes on
 
     Examples
     --------
@@ -232,6 +233,7 @@ class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__
     _: KW_ONLY
     ridge: float = 1.0
     max_slots: int = 128
+    follows: bool = False
 
     def committee(self, n_learners: int, n_features: int) -> LeastSquaresState:
         if not isinstance(self.forgetting, numbers.Real) or not 0.5 <= float(self.forgetting) <= 1:
@@ -254,7 +256,7 @@ class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__
         return committee
 
     def transforms(self, n_features: int) -> Transforms:
-        return (new_standardize(n_features, centring=False),)
+        return (new_standardize(n_features, centring=False, follows=bool(self.follows)),)
 
     def strengths(self, committee: LeastSquaresState, n_learners: int) -> Floats | None:
         """The learners' mean weight."""

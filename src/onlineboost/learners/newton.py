@@ -9,6 +9,9 @@ q = logistic(w.x), c = p max(q (1 - q), .02), u = P x, and F = .9995, which forg
 Features are divided by a power of two that is near their first value. One that becomes 16 times as large, or stays 16
 times smaller for 32 values, is divided by another, and learnt anew but for its weight. P begins as 100 I; above 10,000
 times that, nothing is forgotten.
+
+With ``steady``, for rare labels, forgetting goes by what a row tells: F = 1 - .0005 min(p, 1) 4 q (1 - q), and P begins
+as 4 I. A row whose label is all but known hardly makes it forget the others.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from onlineboost.registry import Option
 from onlineboost.storage.validity import Limits
 
 FORGETTING = 0.9995
-START = 100.0  # of the diagonal of P
+START, STEADY_START = 100.0, 4.0  # of the diagonal of P
 LARGEST = 1e4 * START
 _RANGE = 16.0
 _WINDOW = 32  # values
@@ -45,6 +48,7 @@ class NewtonState(NamedTuple):
     scale: Floats  # [1 + slots] what a feature is divided by; 0: not met
     recent: Floats  # [1 + slots, 2] number of values since the last look, and the largest of them
     met: Ints  # [1] the largest slot met, and the constant
+    steady: bool
 
     def limits(self) -> Limits:
         sizes = dict.fromkeys(("scale", "recent"), (0, 1e30))
@@ -146,6 +150,11 @@ def _leaves_range(state: NewtonState, j: int, size: float) -> bool:
     return bool(leaves)
 
 
+@hot
+def _start(state: NewtonState) -> float:
+    return STEADY_START if state.steady else START
+
+
 @lean
 def _rescale(state: NewtonState, j: int, size: float) -> None:
     """Divide a feature by the power of two from this size on; all but its weight is forgotten."""
@@ -155,7 +164,7 @@ def _rescale(state: NewtonState, j: int, size: float) -> None:
         state.weights[i, j] = min(max(w, -_MAX_WEIGHT), _MAX_WEIGHT)
         for k in range(state.scale.size):
             state.inverse[i, j, k] = state.inverse[i, k, j] = 0.0
-        state.inverse[i, j, j] = START
+        state.inverse[i, j, j] = _start(state)
     state.scale[j] = scale
     state.recent[j, 0] = state.recent[j, 1] = 0.0
     state.met[0] = max(state.met[0], j + 1)
@@ -166,7 +175,10 @@ def _step(state: NewtonState, x: Floats, u: Floats, i: int, z: float, true: floa
     """A Newton step of learner i."""
     P, w = state.inverse[i], state.weights[i]
     size = state.met[0]
+    q = logistic(z)
     forgetting = FORGETTING
+    if state.steady:
+        forgetting = 1 - (1 - FORGETTING) * min(weight, 1.0) * 4 * q * (1 - q)
     for j in range(size):
         u[j] = 0.0
         if P[j, j] > LARGEST:
@@ -181,7 +193,6 @@ def _step(state: NewtonState, x: Floats, u: Floats, i: int, z: float, true: floa
     if not along >= 0:  # no digits are left
         forget(state, i)
         return
-    q = logistic(z)
     curvature = weight * max(q * (1 - q), _LEAST)
     whole = forgetting + curvature * along
     inverse = 1 / forgetting
@@ -198,7 +209,7 @@ def forget(state: NewtonState, i: int) -> None:
     for j in range(state.scale.size):
         state.weights[i, j] = 0.0
         for k in range(state.scale.size):
-            state.inverse[i, j, k] = START if j == k else 0.0
+            state.inverse[i, j, k] = _start(state) if j == k else 0.0
 
 
 SLOTS = Option("max_slots", "Number of features with slots of their own.", int, least=1, most=_MAX_SLOTS)
@@ -213,6 +224,7 @@ class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kern
     Parameters
     ----------
     max_slots : number of features with slots of their own; further ones share them by a hash
+    steady : whether it forgets by what rows tell, for rare labels: else each row counts .9995 after the next one
 
     Examples
     --------
@@ -231,14 +243,15 @@ class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kern
 
     _: KW_ONLY
     max_slots: int = 64
+    steady: bool = False
 
     def committee(self, n_learners: int, n_features: int) -> NewtonState:
         size = 1 + check_whole("max_slots", self.max_slots, 1, _MAX_SLOTS)
         inverse = filled(0, (n_learners, size, size))
         if not planning():
-            inverse[:] = START * np.eye(size)
+            inverse[:] = (STEADY_START if self.steady else START) * np.eye(size)
         weights, met = filled(0, (n_learners, size)), np.ones(1, np.int64)
-        return NewtonState(weights, inverse, filled(0, size), filled(0, (size, 2)), met)
+        return NewtonState(weights, inverse, filled(0, size), filled(0, (size, 2)), met, bool(self.steady))
 
     def grow(self, committee: NewtonState, n_features: int) -> NewtonState:
         return committee

@@ -6,6 +6,7 @@ The first 16 rows are held back, and answered by the median of the targets so fa
 | --- | --- | --- |
 | c | ``units[0]`` | median of the first targets |
 | s | ``units[1]`` | their mean distance from c, without the largest; of counts (``EXP``), their mean |
+| y | | the target; its logarithm, where that is learnt (``LOG``) |
 | z | | (y - c) / s |
 | m, v | ``moments`` | running mean and variance of z, of which no value counts as more than 4 deviations |
 | t | | z within m +- 10 sqrt(v): what the learners see |
@@ -31,10 +32,11 @@ from onlineboost.loop.heads import logistic
 from onlineboost.storage.validity import COUNT, Limits, require
 
 FIRST = 16  # rows held back
-IDENTITY, LOGISTIC, EXP = range(3)  # links: how a score becomes an answer
+IDENTITY, LOGISTIC, EXP, LOG = range(4)  # links: how a score becomes an answer; LOG: that of log y as it is, then exp
 _LIMIT, _COUNTED = 10.0, 4.0  # in standard deviations
 _SLOWEST = 1e-4  # share of the last row in the moments
 _MOST = 1e30  # of z
+_MOST_LOG = 80.0  # of the logarithm of an answer
 _MOST_TURNS = 60  # rows in turn beyond the limit that widen it
 
 
@@ -84,8 +86,9 @@ def set_units(scaling: TargetScaling, first: Floats) -> None:
     """Centre and scale, from the first targets: one of them can be anything."""
     if scaling.link == EXP:
         scaling.units[1] = float(np.sort(first)[: max(first.size - 1, 1)].mean()) or 1.0
-    if scaling.link != IDENTITY:
+    if scaling.link not in (IDENTITY, LOG):
         return
+    first = np.log(first) if scaling.link == LOG else first
     c = float(np.sort(first)[first.size // 2])
     far = np.sort(np.abs(first - c))
     scale = float(far[: max(far.size - 1, 1)].mean()) or float(far[-1])
@@ -98,9 +101,11 @@ def scale_target(scaling: TargetScaling, y: float) -> float:
     clock, moments = scaling.clock, scaling.moments
     if scaling.link == LOGISTIC:
         return y
-    z = (y - scaling.units[0]) / scaling.units[1]
-    z = min(max(z, -_MOST), _MOST)
     m, deviation = moments[0], math.sqrt(moments[1])
+    if scaling.link == LOG and y <= 0:
+        return float(m - _LIMIT * deviation)  # it has no logarithm
+    z = to_scores(scaling, scaling.units[0], y)
+    z = min(max(z, -_MOST), _MOST)
     side = 1 if z > m + _LIMIT * deviation else (-1 if z < m - _LIMIT * deviation else 0)
     clock[1] = clock[1] + 1 if side != 0 else 0
     clock[2] = clock[2] + side if clock[2] * side > 0 else side
@@ -126,7 +131,7 @@ def _move(scaling: TargetScaling, z: float) -> None:
     recent[at] = z
     if abs(clock[2]) == FIRST:
         clock[1] = clock[2] = 0
-        if scaling.link == IDENTITY:
+        if scaling.link == IDENTITY or scaling.link == LOG:
             units[0] += units[1] * (recent[FIRST // 2] - scaling.moments[0])
 
 
@@ -145,14 +150,23 @@ def answer_rows(block: Any) -> None:
     span, scores, centres, weight, answers, scaling, record, learning, given = unpack(block)
     for r in range(span[0], span[1]):
         if not (given and answers[r, 0] == answers[r, 0]):
-            answers[r, 0] = _in_units(scaling, centres[r], scores[r, 0])
+            answers[r, 0] = in_units(scaling, centres[r], scores[r, 0])
         if learning and weight[r] > 0:
             record.totals[0] += weight[r]
             record.clock[0] += 1
 
 
 @hot
-def _in_units(scaling: TargetScaling, centre: float, score: float) -> float:
+def to_scores(scaling: TargetScaling, centre: float, y: float) -> float:
+    """The score of an answer, by the identity or the logarithm."""
+    return float(((math.log(y) if scaling.link == LOG else y) - centre) / scaling.units[1])
+
+
+@hot
+def in_units(scaling: TargetScaling, centre: float, score: float) -> float:
+    """The answer of a score."""
+    if scaling.link == LOG:
+        return math.exp(min(centre + scaling.units[1] * score, _MOST_LOG))
     if scaling.link == LOGISTIC:
         return logistic(score)
     if scaling.link == EXP:
@@ -165,5 +179,5 @@ def answers_in_units(scaling: TargetScaling, scores: Floats) -> Floats:
     """Answers by a link other than the identity."""
     found = np.empty(scores.size)
     for r in range(scores.size):
-        found[r] = _in_units(scaling, 0.0, scores[r])
+        found[r] = in_units(scaling, scaling.units[0], scores[r])
     return found

@@ -67,6 +67,7 @@ class PageBuilder:
         self.rows = new_rows(chunk, options.batch_size, options.with_names)
         self.rows.state[NUMERIC] = isinstance(self.target, Numbers)
         self.skipped = 0
+        self.gaps: list[int] = []  # the row after each skipped record
         self.problems: list[str] = []
         self.fields: tuple[str, ...] | None = None  # columns that are features
 
@@ -92,10 +93,12 @@ class PageBuilder:
         )
         names = self._new_names()
         skipped, problems, self.skipped, self.problems = self.skipped, tuple(self.problems), 0, []
+        gaps, self.gaps = tuple(self.gaps), []
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
         if 4 * state[KNOWN] > rows.name_known.size > 0:
             self.rows = rows._replace(name_known=larger_set(rows.name_known))
-        return Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems, fields=self.fields)
+        page = Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems)
+        return page._replace(fields=self.fields, gaps=gaps)
 
     def _new_names(self) -> list[tuple[int, str]]:
         rows, n = self.rows, int(self.rows.state[NAMES])
@@ -120,10 +123,11 @@ class PageBuilder:
         self.rows = self.rows._replace(**larger, name_known=larger_set(self.rows.name_known))
         self.rows.state[NO_ROOM] = 0
 
-    def reject(self, message: str, path: str, line: int | None, column: Any) -> None:
-        """Raise the error, or count and keep it if bad records are skipped."""
+    def reject(self, message: str, path: str, line: int | None, column: Any, row: int) -> None:
+        """Raise the error, or count and keep it if bad records are skipped; ``row`` is that after it in the page."""
         if not self.options.skip:
             raise ReadError(message, path=path, line=line, column=column)
         self.skipped += 1
+        self.gaps.append(row)
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(message)

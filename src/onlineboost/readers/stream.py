@@ -36,8 +36,10 @@ class Stream(Pages):
     has_columns : whether there are columns to name; not in VW and LIBSVM text
     """
 
-    def __init__(self, pages: Iterator[Page], size: int | None, ahead: bool, has_columns: bool = True) -> None:
-        self.size, self.has_columns = size, has_columns
+    def __init__(
+        self, pages: Iterator[Page], size: int | None, ahead: bool, has_columns: bool = True, live: bool = False
+    ) -> None:
+        self.size, self.has_columns, self._live = size, has_columns, live
         self.rows = self.skipped = self.position = self.source = 0
         self.problems: list[str] = []
         self._ended = False
@@ -58,7 +60,7 @@ class Stream(Pages):
             self.position, self.source = page.position, page.source
             self.skipped += page.skipped
             self.problems += page.problems[: MAX_PROBLEMS - len(self.problems)]
-            if page.n_rows:
+            if page.n_rows or (self._live and page.gaps):  # whoever waits for answers waits for empty ones too
                 self.rows += page.n_rows
                 return page
 
@@ -196,7 +198,7 @@ def _open_files(
     reader = format.reader(options, **given)
     size = files.total_size(names)
     sources = (opened.get(name) or files.Source(name) for name in names)
-    return Stream(_pages(reader, sources), size, ahead=True, has_columns=format.has_columns)
+    return Stream(_pages(reader, sources), size, ahead=True, has_columns=format.has_columns, live=options.live)
 
 
 def _format_of(name: str, opened: dict[str, files.Source]) -> Format:
@@ -225,7 +227,7 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
             before += source.size or 0
         if last is not None:  # says that the file has ended
             batch = cut(last.batch, last.n_rows, last.n_rows)
-            last = last._replace(batch=batch, names=[], skipped=0, problems=(), source=number + 1, kept=None)
+            last = last._replace(batch=batch, names=[], skipped=0, problems=(), source=number + 1, kept=None, gaps=())
             yield last
 
 

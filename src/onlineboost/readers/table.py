@@ -144,7 +144,7 @@ class BatchReader:
         for r, name, message in sorted(errors, key=lambda error: error[0]):
             if good[r]:
                 place = f"{path}: row {first_row + r}, column {name!r}"
-                self.builder.reject(f"{place}: {message}", path, first_row + r, name)
+                self.builder.reject(f"{place}: {message}", path, first_row + r, name, int(good[:r].sum()))
             good[r] = False
         if errors:
             cells = {name: {key: rows_of(value, good) for key, value in cell.items()} for name, cell in cells.items()}

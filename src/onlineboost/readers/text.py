@@ -121,7 +121,12 @@ class TextReader:
             if outcome == status.MORE and state[EOF]:
                 break
             rows = int(state[ROWS])
-            if rows and outcome in (status.MORE, status.FULL, status.DECIMAL_COMMA):
+            waited_for = rows or (self.live and self.builder.skipped)
+            if waited_for and outcome in (
+                status.MORE,
+                status.FULL,
+                status.DECIMAL_COMMA,
+            ):
                 yield self._page(before + source.position, table)
             if outcome == status.MORE:
                 if not self.fill(source):
@@ -236,7 +241,8 @@ class TextReader:
             message = f"{message} in column {name!r}{advice}"
         if outcome == status.LONG_RECORD:
             message = f"{status.EXPECTED[outcome]}: {beyond(MAX_LINE, self.max_line)}"
-        self.builder.reject(f"{path}: line {line}, character {column}: {message}", path, line, column)
+        place = f"{path}: line {line}, character {column}"
+        self.builder.reject(f"{place}: {message}", path, line, column, int(state[ROWS]))
         self._skip_line()
         state[LINE] += 1
         state[NO_ROOM] = 0

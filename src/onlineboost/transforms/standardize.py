@@ -8,7 +8,10 @@
    linear learners do not extrapolate: a later date, far from the running mean, is the last date learnt.
 
 Without ``centring``, for learners that keep sums over rows, which a moving centre would mix: every feature is left as
-it is, but kept within +-3 standard deviations of the mean of its non-zero values, and by rule 3.
+it is, but kept within +-3 standard deviations of the mean of its non-zero values, and by rule 3. With ``follows``, a
+feature that grows with the stream, such as its date, may lie beyond its range by half of it, so that a trend goes on:
+one of at least 2,000 values, whose last thousand have a deviation below a fifth of the range, and a mean within three
+of them of its end.
 
 Mean and variance follow about the last thousand non-zero values. There is no division by s: the linear learner
 rescales each feature itself. The row itself is not in m and s, so that ``predict`` sees what ``learn`` would.
@@ -36,6 +39,9 @@ JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which,
 BOUND, WINDOW = 3.0, 1000.0  # in standard deviations; in non-zero values
 _COUNT, _MEAN, _VARIANCE, _PLACE, _LOW, _HIGH = range(6)
 FIELDS = 6
+_FOLLOWED = 2 * WINDOW  # non-zero values, before a feature is known to grow with the stream
+_NARROW = 0.2  # deviation of its last values, as a share of its range
+_REACH = 0.5  # how far it may be beyond its range, as a share of that
 
 
 class StandardizeState(NamedTuple):
@@ -46,6 +52,7 @@ class StandardizeState(NamedTuple):
     centred: Ints32  # [n]: the features that are centred ...
     counts: Ints  # ... how many they are, and how many rows were learnt
     centring: bool
+    follows: bool
 
     def limits(self) -> Limits:
         return {"centred": (0, max(self.centred.size - 1, 0)), "counts": COUNT}
@@ -86,9 +93,9 @@ class StandardizeState(NamedTuple):
         return names
 
 
-def new_standardize(n_features: int, centring: bool = True) -> StandardizeState:
+def new_standardize(n_features: int, centring: bool = True, follows: bool = False) -> StandardizeState:
     features, centred = filled(0, (n_features, FIELDS)), filled(0, n_features, np.int32)
-    return StandardizeState(features, centred, np.zeros(2, np.int64), centring)
+    return StandardizeState(features, centred, np.zeros(2, np.int64), centring, follows)
 
 
 @njit
@@ -142,6 +149,8 @@ def _row(
             z = _centred(features, f, x, n)
         else:
             z = _bounded(features, f, x) if state.centring else _near_mean(features, f, x)
+            if state.follows and before.values[j] > features[f, _HIGH] and _grows(features, f):
+                z = _beyond(features, f, float(before.values[j]))
         after.indices[k] = f
         after.values[k] = z
         # The first row is left out: without statistics, a raw value could set the learner's scale for ever.
@@ -168,6 +177,19 @@ def _row(
 def _known(features: Floats, f: int, x: float) -> float:
     """x clipped to the range met, once that is known."""
     return min(max(x, features[f, _LOW]), features[f, _HIGH]) if features[f, _COUNT] >= KNOWN else x
+
+
+@hot
+def _grows(features: Floats, f: int) -> bool:
+    """Whether a feature grows with the stream."""
+    high, variance = features[f, _HIGH], features[f, _VARIANCE]
+    narrow, gap = _NARROW * (high - features[f, _LOW]), high - features[f, _MEAN]
+    return bool(features[f, _COUNT] >= _FOLLOWED and variance < narrow * narrow and gap * gap < 9 * variance)
+
+
+@hot
+def _beyond(features: Floats, f: int, x: float) -> float:
+    return min(x, features[f, _HIGH] + _REACH * (features[f, _HIGH] - features[f, _LOW]))
 
 
 @hot
