@@ -140,6 +140,12 @@ class Committee(Node):
         if self.slots is None:
             self.n_grown = n_features
 
+    def enlarge(self) -> None:
+        """Make the room that is due after a row."""
+        committee, transforms = self.learner.enlarged(self.committee, self.transforms)
+        if committee is not self.committee:
+            self.replace(committee=committee, transforms=transforms)
+
     def succeeded_by(self, fresh: Committee) -> None:
         """Let a new committee begin at this row of the stream, with the features known so far."""
         fresh.slots, fresh.names = self.slots, self.names
@@ -187,6 +193,7 @@ class Committee(Node):
         self.grow(slots)
         self.kept = replay.planned_rows(kept, self.learner.replay, type(self.kept))
         self.committee = self.learner.in_room(self.committee, room)
+        self.transforms = self.learner.transforms_in(self.transforms, self.committee)
 
     def check(self) -> None:
         bins = self.learner.bins_of(self.committee, self.transforms)

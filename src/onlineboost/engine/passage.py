@@ -19,6 +19,7 @@ class Passage:
     | --- | --- |
     | after rows of a young stream | they are kept; at 64, 128, ... all rows so far are learnt again |
     | after the row at which edges of bins are due | the learners follow the new edges (``Learner.settle``) |
+    | after the row at which a larger table of tokens is due | it is made (``Learner.enlarged``) |
     | when the memory of a transform is full | the rows in it are learnt first |
     | before a row with features beyond the room of the learners, and when they are full | they get more room |
     """
@@ -113,6 +114,8 @@ class Passage:
         for number in range(self.levels, 0, -1) if self.learns else ():
             if ends[number] == done:
                 node.learner.settle(node.committee, node.transforms[number - 1])
+        if self.settles:
+            node.enlarge()
         if done < ends[-1]:
             return (*self.path, self.levels + 1)
         for number in range(self.levels, 0, -1):

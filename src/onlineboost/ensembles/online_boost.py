@@ -1,16 +1,20 @@
-"""OnlineBoost: the default, an ensemble of linear learners and boosted trees with nothing to choose."""
+"""OnlineBoost: the default, an ensemble of linear learners, pairs of features and boosted trees: nothing to choose."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Restarting
+from onlineboost.errors import ParameterError
+from onlineboost.learners.ftrl import FTRL
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
@@ -24,7 +28,7 @@ _MB = 512  # for the histograms of a part
 
 @dataclass(eq=False, repr=False)
 class OnlineBoost(Ensemble):
-    """The default, nothing to choose: linear learners and boosted trees that see with different eyes, under one stack.
+    """The default, nothing to choose: linear learners, pairs of features and boosted trees, under one stack.
 
     Good on tables and text, on streams that stay as they are or change, on short and long ones. One part starts over
     when its error rises; trees rest where rows are long and they earn nothing.
@@ -32,6 +36,7 @@ class OnlineBoost(Ensemble):
     Parameters
     ----------
     effort : "low", "normal" or "high": more and larger parts take more time and err less
+    pairs : whether one part learns all pairs of features (``FTRL``), in rows of at most 48
     random_state : seed
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
@@ -47,8 +52,11 @@ class OnlineBoost(Ensemble):
     0.072
     """
 
+    absent: ClassVar[dict[str, Any]] = {"pairs": False}
+
     effort: Effort = "normal"
     _: KW_ONLY
+    pairs: bool = True
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
@@ -57,7 +65,7 @@ class OnlineBoost(Ensemble):
 
     def parts(self) -> list[OnlineClassifier]:
         check_one_of("effort", self.effort, EFFORTS)
-        return [*_linear(), *_TREES[self.effort]()]
+        return [*self._light(), *_TREES[self.effort]()]
 
     def parts_for_classes(self) -> list[OnlineClassifier]:
         parts = self.parts()
@@ -66,7 +74,12 @@ class OnlineBoost(Ensemble):
         return parts
 
     def n_light(self) -> int:
-        return len(_linear())
+        return len(self._light())
+
+    def _light(self) -> list[OnlineClassifier]:
+        if not isinstance(self.pairs, bool | np.bool_):
+            raise ParameterError("pairs", self.pairs, "True or False")
+        return [*_linear(), FTRL()] if self.pairs else _linear()
 
 
 def _linear() -> list[OnlineClassifier]:
