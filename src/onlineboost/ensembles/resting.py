@@ -9,8 +9,9 @@ is decided at fixed numbers of examples and takes effect at a fixed number later
 | every 4,096 examples | rest from 4,096 later on |
 | 262,144 examples after a rest began | a trial, which costs as much as some 20,000 rows of text without trees |
 
-Parts rest if rows have 64 features at least, on average, and the loss of all parts together is not below that of the
-light ones: by 3 % where there are more features than slots, so that trees cannot tell them apart, else at all.
+Parts rest if rows have 64 features at least, on average, or there are more features than slots, so that trees cannot
+tell them apart; and the loss of all parts together is not below that of the light ones: by 3 % where there are more
+features than slots, or .5 % if rows are shorter, else at all.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FIRST_LOOK = 96
 LOOK_EVERY = 4096
 LENGTH = 1 << 18  # of a rest
 LONG_ROW = 64  # features
-_LEAST_GAIN = 0.03
+_LEAST_GAIN, _LEAST_OF_SHORT = 0.03, 0.005
 
 
 class Rest(NamedTuple):
@@ -67,8 +68,9 @@ class Rest(NamedTuple):
             return True
         first, later = full and learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
         long = self.rows[1] >= LONG_ROW * self.rows[0]
-        useless = loss >= (1 - _LEAST_GAIN if full else 1) * light_loss
-        if not end and (first or later) and long and useless:
+        least = _LEAST_GAIN if long else _LEAST_OF_SHORT
+        useless = loss >= (1 - least if full else 1) * light_loss
+        if not end and (first or later) and (long or full) and useless:
             self.clock[2] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
         return False
 
