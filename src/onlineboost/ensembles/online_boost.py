@@ -19,11 +19,13 @@ from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
 from onlineboost.learners.tree import Tree
-from onlineboost.parameters import check_one_of
+from onlineboost.parameters import check_one_of, check_whole
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
-_MB = 512  # for the histograms of a part
+_MB: dict[Effort, int] = {"low": 256, "normal": 512, "high": 2048}
+_MB_BEFORE = 512  # of each part with trees, in models of older versions
+_CLASSES = 64  # of more than two, each gets one of so many shares of the memory of trees
 
 
 @dataclass(eq=False, repr=False)
@@ -37,6 +39,9 @@ class OnlineBoost(Ensemble):
     ----------
     effort : "low", "normal" or "high": more and larger parts take more time and err less
     pairs : whether one part learns all pairs of features (``FTRL``), in rows of at most 48
+    max_mb : megabytes of memory that the model may take, but for many features of many classes: half of it for trees, a
+        quarter for pairs, a quarter for 262,144 features of linear learners. None: 256, 512 or 2,048 by effort; 0: no
+        limit
     random_state : seed
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
@@ -52,11 +57,12 @@ class OnlineBoost(Ensemble):
     0.072
     """
 
-    absent: ClassVar[dict[str, Any]] = {"pairs": False}
+    absent: ClassVar[dict[str, Any]] = {"pairs": False, "max_mb": 0}
 
     effort: Effort = "normal"
     _: KW_ONLY
     pairs: bool = True
+    max_mb: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
@@ -64,14 +70,26 @@ class OnlineBoost(Ensemble):
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:
-        check_one_of("effort", self.effort, EFFORTS)
-        return [*self._light(), *_TREES[self.effort]()]
+        return [*self._light(), *_TREES[check_effort(self.effort)](self._tree_mb(1))]
 
     def parts_for_classes(self) -> list[OnlineClassifier]:
-        parts = self.parts()
+        mb = self._tree_mb(_CLASSES)
+        parts = [*self._light(), *_TREES[self.effort](mb)]
         if self.effort == "normal":
-            parts[-3] = OnlineBBM(Tree(10, max_mb=_MB), 21, head="stack")
+            parts[-3] = OnlineBBM(Tree(10, max_mb=mb), 21, head="stack")
         return parts
+
+    def _mb(self) -> int:
+        """Megabytes for the whole model; 0: no limit."""
+        if self.max_mb is None:
+            return _MB[check_effort(self.effort)]
+        return check_whole("max_mb", self.max_mb, 0, 1 << 20)
+
+    def _tree_mb(self, n: int) -> int:
+        """Megabytes for the histograms of each part with trees, of one of so many classes: half of all."""
+        if not self._mb():
+            return _MB_BEFORE
+        return max(self._mb() // (2 * _N_TREES[self.effort] * n), 1)
 
     def n_light(self) -> int:
         return len(self._light())
@@ -79,7 +97,12 @@ class OnlineBoost(Ensemble):
     def _light(self) -> list[OnlineClassifier]:
         if not isinstance(self.pairs, bool | np.bool_):
             raise ParameterError("pairs", self.pairs, "True or False")
-        return [*_linear(), FTRL()] if self.pairs else _linear()
+        return [*_linear(), FTRL(max_mb=max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE)] if self.pairs else _linear()
+
+
+def check_effort(effort: Any) -> Effort:
+    check_one_of("effort", effort, EFFORTS)
+    return effort  # type: ignore[no-any-return]
 
 
 def _linear() -> list[OnlineClassifier]:
@@ -91,33 +114,34 @@ def _linear() -> list[OnlineClassifier]:
     ]
 
 
-def _few_trees() -> list[OnlineClassifier]:
-    return [Restarting(OnlineBBM(Tree(8, max_mb=_MB), 11, head="stack")), Newton(), NaiveBayes()]
+def _few_trees(mb: int) -> list[OnlineClassifier]:
+    return [Restarting(OnlineBBM(Tree(8, max_mb=mb), 11, head="stack")), Newton(), NaiveBayes()]
 
 
-def _trees() -> list[OnlineClassifier]:
+def _trees(mb: int) -> list[OnlineClassifier]:
     return [
-        Restarting(OnlineBBM(Tree(8, max_mb=_MB), 21, head="stack")),
-        OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
+        Restarting(OnlineBBM(Tree(8, max_mb=mb), 21, head="stack")),
+        OnlineBBM(Tree(5, bins=64, max_mb=mb), 21, head="stack"),
         Newton(),
         NaiveBayes(),
     ]
 
 
-def _many_trees() -> list[OnlineClassifier]:
+def _many_trees(mb: int) -> list[OnlineClassifier]:
     return [
-        Restarting(SafeBoost(Tree(8, max_mb=_MB), 63)),
-        OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
-        OnlineBBM(Tree(12, leaves="majority", max_mb=_MB), 31, head="stack"),
-        OnlineBBM(Tree(3, max_mb=_MB), 31, head="stack"),
+        Restarting(SafeBoost(Tree(8, max_mb=mb), 63)),
+        OnlineBBM(Tree(5, bins=64, max_mb=mb), 21, head="stack"),
+        OnlineBBM(Tree(12, leaves="majority", max_mb=mb), 31, head="stack"),
+        OnlineBBM(Tree(3, max_mb=mb), 31, head="stack"),
         Linear(bins=16),
         Newton(),
         NaiveBayes(),
     ]
 
 
-_TREES: dict[Effort, Callable[[], list[OnlineClassifier]]] = {
+_TREES: dict[Effort, Callable[[int], list[OnlineClassifier]]] = {
     "low": _few_trees,
     "normal": _trees,
     "high": _many_trees,
 }
+_N_TREES: dict[Effort, int] = {"low": 1, "normal": 2, "high": 4}  # parts with trees
