@@ -43,7 +43,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
-from onlineboost.learners.ftrl import FTRL
+from onlineboost.learners.ftrl import FTRLProximal
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
@@ -60,7 +60,6 @@ __version__ = "0.1.0"
 
 
 __all__ = [
-    "FTRL",
     "AdaBoostOL",
     "AdaBoostOLM",
     "AdaBoostOLPlus",
@@ -75,6 +74,7 @@ __all__ = [
     "Copies",
     "DataError",
     "DefensiveBoost",
+    "FTRLProximal",
     "ForkError",
     "Learner",
     "LeastSquares",

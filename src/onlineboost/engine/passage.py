@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.compiled.block import unpack
+from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Batch, Floats, Ints, cut
 from onlineboost.engine import replay
 from onlineboost.engine.stage import Key, Stage
@@ -54,8 +56,11 @@ class Passage:
         if not one:
             stage.step(self.choose, self.on_stop)
         self.rounds.add(stage)
-        if not one or self.settles or (mode.learning and not node.is_old):
+        if not one or (mode.learning and not node.is_old):
             stage.step(self.ends_here, self.on_stop)
+        for transform in node.transforms if one and node.is_old and self.settles else ():
+            if transform.pauses:
+                stage.call(is_due, transform.due, ask=self.on_stop)
         stage.mark("end")
         stage.on_begin(self.begin)
 
@@ -132,3 +137,10 @@ class Passage:
             return (*self.path, "end")
         ends[0] = self._next_replay(done)
         return (*self.path, 1)
+
+
+@njit
+def is_due(block: Any) -> bool:
+    """Whether a transform has something to do after the row."""
+    (due,) = unpack(block)
+    return bool(due[0] == 1)

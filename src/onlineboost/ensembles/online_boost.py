@@ -14,7 +14,7 @@ from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Restarting
 from onlineboost.errors import ParameterError
-from onlineboost.learners.ftrl import FTRL
+from onlineboost.learners.ftrl import FTRLProximal
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
@@ -38,7 +38,7 @@ class OnlineBoost(Ensemble):
     Parameters
     ----------
     effort : "low", "normal" or "high": more and larger parts take more time and err less
-    pairs : whether one part learns all pairs of features (``FTRL``), in rows of at most 48
+    pairs : whether one part learns all pairs of features (``FTRLProximal``), in rows of at most 48
     max_mb : megabytes of memory that the model may take, but for many features of many classes: half of it for trees, a
         quarter for pairs, a quarter for 262,144 features of linear learners. None: 256, 512 or 2,048 by effort; 0: no
         limit
@@ -97,7 +97,8 @@ class OnlineBoost(Ensemble):
     def _light(self) -> list[OnlineClassifier]:
         if not isinstance(self.pairs, bool | np.bool_):
             raise ParameterError("pairs", self.pairs, "True or False")
-        return [*_linear(), FTRL(max_mb=max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE)] if self.pairs else _linear()
+        mb = max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE
+        return [*_linear(), FTRLProximal(max_mb=mb)] if self.pairs else _linear()
 
 
 def check_effort(effort: Any) -> Effort:

@@ -10,8 +10,8 @@ McMahan and others (2013), *Ad Click Prediction: a View from the Trenches*, algo
 | alpha, beta | ``learning_rate``, 1 | step size |
 | lambda_1 | ``threshold`` sqrt(n) | a weight is 0 as long as \\|z\\| is not above it |
 
-Differences from the paper: lambda_1 grows with sqrt(n), which is how far z strays if a token tells nothing; it holds for
-pairs only. There is no lambda_2.
+Differences from the paper: lambda_1 grows with sqrt(n), which is how far z strays if a token tells nothing, and holds
+for pairs only. There is no lambda_2.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def learn(state: FTRLState, work: FTRLWork, batch: Batch, r: int, h: Floats32, t
     _move(state, work, 0, 0.0)
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
         threshold = 0.0 if batch.values[j] == FEATURE else state.threshold
-        _move(state, work, np.int64(batch.indices[j]) + 1, threshold)
+        row: Any = np.int64(batch.indices[j]) + 1
+        _move(state, work, row, threshold)
 
 
 @hot
@@ -146,7 +147,7 @@ _OPTIONS = (
 
 
 @dataclass(eq=False, repr=False)
-class FTRL(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLState, **kernels_of(__name__)):
+class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLState, **kernels_of(__name__)):
     """Logistic regression on features, by values or bins, and all their pairs, by FTRL-Proximal: for clicks and tables.
 
     A pair has a weight of 0 until it tells more than noise would, so that many pairs cost little accuracy. Features and
@@ -162,11 +163,11 @@ class FTRL(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLState, **k
 
     Examples
     --------
-    >>> from onlineboost import FTRL
+    >>> from onlineboost import FTRLProximal
     >>> from onlineboost.datasets import load_letter
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
-    >>> round(progressive_score(FTRL(), X, y), 3)
+    >>> round(progressive_score(FTRLProximal(), X, y), 3)
     0.1
     """
 

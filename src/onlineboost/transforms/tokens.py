@@ -85,8 +85,10 @@ class TokensState(NamedTuple):
         fits = bool((known >= 0).all() and (known < len(self.number)).all())
         require(fits and bool((self.number[known] > 0).all()), "dense", "features with numbers")
         require(np.array_equal(np.sort(taken & 0xFFFFFFFF), np.arange(1, used + 1)), "table", "every place once")
-        require(np.array_equal(_filled(self.table, used, self.table.size), self.table), "table", "hashes at their places")
-        require(int(np.bitwise_count(self.filter).sum()) == marked, "filter", "as many bits as are counted")
+        again = _filled(self.table, used, self.table.size)
+        require(np.array_equal(again, self.table), "table", "hashes at their places")
+        set_bits = int(np.unpackbits(self.filter.view(np.uint8)).sum())
+        require(set_bits == marked, "filter", "as many bits as are counted")
 
     @property
     def n_places(self) -> int:
@@ -202,10 +204,16 @@ class Keys(NamedTuple):
 
 def new_tokens(n_features: int, max_row: int) -> TokensState:
     n = min(n_features, MAX_NUMBERS)
-    tables = filled(0, 2 * LEAST, np.int64), filled(0, LEAST * _BITS // 64, np.uint64)
-    more = filled(0, max_row, np.int32), filled(0, 4, np.int64), max_row
-    numbered = filled(0, n_features, np.int32), new_bins(n, N_BINS, MAX_NUMBERS), filled(False, n, np.bool_)
-    return TokensState(*numbered, *tables, *more)
+    return TokensState(
+        number=filled(0, n_features, np.int32),
+        bins=new_bins(n, N_BINS, MAX_NUMBERS),
+        binned=filled(False, n, np.bool_),
+        table=filled(0, 2 * LEAST, np.int64),
+        filter=filled(0, LEAST * _BITS // 64, np.uint64),
+        dense=filled(0, max_row, np.int32),
+        clock=filled(0, 4, np.int64),
+        max_row=max_row,
+    )
 
 
 @njit
