@@ -335,7 +335,7 @@ def test_huge_weights_leave_finite_numbers():
 def test_every_effort_of_the_default_is_a_list_of_models(effort):
     model = OnlineBoost(effort, random_state=0)
     parts, node = model.parts(), model.new_node(0)
-    assert len(node.parts) == len(parts) > model.n_light() == 4
+    assert len(node.parts) == len(parts) > model.n_light() == 5
     assert sum(isinstance(part, Restarting) for part in parts) == 1
     assert model.clone().effort == effort
 

@@ -31,6 +31,7 @@ from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Origins, Transforms, output_names
 from onlineboost.transforms.indicators import IndicatorsState
 from onlineboost.transforms.slots import Slots, new_slots
+from onlineboost.transforms.tokens import TokensState
 
 _REPLAYING = Mode(True, True, False)
 
@@ -198,6 +199,9 @@ class Committee(Node):
     def check(self) -> None:
         bins = self.learner.bins_of(self.committee, self.transforms)
         require(bins is None or bins.clock[MET] <= self.n_slots, "bins.clock", "slots in use")
+        for transform in self.transforms:
+            if isinstance(transform, TokensState):
+                transform.check_bins()
         if hasattr(self.committee, "nodes"):  # of trees: 1 + the slot that a node splits by
             require(self.committee.nodes[..., 0].max(initial=0) <= self.n_slots, "nodes", "splits by slots in use")
         if self.kept.indices.size:

@@ -45,6 +45,10 @@ class Ensemble(Listening, OnlineClassifier):
     def n_light(self) -> int:
         """Number of the first parts that see every row; the others may rest (``resting.py``)."""
 
+    def rests_on_short_rows(self) -> bool:
+        """Whether these rest on short rows too, where there are more features than slots."""
+        return False
+
     def seed(self) -> int:
         """The seed, from which the parts get theirs."""
         return seed_of(self.random_state)
@@ -76,7 +80,7 @@ class Ensemble(Listening, OnlineClassifier):
                 node.listen(self.notify)
             nodes.append(node)
         n, light = len(nodes), self.n_light()
-        states = new_stack(n), new_stack(light), new_scales(n), new_rest()
+        states = new_stack(n), new_stack(light), new_scales(n), new_rest(self.rests_on_short_rows())
         settings = Settings(n, hard=False, sample=False, seed=seed)
         return StackedNode(settings, new_record(n), tuple(nodes), *states)
 

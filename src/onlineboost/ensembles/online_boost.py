@@ -94,6 +94,9 @@ class OnlineBoost(Ensemble):
     def n_light(self) -> int:
         return len(self._light())
 
+    def rests_on_short_rows(self) -> bool:
+        return bool(self.pairs)
+
     def _light(self) -> list[OnlineClassifier]:
         if not isinstance(self.pairs, bool | np.bool_):
             raise ParameterError("pairs", self.pairs, "True or False")

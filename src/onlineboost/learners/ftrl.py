@@ -8,7 +8,7 @@ McMahan and others (2013), *Ad Click Prediction: a View from the Trenches*, algo
 | z | ``numbers[j, 1]`` | sum of gradients, each minus sigma w |
 | sqrt(n) | ``numbers[j, 2]`` | root of the sum of squared gradients |
 | alpha, beta | ``learning_rate``, 1 | step size |
-| lambda_1 | ``threshold`` sqrt(n) | a weight is 0 as long as \\|z\\| is not above it |
+| lambda_1 | ``noise`` sqrt(n) | a weight is 0 as long as \\|z\\| is not above it |
 
 Differences from the paper: lambda_1 grows with sqrt(n), which is how far z strays if a token tells nothing, and holds
 for pairs only. There is no lambda_2.
@@ -28,6 +28,7 @@ from onlineboost.data.allocation import filled, planning
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.errors import ParameterError
 from onlineboost.learners.base import Learner, kernels_of
+from onlineboost.learners.linear import LEARNING_RATE
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.loop.heads import logistic
 from onlineboost.parameters import check_between, check_count, check_whole
@@ -48,7 +49,7 @@ _BYTES = 20  # of a token in the table and the filter; 12 more for each learner
 class FTRLState(NamedTuple):
     numbers: Floats32  # [1 + places, 3, learners]
     learning_rate: float
-    threshold: float
+    noise: float
 
     def limits(self) -> Limits:
         return {"numbers": (-_MAX_SUM, _MAX_SUM)}
@@ -87,7 +88,7 @@ def learn(state: FTRLState, work: FTRLWork, batch: Batch, r: int, h: Floats32, t
         return
     _move(state, work, 0, 0.0)
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
-        threshold = 0.0 if batch.values[j] == FEATURE else state.threshold
+        threshold = 0.0 if batch.values[j] == FEATURE else state.noise
         row: Any = np.int64(batch.indices[j]) + 1
         _move(state, work, row, threshold)
 
@@ -139,10 +140,10 @@ def forget(state: FTRLState, i: int) -> None:
 
 
 _OPTIONS = (
-    Option("learning_rate", "Learning rate.", float, tried=(0.2, 0.5, 1.0)),
-    Option("threshold", "Weights of pairs are 0 below so many standard deviations of noise.", float),
+    LEARNING_RATE,
+    Option("noise", "Standard deviations of noise, below which weights of pairs are 0.", float),
     Option("max_row", "Number of features of the longest rows with pairs.", int, least=1, most=_MAX_ROW),
-    Option("max_mb", "Most megabytes of weights.", int, least=1),
+    Option("max_mb", "Megabytes of weights, at most.", int, least=1),
 )
 
 
@@ -156,7 +157,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     Parameters
     ----------
     learning_rate : step size
-    threshold : weights of pairs are 0 as long as the sum of their gradients is below so many standard deviations
+    noise : weights of pairs are 0 as long as the sum of their gradients is below so many standard deviations
     max_row : rows of more features have no pairs
     max_mb : most megabytes of weights; when they are used, further features and pairs are left out
     bits : at most 2**bits features have slots of their own, further ones share them by a hash
@@ -177,15 +178,15 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
 
     _: KW_ONLY
     learning_rate: float = 0.5
-    threshold: float = 2.0
+    noise: float = 2.0
     max_row: int = 48
     max_mb: int = 128
     bits: int = 22
 
     def committee(self, n_learners: int, n_features: int) -> FTRLState:
         check_between("learning_rate", self.learning_rate, 0, math.inf)
-        if not isinstance(self.threshold, numbers.Real) or not 0 <= float(self.threshold) < math.inf:
-            raise ParameterError("threshold", self.threshold, "a number of at least 0")
+        if not isinstance(self.noise, numbers.Real) or not 0 <= float(self.noise) < math.inf:
+            raise ParameterError("noise", self.noise, "a number of at least 0")
         check_whole("max_row", self.max_row, 1, _MAX_ROW)
         check_count("max_mb", self.max_mb)
         check_whole("bits", self.bits, 1, MAX_BITS)
@@ -193,7 +194,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
 
     def _of(self, n_learners: int, n_places: int) -> FTRLState:
         shape = 1 + n_places, 3, n_learners
-        return FTRLState(filled(0, shape, np.float32), float(self.learning_rate), float(self.threshold))
+        return FTRLState(filled(0, shape, np.float32), float(self.learning_rate), float(self.noise))
 
     def transforms(self, n_features: int) -> Transforms:
         return (new_tokens(n_features, int(self.max_row)),)

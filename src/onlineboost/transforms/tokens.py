@@ -77,10 +77,9 @@ class TokensState(NamedTuple):
         taken = self.table[self.table != 0]
         require(used <= self.n_places and due <= NO_MORE, "clock", "places within the table")
         require(dense <= self.max_row, "clock", "no more dense features than a row of pairs has")
-        met = int(self.bins.clock[MET])
         numbered = np.sort(self.number[self.number > 0])
-        require(met <= len(self.binned), "bins.clock", "no more features than there is room for")
-        require(np.array_equal(numbered, np.arange(1, met + 1)), "number", "every number once")
+        require(np.array_equal(numbered, np.arange(1, numbered.size + 1)), "number", "every number once")
+        require(numbered.size <= len(self.binned), "number", "no more numbers than there is room for")
         known = self.dense[:dense]
         fits = bool((known >= 0).all() and (known < len(self.number)).all())
         require(fits and bool((self.number[known] > 0).all()), "dense", "features with numbers")
@@ -89,6 +88,10 @@ class TokensState(NamedTuple):
         require(np.array_equal(again, self.table), "table", "hashes at their places")
         set_bits = int(np.unpackbits(self.filter.view(np.uint8)).sum())
         require(set_bits == marked, "filter", "as many bits as are counted")
+
+    def check_bins(self) -> None:
+        """Raise an error unless features and bins have the same numbers."""
+        require(self.bins.clock[MET] == np.count_nonzero(self.number), "bins.clock", "as many features as have numbers")
 
     @property
     def n_places(self) -> int:
