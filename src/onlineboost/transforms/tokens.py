@@ -189,9 +189,10 @@ class TokensState(NamedTuple):
         return found[0][:n], found[1][:n], found[2][:n], high[:n]
 
     def _pairs(self, keys: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
-        """The places of pairs of tokens, and these."""
-        n = keys.size if keys.size <= MAX_NAMED else 0
-        first, second = np.triu_indices(n, 1)
+        """The places of pairs of tokens that have places themselves, and these."""
+        known = np.flatnonzero(_find(self.table, keys) >= 0)
+        known = known if known.size <= MAX_NAMED else known[:0]
+        first, second = (known[each] for each in np.triu_indices(known.size, 1))
         places = _find(self.table, pair_keys(keys, first, second))
         known = places >= 0
         return places[known], first[known], second[known]
