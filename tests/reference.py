@@ -1795,7 +1795,7 @@ class Tokens(Bins):
         feature = self.features[number]
         often = 2 * feature.seen >= self.rows + 1 - feature.born
         if len(set(feature.samples[: feature.seen])) > 1 and often and f not in self.dense:
-            self.dense = (self.dense + [f])[: self.max_row]
+            self.dense = [*self.dense, f][: self.max_row]
         edges = self.fresh_edges(number)
         if len(set(feature.values[: len(feature.current)])) > 16:
             self.binned.add(f)

@@ -175,7 +175,7 @@ def test_parts_that_rest_are_said(letters, model, capsys, monkeypatch):
     result = json.loads(run(capsys, "train", letters / "first.csv", "--json")[0])
     assert result["resting"] == 3
     print_summary(result)
-    assert "parts resting:       3 (they earn nothing on long rows)" in capsys.readouterr().out
+    assert "parts resting:       3 (they cost much and earn nothing)" in capsys.readouterr().out
     parts = json.loads(run(capsys, "inspect", model, "--json")[0])["parts"]
     assert [part["resting"] for part in parts] == [False] * 5 + [True] * 3
     assert len(re.findall(r" \(rests\)\n", run(capsys, "inspect", model)[0])) == 3

@@ -122,7 +122,7 @@ class Ensemble(Listening, OnlineClassifier):
             sentences.append(f"The stream changed: a part started over {counted}, the last after {last:,} examples.")
         if self.n_resting_:
             who = "1 part rests" if self.n_resting_ == 1 else f"{self.n_resting_} parts rest"
-            sentences.append(f"{who}: rows are long, and the others do as well alone.")
+            sentences.append(f"{who}: the others do as well alone, at less cost.")
         return " ".join(sentences)
 
     def report(self) -> Report:

@@ -33,7 +33,7 @@ class OnlineBoost(Ensemble):
     """The default, nothing to choose: linear learners, pairs of features and boosted trees, under one stack.
 
     Good on tables and text, on streams that stay as they are or change, on short and long ones. One part starts over
-    when its error rises; trees rest where rows are long and they earn nothing.
+    when its error rises; trees rest where they cost much and earn nothing.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class OnlineBoost(Ensemble):
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
-    0.072
+    0.073
     """
 
     absent: ClassVar[dict[str, Any]] = {"pairs": False, "max_mb": 0}

@@ -69,8 +69,12 @@ class TokensState(NamedTuple):
     max_row: int  # tokens of the longest rows with pairs
 
     def limits(self) -> Limits:
-        top = (1 << 63) - 1
-        return {"table": (0, top), "clock": (0, max(self.n_places * _BITS, self.max_row))}
+        return {
+            "number": (0, MAX_NUMBERS),
+            "table": (0, (1 << 63) - 1),
+            "dense": (0, (1 << 31) - 1),
+            "clock": (0, max(self.n_places * _BITS, self.max_row)),
+        }
 
     def check(self) -> None:
         used, marked, dense, due = self.clock.tolist()
@@ -190,12 +194,12 @@ class TokensState(NamedTuple):
 
     def _pairs(self, keys: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
         """The places of pairs of tokens that have places themselves, and these."""
-        known = np.flatnonzero(_find(self.table, keys) >= 0)
-        known = known if known.size <= MAX_NAMED else known[:0]
-        first, second = (known[each] for each in np.triu_indices(known.size, 1))
+        placed = np.flatnonzero(_find(self.table, keys) >= 0)
+        placed = placed if placed.size <= MAX_NAMED else placed[:0]
+        first, second = (placed[each] for each in np.triu_indices(placed.size, 1))
         places = _find(self.table, pair_keys(keys, first, second))
-        known = places >= 0
-        return places[known], first[known], second[known]
+        there = places >= 0
+        return places[there], first[there], second[there]
 
 
 class Keys(NamedTuple):
