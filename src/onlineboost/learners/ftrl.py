@@ -262,6 +262,3 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
         """The learners' mean weight."""
         mean: Floats = committee.numbers[1:, 0].mean(axis=1, dtype=np.float64)
         return mean
-
-    def n_seen(self, committee: FTRLState) -> int | None:
-        return int(np.count_nonzero(committee.numbers[1:, 2].any(axis=1)))
