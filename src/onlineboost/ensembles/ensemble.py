@@ -49,6 +49,10 @@ class Ensemble(Listening, OnlineClassifier):
         """Whether these rest on short rows too, where there are more features than slots."""
         return False
 
+    def number_of(self, k: int) -> int:
+        """The number from which part k gets its seed."""
+        return k
+
     def seed(self) -> int:
         """The seed, from which the parts get theirs."""
         return seed_of(self.random_state)
@@ -69,7 +73,7 @@ class Ensemble(Listening, OnlineClassifier):
         parts = self.parts()
         nodes: list[Node] = []
         for k, part in enumerate(parts):
-            node = part.new_node(n_features, _seed(seed, k, part))
+            node = part.new_node(n_features, _seed(seed, self.number_of(k), part))
             if not isinstance(node, Node):
                 raise ParameterError("models", part, "models of compiled learners, such as Linear or Tree")
             if isinstance(node, ClassVotesCommittee):
