@@ -201,7 +201,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
         "class_weight": None,
         "on_drift": None,
     }
-    assert sum(feature["strength"] for feature in facts["strongest"]) == pytest.approx(1)
+    assert 0.9 < sum(feature["strength"] for feature in facts["strongest"]) <= 1  # the rest is that of weak pairs
     assert facts["strength"] == Ensemble.strength
     out, _ = run(capsys, "inspect", model)
     assert "OnlineBoost, 3,000 examples learnt" in out

@@ -48,7 +48,7 @@ from onlineboost.transforms.edges import code
 N_BINS = 16
 MAX_NUMBERS = 4096  # features with values of their own
 LEAST = 1 << 10  # places of the smallest table
-MAX_NAMED = 4096  # tokens up to which pairs are named
+MAX_NAMED = 1024  # tokens up to which pairs are named
 FEATURE, PAIR = f32(1), f32(2)
 # Fields of ``clock``: places taken; bits set in the filter; number of dense features; whether room is due.
 USED, MARKED, DENSE, DUE = range(4)
