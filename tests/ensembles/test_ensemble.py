@@ -354,12 +354,12 @@ def test_every_effort_of_the_default_is_a_list_of_models(effort):
 
 @pytest.mark.parametrize("effort", ["low", "normal", "high"])
 def test_the_parts_of_the_default_share_its_memory(effort):
-    model = OnlineBoost(effort, max_mb=320)
+    model = OnlineBoost(effort, max_mb=1024)
     for parts, classes in ((model.parts(), 1), (model.parts_for_classes(), 64)):
         learners = [part.base_learner() for part in parts]
         trees = [learner.max_mb for learner in learners if isinstance(learner, Tree)]
         pairs = [learner.max_mb for learner in learners if isinstance(learner, FTRLProximal)]
-        assert 0 < sum(trees) * classes <= 160 and pairs == [80]
+        assert 0 < sum(trees) * classes <= 512 and pairs == [256]
 
 
 def test_parts_have_the_seeds_that_they_have_without_pairs():

@@ -82,13 +82,13 @@ def test_what_comes_once_takes_no_place():
     assert FTRLProximal(max_row=9).fit(X, y).fitted.root.n_slots > 500
 
 
-def test_memory_is_bounded():
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(ftrl, "_BYTES", 500)
     X, y, _ = rows()
-    model = FTRLProximal(max_row=9, max_mb=1).fit(X * 4, np.tile(y, 4))
-    tokens = model.fitted.root.transforms[0]
-    assert tokens.n_places * 32 <= 1 << 20 < 2 * tokens.n_places * 32
-    assert tokens.clock[0] == tokens.n_places
-    assert FTRLProximal(max_row=9).fit(X, y).fitted.root.transforms[0].clock[0] > 1024
+    tokens = FTRLProximal(max_row=9, max_mb=1).fit(X, y).fitted.root.transforms[0]
+    assert tokens.n_places * 512 <= 1 << 20 < 2 * tokens.n_places * 512
+    more = FTRLProximal(max_row=9, max_mb=4).fit(X * 4, np.tile(y, 4)).fitted.root.transforms[0]
+    assert more.clock[0] > tokens.n_places
 
 
 def test_pairs_are_named_and_explained():
