@@ -1808,7 +1808,7 @@ class Tokens(Bins):
 class FTRL:
     """Algorithm 1 of McMahan and others (2013), with a threshold of ``noise`` sqrt(n) for pairs."""
 
-    def __init__(self, tokens: Tokens, rate: float = 0.5, noise: float = 2.0) -> None:
+    def __init__(self, tokens: Tokens, rate: float = 0.4, noise: float = 2.0) -> None:
         self.tokens, self.rate, self.noise = tokens, rate, noise
         self.w: dict[int, float] = {}
         self.z: dict[int, float] = {}

@@ -169,7 +169,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(FTRLProximal(), X, y), 3)
-    0.126
+    0.125
     """
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
@@ -177,7 +177,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     several_classes: ClassVar[bool] = True
 
     _: KW_ONLY
-    learning_rate: float = 0.5
+    learning_rate: float = 0.4
     noise: float = 2.0
     max_row: int = 48
     max_mb: int = 128
