@@ -15,6 +15,7 @@ import numpy as np
 import onlineboost
 from onlineboost import (
     AdaptiveRegressor,
+    FTRLProximal,
     Linear,
     NaiveBayes,
     Newton,
@@ -49,7 +50,7 @@ def models() -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
         yield f"{booster} {learner}", lambda booster=booster, learner=learner: make(booster, learner), (2, 5)
     for booster in CLASS_VOTES:
         yield booster, lambda booster=booster: make(booster, ""), (2, 5)
-    for learner in (Linear, NaiveBayes, Newton, Perceptron, Stump, Tree):
+    for learner in (FTRLProximal, Linear, NaiveBayes, Newton, Perceptron, Stump, Tree):
         yield learner.__name__, learner, (2, 5)
     for effort in ("low", "normal", "high"):
         yield f"OnlineBoost {effort}", lambda effort=effort: OnlineBoost(effort, random_state=0), (2, 5)

@@ -1729,3 +1729,114 @@ class WeighedChains:
         for k, gain in enumerate(gains if self.most else []):
             self.hedge.regret[k] += gain / self.most
             self.hedge.size[k] += abs(gain) / self.most
+
+
+class Tokens(Bins):
+    """What ``FTRLProximal`` shows of a row: places of tokens and of pairs of them, each with its order."""
+
+    def __init__(self, max_row: int, most_places: int, places: int = 1024) -> None:
+        super().__init__(16, bound=4096)
+        self.max_row, self.most_places, self.places = max_row, most_places, places
+        self.number: dict[int, int] = {}
+        self.binned: set[int] = set()
+        self.dense: list[int] = []
+        self.table: dict[int, int] = {}
+        self.filter: set[int] = set()
+
+    def show(self, row: dict[int, float], learns: bool = True) -> list[tuple[int, int]]:
+        keys = [self.key(f, x) for f, x in row.items()]
+        zeros = [f for f in self.dense if f not in row]
+        if len(keys) + len(zeros) <= self.max_row:
+            keys += [self.key(f, 0.0) for f in zeros]
+        tokens = [(key, 1) for key in keys]
+        if len(keys) <= self.max_row:
+            for a, first in enumerate(keys):
+                tokens += [(self.mixed(min(first, key) * STEP + max(first, key)), 2) for key in keys[a + 1 :]]
+        found = [(self.place(key, learns), order) for key, order in tokens]
+        return [(place, order) for place, order in found if place is not None]
+
+    def key(self, f: int, x: float) -> int:
+        if f not in self.number:
+            x = 1.0 if x > 0 else -1.0
+        elif f in self.binned:
+            x = float(self.features[self.number[f]].bin(x))
+        return self.mixed((f + 1) * STEP + int(np.float32(x).view(np.uint32)))
+
+    def mixed(self, key: int) -> int:
+        key &= MASK
+        key = ((key ^ key >> 30) * 0xBF58476D1CE4E5B9) & MASK
+        key = ((key ^ key >> 27) * STEP) & MASK
+        return key ^ key >> 31
+
+    def place(self, key: int, learns: bool) -> int | None:
+        hashed, bits = key >> 33, 32 * self.places
+        if hashed in self.table:
+            return self.table[hashed]
+        if not learns or len(self.table) == self.places:
+            return None
+        if key % bits in self.filter:
+            self.table[hashed] = len(self.table)
+            return self.table[hashed]
+        if 4 * (len(self.filter) + 1) > bits:
+            self.filter.clear()
+        self.filter.add(key % bits)
+        return None
+
+    def learn(self, row: dict[int, float]) -> None:
+        """Meet the values of a row; after it, the table may become larger."""
+        self.rows += 1
+        self.n_bins = self.wanted if self.rows > 64 else 0
+        for f, x in row.items():
+            if x != 1 and len(self.number) < 4096:
+                self.number.setdefault(f, len(self.number))
+            if f in self.number and self.meet(self.number[f], x):
+                self.settle(f)
+        if self.rows == 64:
+            self.n_bins = self.wanted
+            for f in sorted(self.number):
+                self.settle(f)
+        if 2 * len(self.table) >= self.places and 2 * self.places <= self.most_places:
+            self.places *= 2
+            self.filter.clear()
+
+    def settle(self, f: int) -> None:
+        number = self.number[f]
+        feature = self.features[number]
+        often = 2 * feature.seen >= self.rows + 1 - feature.born
+        if len(set(feature.samples[: feature.seen])) > 1 and often and f not in self.dense:
+            self.dense = [*self.dense, f][: self.max_row]
+        edges = self.fresh_edges(number)
+        if len(set(feature.values[: len(feature.current)])) > 16:
+            self.binned.add(f)
+        if edges is not None:
+            self.shares(number, edges)
+        if f in self.binned and feature.seen >= 256:
+            feature.remake_at = 1 << 62
+
+
+class FTRL:
+    """Algorithm 1 of McMahan and others (2013), with a threshold of ``noise`` sqrt(n) for pairs."""
+
+    def __init__(self, tokens: Tokens, rate: float = 0.4, noise: float = 2.0) -> None:
+        self.tokens, self.rate, self.noise = tokens, rate, noise
+        self.w: dict[int, float] = {}
+        self.z: dict[int, float] = {}
+        self.root: dict[int, float] = {}
+
+    def progressive(self, row: dict[int, float], y: float, weight: float = 1.0) -> float:
+        """The score of a row, which is learnt then; rows of weight 0 are not."""
+        shown = [(-1, 1), *self.tokens.show(row, weight > 0)]
+        score = f32(min(max(sum(self.w.get(place, 0.0) for place, _ in shown), -50.0), 50.0))
+        if weight > 0:
+            self.tokens.learn(row)
+        e = math.exp(-abs(float(score)))
+        g = weight * ((1.0 if score >= 0 else e) / (1 + e) - (y > 0))
+        for place, order in shown if g else ():
+            root, w = self.root.get(place, 0.0), self.w.get(place, 0.0)
+            wider = math.sqrt(root * root + g * g)
+            z = self.z.get(place, 0.0) + g - (wider - root) / self.rate * w
+            beyond = max(abs(z) - (self.noise * wider if order == 2 else 0.0), 0.0)
+            size = min(beyond * self.rate / (1 + wider), 1e3)
+            self.w[place] = float(f32(-size if z > 0 else size))
+            self.z[place], self.root[place] = float(f32(z)), float(f32(wider))
+        return float(score)

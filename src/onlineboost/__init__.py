@@ -43,6 +43,7 @@ from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
+from onlineboost.learners.ftrl import FTRLProximal
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
@@ -73,6 +74,7 @@ __all__ = [
     "Copies",
     "DataError",
     "DefensiveBoost",
+    "FTRLProximal",
     "ForkError",
     "Learner",
     "LeastSquares",

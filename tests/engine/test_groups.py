@@ -83,7 +83,8 @@ def test_groups_threads_and_batches_do_not_change_a_bit(booster, learner, rows, 
         found, mine = learnt(booster, learner, rows, threads + 1, batch)
         assert np.array_equal(found, scores), (size, threads)
         assert mine == states, (size, threads)
-    if booster not in ("defensive", "adaptive-learners"):  # one sees all votes at once, the other resets learners
+    # One sees all votes at once, another resets learners; tables of tokens grow.
+    if booster not in ("defensive", "adaptive-learners") and learner != "ftrl":
         assert divide.divided
 
 

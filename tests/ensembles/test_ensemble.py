@@ -18,6 +18,7 @@ from onlineboost import (
     Adaptive,
     Alarm,
     ClassTree,
+    FTRLProximal,
     Linear,
     NaiveBayes,
     OnlineBBM,
@@ -100,6 +101,17 @@ def test_short_rows_and_parts_that_earn_do_not_rest():
     X[:, :2] = np.sign(X[:, :2])
     trees = OnlineBBM(Tree(2, max_slots=64), 5, head="stack")
     assert not StackedEnsemble([Linear(), trees], n_always=1, random_state=0).fit(X, crossed).n_resting_
+
+
+@pytest.mark.parametrize(
+    ("short", "full", "loss", "rests"),
+    [(True, True, 99.9, True), (True, True, 99.0, False), (True, False, 99.9, False), (False, True, 99.9, False)],
+)
+def test_parts_rest_on_short_rows_in_the_default_only(short, full, loss, rests):
+    rest = resting.new_rest(short)
+    rest.rows[:] = resting.LOOK_EVERY, 7 * resting.LOOK_EVERY
+    assert not rest.decide(resting.LOOK_EVERY, loss, 100.0, full)
+    assert bool(rest.clock[2]) == rests
 
 
 @pytest.mark.parametrize("rows", [1, 100, 700])
@@ -335,9 +347,25 @@ def test_huge_weights_leave_finite_numbers():
 def test_every_effort_of_the_default_is_a_list_of_models(effort):
     model = OnlineBoost(effort, random_state=0)
     parts, node = model.parts(), model.new_node(0)
-    assert len(node.parts) == len(parts) > model.n_light() == 4
+    assert len(node.parts) == len(parts) > model.n_light() == 5
     assert sum(isinstance(part, Restarting) for part in parts) == 1
     assert model.clone().effort == effort
+
+
+@pytest.mark.parametrize("effort", ["low", "normal", "high"])
+def test_the_parts_of_the_default_share_its_memory(effort):
+    model = OnlineBoost(effort, max_mb=1024)
+    for parts, classes in ((model.parts(), 1), (model.parts_for_classes(), 64)):
+        learners = [part.base_learner() for part in parts]
+        trees = [learner.max_mb for learner in learners if isinstance(learner, Tree)]
+        pairs = [learner.max_mb for learner in learners if isinstance(learner, FTRLProximal)]
+        assert 0 < sum(trees) * classes <= 512 and pairs == [256]
+
+
+def test_parts_have_the_seeds_that_they_have_without_pairs():
+    with_pairs, without = (OnlineBoost(pairs=pairs, random_state=7).new_node(0) for pairs in (True, False))
+    seeds = [[part.settings.seed for part in node.parts] for node in (with_pairs, without)]
+    assert [*seeds[0][:4], *seeds[0][5:]] == seeds[1]
 
 
 def test_the_default_is_better_than_its_parts_and_follows_changes(tmp_path):

@@ -116,7 +116,7 @@ def print_summary(result: dict[str, Any]) -> None:
     if result["alarms"]:
         lines.append(("alarms", f"{result['alarms']:,}"))
     if result["resting"]:
-        lines.append(("parts resting", f"{result['resting']} (they earn nothing on long rows)"))
+        lines.append(("parts resting", f"{result['resting']} (they cost much and earn nothing)"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
     lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
     lines.append(("model", result["output"] or "not saved (no -o MODEL)"))

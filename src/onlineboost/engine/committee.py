@@ -31,6 +31,7 @@ from onlineboost.transforms.bins import LEFT, MET, STRAYED
 from onlineboost.transforms.chain import Origins, Transforms, output_names
 from onlineboost.transforms.indicators import IndicatorsState
 from onlineboost.transforms.slots import Slots, new_slots
+from onlineboost.transforms.tokens import TokensState
 
 _REPLAYING = Mode(True, True, False)
 
@@ -140,6 +141,12 @@ class Committee(Node):
         if self.slots is None:
             self.n_grown = n_features
 
+    def enlarge(self) -> None:
+        """Make the room that is due after a row."""
+        committee, transforms = self.learner.enlarged(self.committee, self.transforms)
+        if committee is not self.committee:
+            self.replace(committee=committee, transforms=transforms)
+
     def succeeded_by(self, fresh: Committee) -> None:
         """Let a new committee begin at this row of the stream, with the features known so far."""
         fresh.slots, fresh.names = self.slots, self.names
@@ -187,10 +194,14 @@ class Committee(Node):
         self.grow(slots)
         self.kept = replay.planned_rows(kept, self.learner.replay, type(self.kept))
         self.committee = self.learner.in_room(self.committee, room)
+        self.transforms = self.learner.transforms_in(self.transforms, self.committee)
 
     def check(self) -> None:
         bins = self.learner.bins_of(self.committee, self.transforms)
         require(bins is None or bins.clock[MET] <= self.n_slots, "bins.clock", "slots in use")
+        for transform in self.transforms:
+            if isinstance(transform, TokensState):
+                transform.check_bins()
         if hasattr(self.committee, "nodes"):  # of trees: 1 + the slot that a node splits by
             require(self.committee.nodes[..., 0].max(initial=0) <= self.n_slots, "nodes", "splits by slots in use")
         if self.kept.indices.size:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.compiled.block import unpack
+from onlineboost.compiled.jit import njit
 from onlineboost.data.batch import Batch, Floats, Ints, cut
 from onlineboost.engine import replay
 from onlineboost.engine.stage import Key, Stage
@@ -19,6 +21,7 @@ class Passage:
     | --- | --- |
     | after rows of a young stream | they are kept; at 64, 128, ... all rows so far are learnt again |
     | after the row at which edges of bins are due | the learners follow the new edges (``Learner.settle``) |
+    | after the row at which a larger table of tokens is due | it is made (``Learner.enlarged``) |
     | when the memory of a transform is full | the rows in it are learnt first |
     | before a row with features beyond the room of the learners, and when they are full | they get more room |
     """
@@ -53,8 +56,11 @@ class Passage:
         if not one:
             stage.step(self.choose, self.on_stop)
         self.rounds.add(stage)
-        if not one or self.settles or (mode.learning and not node.is_old):
+        if not one or (mode.learning and not node.is_old):
             stage.step(self.ends_here, self.on_stop)
+        for transform in node.transforms if one and node.is_old and self.settles else ():
+            if transform.pauses:
+                stage.call(is_due, transform.due, ask=self.on_stop)
         stage.mark("end")
         stage.on_begin(self.begin)
 
@@ -113,6 +119,8 @@ class Passage:
         for number in range(self.levels, 0, -1) if self.learns else ():
             if ends[number] == done:
                 node.learner.settle(node.committee, node.transforms[number - 1])
+        if self.settles:
+            node.enlarge()
         if done < ends[-1]:
             return (*self.path, self.levels + 1)
         for number in range(self.levels, 0, -1):
@@ -129,3 +137,10 @@ class Passage:
             return (*self.path, "end")
         ends[0] = self._next_replay(done)
         return (*self.path, 1)
+
+
+@njit
+def is_due(block: Any) -> bool:
+    """Whether a transform has something to do after the row."""
+    (due,) = unpack(block)
+    return bool(due[0] == 1)

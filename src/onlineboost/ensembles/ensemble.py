@@ -45,6 +45,14 @@ class Ensemble(Listening, OnlineClassifier):
     def n_light(self) -> int:
         """Number of the first parts that see every row; the others may rest (``resting.py``)."""
 
+    def rests_on_short_rows(self) -> bool:
+        """Whether these rest on short rows too, where there are more features than slots."""
+        return False
+
+    def number_of(self, k: int) -> int:
+        """The number from which part k gets its seed."""
+        return k
+
     def seed(self) -> int:
         """The seed, from which the parts get theirs."""
         return seed_of(self.random_state)
@@ -65,7 +73,7 @@ class Ensemble(Listening, OnlineClassifier):
         parts = self.parts()
         nodes: list[Node] = []
         for k, part in enumerate(parts):
-            node = part.new_node(n_features, _seed(seed, k, part))
+            node = part.new_node(n_features, _seed(seed, self.number_of(k), part))
             if not isinstance(node, Node):
                 raise ParameterError("models", part, "models of compiled learners, such as Linear or Tree")
             if isinstance(node, ClassVotesCommittee):
@@ -76,7 +84,7 @@ class Ensemble(Listening, OnlineClassifier):
                 node.listen(self.notify)
             nodes.append(node)
         n, light = len(nodes), self.n_light()
-        states = new_stack(n), new_stack(light), new_scales(n), new_rest()
+        states = new_stack(n), new_stack(light), new_scales(n), new_rest(self.rests_on_short_rows())
         settings = Settings(n, hard=False, sample=False, seed=seed)
         return StackedNode(settings, new_record(n), tuple(nodes), *states)
 
@@ -118,7 +126,7 @@ class Ensemble(Listening, OnlineClassifier):
             sentences.append(f"The stream changed: a part started over {counted}, the last after {last:,} examples.")
         if self.n_resting_:
             who = "1 part rests" if self.n_resting_ == 1 else f"{self.n_resting_} parts rest"
-            sentences.append(f"{who}: rows are long, and the others do as well alone.")
+            sentences.append(f"{who}: the others do as well alone, at less cost.")
         return " ".join(sentences)
 
     def report(self) -> Report:

@@ -1,37 +1,47 @@
-"""OnlineBoost: the default, an ensemble of linear learners and boosted trees with nothing to choose."""
+"""OnlineBoost: the default, an ensemble of linear learners, pairs of features and boosted trees: nothing to choose."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Restarting
+from onlineboost.errors import ParameterError
+from onlineboost.learners.ftrl import FTRLProximal
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
 from onlineboost.learners.tree import Tree
-from onlineboost.parameters import check_one_of
+from onlineboost.parameters import check_one_of, check_whole
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
-_MB = 512  # for the histograms of a part
+_MB: dict[Effort, int] = {"low": 256, "normal": 512, "high": 2048}
+_MB_BEFORE = 512  # of each part with trees, in models of older versions
+_CLASSES = 64  # of more than two, each gets one of so many shares of the memory of trees
 
 
 @dataclass(eq=False, repr=False)
 class OnlineBoost(Ensemble):
-    """The default, nothing to choose: linear learners and boosted trees that see with different eyes, under one stack.
+    """The default, nothing to choose: linear learners, pairs of features and boosted trees, under one stack.
 
     Good on tables and text, on streams that stay as they are or change, on short and long ones. One part starts over
-    when its error rises; trees rest where rows are long and they earn nothing.
+    when its error rises; trees rest where they cost much and earn nothing.
 
     Parameters
     ----------
     effort : "low", "normal" or "high": more and larger parts take more time and err less
+    pairs : whether one part learns all pairs of features (``FTRLProximal``), in rows of at most 48
+    max_mb : megabytes of memory that the model may take, but for many features of many classes: half of it for trees, a
+        quarter for pairs, a quarter for 262,144 features of linear learners. None: 256, 512 or 2,048 by effort; 0: no
+        limit
     random_state : seed
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
@@ -44,11 +54,15 @@ class OnlineBoost(Ensemble):
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
-    0.072
+    0.071
     """
+
+    absent: ClassVar[dict[str, Any]] = {"pairs": False, "max_mb": 0}
 
     effort: Effort = "normal"
     _: KW_ONLY
+    pairs: bool = True
+    max_mb: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
@@ -56,17 +70,54 @@ class OnlineBoost(Ensemble):
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:
-        check_one_of("effort", self.effort, EFFORTS)
-        return [*_linear(), *_TREES[self.effort]()]
+        return [*self._light(), *_TREES[check_effort(self.effort)](self._tree_mb(1)), *self._small()]
 
     def parts_for_classes(self) -> list[OnlineClassifier]:
-        parts = self.parts()
+        mb = self._tree_mb(_CLASSES)
+        trees = _TREES[self.effort](mb)
         if self.effort == "normal":
-            parts[-3] = OnlineBBM(Tree(10, max_mb=_MB), 21, head="stack")
-        return parts
+            trees[-1] = OnlineBBM(Tree(10, max_mb=mb), 21, head="stack")
+        return [*self._light(), *trees, *self._small()]
+
+    def _small(self) -> list[OnlineClassifier]:
+        """Parts for few features and few rows; in models of older versions, Newton forgets at one rate."""
+        return [Newton(steady=bool(self.pairs)), NaiveBayes()]
+
+    def _mb(self) -> int:
+        """Megabytes for the whole model; 0: no limit."""
+        if self.max_mb is None:
+            return _MB[check_effort(self.effort)]
+        return check_whole("max_mb", self.max_mb, 0, 1 << 20)
+
+    def _tree_mb(self, n: int) -> int:
+        """Megabytes for the histograms of each part with trees, of one of so many classes: half of all."""
+        if not self._mb():
+            return _MB_BEFORE
+        return max(self._mb() // (2 * _N_TREES[self.effort] * n), 1)
 
     def n_light(self) -> int:
-        return len(_linear())
+        return len(self._light())
+
+    def number_of(self, k: int) -> int:
+        """The others have the seeds that they have without pairs."""
+        first = len(_linear())
+        if not self.pairs or k < first:
+            return k
+        return k - 1 if k > first else len(self.parts()) - 1
+
+    def rests_on_short_rows(self) -> bool:
+        return bool(self.pairs)
+
+    def _light(self) -> list[OnlineClassifier]:
+        if not isinstance(self.pairs, bool | np.bool_):
+            raise ParameterError("pairs", self.pairs, "True or False")
+        mb = max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE
+        return [*_linear(), FTRLProximal(max_mb=mb)] if self.pairs else _linear()
+
+
+def check_effort(effort: Any) -> Effort:
+    check_one_of("effort", effort, EFFORTS)
+    return effort  # type: ignore[no-any-return]
 
 
 def _linear() -> list[OnlineClassifier]:
@@ -78,33 +129,30 @@ def _linear() -> list[OnlineClassifier]:
     ]
 
 
-def _few_trees() -> list[OnlineClassifier]:
-    return [Restarting(OnlineBBM(Tree(8, max_mb=_MB), 11, head="stack")), Newton(steady=True), NaiveBayes()]
+def _few_trees(mb: int) -> list[OnlineClassifier]:
+    return [Restarting(OnlineBBM(Tree(8, max_mb=mb), 11, head="stack"))]
 
 
-def _trees() -> list[OnlineClassifier]:
+def _trees(mb: int) -> list[OnlineClassifier]:
     return [
-        Restarting(OnlineBBM(Tree(8, max_mb=_MB), 21, head="stack")),
-        OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
-        Newton(steady=True),
-        NaiveBayes(),
+        Restarting(OnlineBBM(Tree(8, max_mb=mb), 21, head="stack")),
+        OnlineBBM(Tree(5, bins=64, max_mb=mb), 21, head="stack"),
     ]
 
 
-def _many_trees() -> list[OnlineClassifier]:
+def _many_trees(mb: int) -> list[OnlineClassifier]:
     return [
-        Restarting(SafeBoost(Tree(8, max_mb=_MB), 63)),
-        OnlineBBM(Tree(5, bins=64, max_mb=_MB), 21, head="stack"),
-        OnlineBBM(Tree(12, leaves="majority", max_mb=_MB), 31, head="stack"),
-        OnlineBBM(Tree(3, max_mb=_MB), 31, head="stack"),
+        Restarting(SafeBoost(Tree(8, max_mb=mb), 63)),
+        OnlineBBM(Tree(5, bins=64, max_mb=mb), 21, head="stack"),
+        OnlineBBM(Tree(12, leaves="majority", max_mb=mb), 31, head="stack"),
+        OnlineBBM(Tree(3, max_mb=mb), 31, head="stack"),
         Linear(bins=16),
-        Newton(steady=True),
-        NaiveBayes(),
     ]
 
 
-_TREES: dict[Effort, Callable[[], list[OnlineClassifier]]] = {
+_TREES: dict[Effort, Callable[[int], list[OnlineClassifier]]] = {
     "low": _few_trees,
     "normal": _trees,
     "high": _many_trees,
 }
+_N_TREES: dict[Effort, int] = {"low": 1, "normal": 2, "high": 4}  # parts with trees

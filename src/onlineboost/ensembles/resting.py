@@ -10,7 +10,8 @@ is decided at fixed numbers of examples and takes effect at a fixed number later
 | 262,144 examples after a rest began | a trial, which costs as much as some 20,000 rows of text without trees |
 
 Parts rest if rows have 64 features at least, on average, and the loss of all parts together is not below that of the
-light ones: by 3 % where there are more features than slots, so that trees cannot tell them apart, else at all.
+light ones: by 3 % where there are more features than slots, so that trees cannot tell them apart, else at all. With
+``short``, they also rest on shorter rows if there are more features than slots and that loss is not .5 % lower.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ FIRST_LOOK = 96
 LOOK_EVERY = 4096
 LENGTH = 1 << 18  # of a rest
 LONG_ROW = 64  # features
-_LEAST_GAIN = 0.03
+_LEAST_GAIN, _LEAST_OF_SHORT = 0.03, 0.005
 
 
 class Rest(NamedTuple):
     clock: Ints  # [3] whether parts rest; since which example they do or do not; when that ends, 0: not decided
     rows: Floats  # [2] rows and features in them, since then
+    short: bool = False  # whether parts also rest on short rows
 
     def limits(self) -> Limits:
         return {"clock": COUNT, "rows": SUM}
@@ -68,7 +70,8 @@ class Rest(NamedTuple):
         first, later = full and learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
         long = self.rows[1] >= LONG_ROW * self.rows[0]
         useless = loss >= (1 - _LEAST_GAIN if full else 1) * light_loss
-        if not end and (first or later) and long and useless:
+        short = self.short and full and later and loss >= (1 - _LEAST_OF_SHORT) * light_loss
+        if not end and (((first or later) and long and useless) or short):
             self.clock[2] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
         return False
 
@@ -85,5 +88,5 @@ def note_rows(block: Any) -> None:
                 rows[1] += 1 if abs(x) > 0 else 0
 
 
-def new_rest() -> Rest:
-    return Rest(np.zeros(3, np.int64), np.zeros(2))
+def new_rest(short: bool = False) -> Rest:
+    return Rest(np.zeros(3, np.int64), np.zeros(2), short)

@@ -221,6 +221,14 @@ class WeakLearner(OnlineModel):
         """A new committee with this room; raises an error for one that is not possible."""
         return committee
 
+    def transforms_in(self, transforms: Transforms, committee: Any) -> Transforms:
+        """Transforms whose room is that of a committee."""
+        return transforms
+
+    def enlarged(self, committee: Any, transforms: Transforms) -> tuple[Any, Transforms]:
+        """Committee and transforms with the room that is due after a row; the same ones if none is."""
+        return committee, transforms
+
     def strengths(self, committee: Any, n_learners: int) -> Floats | None:
         """The influence of each feature on the answer, with its sign; None if the learner has no such measure."""
         return None

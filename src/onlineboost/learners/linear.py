@@ -42,9 +42,10 @@ from onlineboost.transforms.indicators import IndicatorsState, new_indicators
 from onlineboost.transforms.slots import BITS
 from onlineboost.transforms.standardize import STANDARDIZE, new_standardize
 
+LEARNING_RATE = Option("learning_rate", "Learning rate.", float, tried=(0.1, 0.5, 2.0))
 _OPTIONS = (
     Option("loss", "Loss function.", choices=("squared", "logistic")),
-    Option("learning_rate", "Learning rate.", float, tried=(0.1, 0.5, 2.0)),
+    LEARNING_RATE,
     Option("power_t", "Exponent by which steps shrink, 0 to 1.", float),
 )
 

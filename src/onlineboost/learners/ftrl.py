@@ -1,0 +1,264 @@
+"""FTRL: logistic regression on tokens and their pairs by follow-the-regularised-leader, for N learners side by side.
+
+McMahan and others (2013), *Ad Click Prediction: a View from the Trenches*, algorithm 1 (FTRL-Proximal), line 5 ff.:
+
+| paper | here | meaning |
+| --- | --- | --- |
+| w | ``numbers[j, 0]`` | weight of token j - 1 (0: the constant) |
+| z | ``numbers[j, 1]`` | sum of gradients, each minus sigma w |
+| sqrt(n) | ``numbers[j, 2]`` | root of the sum of squared gradients |
+| alpha, beta | ``learning_rate``, 1 | step size |
+| lambda_1 | ``noise`` sqrt(n) | a weight is 0 as long as \\|z\\| is not above it |
+
+Differences from the paper: lambda_1 grows with sqrt(n), which is how far z strays if a token tells nothing, and holds
+for pairs only. There is no lambda_2.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from onlineboost.compiled.jit import f32, hot, lean
+from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import Batch, Floats, Floats32
+from onlineboost.errors import ParameterError
+from onlineboost.learners.base import Learner, kernels_of
+from onlineboost.learners.linear import LEARNING_RATE
+from onlineboost.loop.explaining import Found, Pulls
+from onlineboost.loop.heads import logistic
+from onlineboost.parameters import check_between, check_count, check_whole
+from onlineboost.registry import Option
+from onlineboost.storage.validity import Limits
+from onlineboost.transforms.chain import Transforms
+from onlineboost.transforms.slots import BITS, MAX_BITS
+from onlineboost.transforms.tokens import FEATURE, LEAST, TokensState, new_tokens
+
+_BETA = 1.0
+_MAX_SCORE, _MAX_WEIGHT, _MAX_STEP = 50.0, 1e3, 1e12
+_MAX_SUM = 1e37  # a sum of float32 must not become infinite
+_MAX_ROW = 1024
+_MAX_PLACES = 1 << 26
+_BYTES = 20  # of a token in the table and the filter; 12 more for each learner
+
+
+class FTRLState(NamedTuple):
+    numbers: Floats32  # [1 + places, 3, learners]
+    learning_rate: float
+    noise: float
+
+    def limits(self) -> Limits:
+        return {"numbers": (-_MAX_SUM, _MAX_SUM)}
+
+
+class FTRLWork(NamedTuple):
+    total: Floats  # [learners]
+    gradient: Floats  # [learners]
+
+
+def workspace(state: FTRLState, longest: int) -> FTRLWork:
+    n = state.numbers.shape[2]
+    return FTRLWork(np.zeros(n), np.zeros(n))
+
+
+@hot
+def predict(state: FTRLState, work: FTRLWork, batch: Batch, r: int, h: Floats32) -> None:
+    for i in range(work.total.size):
+        work.total[i] = state.numbers[0, 0, i]
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        row = np.int64(batch.indices[j]) + 1
+        for i in range(work.total.size):
+            work.total[i] += state.numbers[row, 0, i]
+    for i in range(work.total.size):
+        h[i] = f32(min(max(work.total[i], -_MAX_SCORE), _MAX_SCORE))
+
+
+@hot
+def learn(state: FTRLState, work: FTRLWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats) -> None:
+    idle = True
+    for i in range(p.size):
+        q = logistic(h[i]) - (1.0 if t[i] > 0 else 0.0)
+        work.gradient[i] = min(max(p[i] * q, -_MAX_STEP), _MAX_STEP)
+        idle &= work.gradient[i] == 0
+    if idle:
+        return
+    _move(state, work, 0, 0.0)
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        threshold = 0.0 if batch.values[j] == FEATURE else state.noise
+        row: Any = np.int64(batch.indices[j]) + 1
+        _move(state, work, row, threshold)
+
+
+@hot
+def _move(state: FTRLState, work: FTRLWork, row: int, threshold: float) -> None:
+    """Lines 7 to 11 for one token, then line 5: its next weight."""
+    own, rate = state.numbers[row], state.learning_rate
+    for i in range(work.gradient.size):
+        g, w, z, root = work.gradient[i], np.float64(own[0, i]), np.float64(own[1, i]), np.float64(own[2, i])
+        wider = math.sqrt(root * root + g * g)
+        z = min(max(z + g - (wider - root) / rate * w, -_MAX_SUM), _MAX_SUM)
+        beyond = max(abs(z) - threshold * wider, 0.0)
+        size = min(beyond * rate / (_BETA + wider), _MAX_WEIGHT)
+        own[0, i] = f32(-size if z > 0 else size)
+        own[1, i], own[2, i] = f32(z), f32(min(wider, _MAX_SUM))
+
+
+@hot
+def pull(state: FTRLState, work: FTRLWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
+    """The terms of a vote are weights."""
+    up, down, link = pulls.up[r], pulls.down[r], pulls.link[r]
+    for i in range(link.size):
+        link[i] = _MAX_SCORE / max(abs(work.total[i]), _MAX_SCORE)
+    for i in range(pulls.n):
+        constant = np.float64(state.numbers[0, 0, i])
+        up[i], down[i] = max(constant, 0.0), min(constant, 0.0)
+        for j in range(batch.indptr[r], batch.indptr[r + 1]):
+            term = np.float64(state.numbers[np.int64(batch.indices[j]) + 1, 0, i])
+            up[i], down[i] = up[i] + max(term, 0.0), down[i] + min(term, 0.0)
+
+
+@hot
+def explain(state: FTRLState, work: FTRLWork, batch: Batch, r: int, found: Found, k: int) -> int:
+    for j in range(batch.indptr[r], batch.indptr[r + 1]):
+        found.slots[k], found.values[k] = batch.indices[j], 0.0
+        for i in range(state.numbers.shape[2]):
+            term = np.float64(state.numbers[np.int64(batch.indices[j]) + 1, 0, i])
+            found.values[k] += term * (found.plus[r, i] if term > 0 else found.minus[r, i])
+        k += 1
+    return k
+
+
+@lean
+def forget(state: FTRLState, i: int) -> None:
+    for row in range(state.numbers.shape[0]):
+        for k in range(3):
+            state.numbers[row, k, i] = f32(0)
+
+
+_OPTIONS = (
+    LEARNING_RATE,
+    Option("noise", "Standard deviations of noise, below which weights of pairs are 0.", float),
+    Option("max_row", "Number of features of the longest rows with pairs.", int, least=1, most=_MAX_ROW),
+    Option("max_mb", "Megabytes of weights, at most.", int, least=1),
+)
+
+
+@dataclass(eq=False, repr=False)
+class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLState, **kernels_of(__name__)):
+    """Logistic regression on features, by values or bins, and all their pairs, by FTRL-Proximal: for clicks and tables.
+
+    A pair has a weight of 0 until it tells more than noise would, so that many pairs cost little accuracy. Features and
+    pairs take memory at their second sighting (rule: ``transforms/tokens.py``).
+
+    Parameters
+    ----------
+    learning_rate : step size
+    noise : weights of pairs are 0 as long as the sum of their gradients is below so many standard deviations
+    max_row : rows of more features have no pairs
+    max_mb : most megabytes of weights; when they are used, further features and pairs are left out
+    bits : at most 2**bits features have slots of their own, further ones share them by a hash
+
+    Examples
+    --------
+    >>> from onlineboost import FTRLProximal
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> round(progressive_score(FTRLProximal(), X, y), 3)
+    0.125
+    """
+
+    prefers: ClassVar[Literal["weight", "sample"]] = "weight"
+    strength: ClassVar[str] = "mean weight"
+    several_classes: ClassVar[bool] = True
+
+    _: KW_ONLY
+    learning_rate: float = 0.4
+    noise: float = 2.0
+    max_row: int = 48
+    max_mb: int = 128
+    bits: int = 22
+
+    def committee(self, n_learners: int, n_features: int) -> FTRLState:
+        check_between("learning_rate", self.learning_rate, 0, math.inf)
+        if not isinstance(self.noise, numbers.Real) or not 0 <= float(self.noise) < math.inf:
+            raise ParameterError("noise", self.noise, "a number of at least 0")
+        check_whole("max_row", self.max_row, 1, _MAX_ROW)
+        check_count("max_mb", self.max_mb)
+        check_whole("bits", self.bits, 1, MAX_BITS)
+        return self._of(n_learners, LEAST)
+
+    def _of(self, n_learners: int, n_places: int) -> FTRLState:
+        shape = 1 + n_places, 3, n_learners
+        return FTRLState(filled(0, shape, np.float32), float(self.learning_rate), float(self.noise))
+
+    def transforms(self, n_features: int) -> Transforms:
+        return (new_tokens(n_features, int(self.max_row)),)
+
+    # ---- room
+
+    def grow(self, committee: FTRLState, n_features: int) -> FTRLState:
+        return committee
+
+    def enlarged(self, committee: FTRLState, transforms: Transforms) -> tuple[FTRLState, Transforms]:
+        (tokens,) = transforms
+        assert isinstance(tokens, TokensState)
+        if tokens.due[0] != 1:
+            return committee, transforms
+        n_places, n_learners = 2 * tokens.n_places, committee.numbers.shape[2]
+        if n_places > _MAX_PLACES or n_places * (_BYTES + 12 * n_learners) > int(self.max_mb) << 20:
+            tokens.due[0] = 2
+            return committee, transforms
+        return self._in(committee, n_places), (tokens.in_room(n_places),)
+
+    def _in(self, committee: FTRLState, n_places: int) -> FTRLState:
+        larger = self._of(committee.numbers.shape[2], n_places)
+        if not planning():
+            larger.numbers[: len(committee.numbers)] = committee.numbers
+        return larger
+
+    def room(self, committee: FTRLState) -> tuple[int, ...]:
+        return (len(committee.numbers) - 1,)
+
+    def in_room(self, committee: FTRLState, room: Any) -> FTRLState:
+        (given,) = room
+        n_places = check_whole("room", given, LEAST, _MAX_PLACES)
+        if n_places & (n_places - 1):
+            raise ValueError("the room of the learners is not possible")
+        return self._of(committee.numbers.shape[2], n_places)
+
+    def transforms_in(self, transforms: Transforms, committee: FTRLState) -> Transforms:
+        (tokens,) = transforms
+        assert isinstance(tokens, TokensState)
+        return (tokens.in_room(len(committee.numbers) - 1),)
+
+    # ---- several learners
+
+    def size(self, committee: FTRLState) -> int:
+        return int(committee.numbers.shape[2])
+
+    def further(self, committee: FTRLState, n_learners: int, n_features: int) -> FTRLState:
+        return self._of(n_learners, len(committee.numbers) - 1)
+
+    def apart(self, committee: FTRLState, first: int, last: int) -> FTRLState:
+        return committee._replace(numbers=np.ascontiguousarray(committee.numbers[:, :, first:last]))
+
+    def joined(self, parts: list[FTRLState], sizes: list[int]) -> FTRLState:
+        return parts[0]._replace(numbers=np.concatenate([part.numbers for part in parts], axis=2))
+
+    def separate(self, n_learners: int, n_features: int) -> bool:
+        return True
+
+    # ---- what was learnt
+
+    def max_features(self) -> int:
+        return 1 << int(self.bits)
+
+    def strengths(self, committee: FTRLState, n_learners: int) -> Floats | None:
+        """The learners' mean weight."""
+        mean: Floats = committee.numbers[1:, 0].mean(axis=1, dtype=np.float64)
+        return mean
