@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class OnlineBoostRegressor(OnlineRegressor):
     >>> bool(0.88 < np.mean((low <= y) & (y <= high)) < 0.92)
     True
     """
+
+    absent: ClassVar[dict[str, Any]] = {"target": "identity"}
 
     _: KW_ONLY
     random_state: Any = None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onlineboost.errors import ReadWarning
 
-FORMAT = 8
+FORMAT = 7
 OLDEST = 2  # models of formats before it must be trained again
 
 _ANY = 1e30  # beyond any value of a feature
@@ -105,30 +105,12 @@ def _by_places(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     return found, facts
 
 
-def _targets_as_they_are(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """``OnlineBoostRegressor`` has parts on the logarithm of the target unless it says otherwise."""
-    for part in facts["parts"].values():
-        _say_identity(part)
-    return arrays, facts
-
-
-def _say_identity(described: Any) -> None:
-    """Give every regressor in a description the target that was the only one."""
-    if isinstance(described, dict):
-        if described.get("class") == "OnlineBoostRegressor" and isinstance(described.get("params"), dict):
-            described["params"].setdefault("target", "identity")
-        described = list(described.values())
-    for one in described if isinstance(described, list) else ():
-        _say_identity(one)
-
-
 UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {
     2: _without_adaptive,
     3: _trees_apart,
     4: _scales_apart,
     5: _bounded,
     6: _by_places,
-    7: _targets_as_they_are,
 }
 
 
