@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -65,6 +66,7 @@ class Job:
         self.learnt = 0
         self.finished = False
         self.read: set[int] = set()  # places among the inputs
+        self.text: frozenset[str] = frozenset()  # columns that are known to be text
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
@@ -101,6 +103,8 @@ class Job:
         """Learn what the model has not learnt of the files, and save it."""
         names = expand(files)
         self.lines, self.notes = Lines(training, self.quiet), notes
+        if training.model.fitted is not None and training.model.fitted.columns.text is not None:
+            self.text = training.model.fitted.columns.text.columns
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.announce()
         self.passes = self.inputs.passes
@@ -198,6 +202,7 @@ class Job:
                     stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
+                    self._say_text(training)
                     self.learnt += stop - start
                     start = stop
                     self.inputs.learn(place, rows[place] + stop)
@@ -214,6 +219,14 @@ class Job:
         self.read.update(places)
         if number == 1:
             self.first_error = training.curve.error
+
+    def _say_text(self, training: Training) -> None:
+        """Say which columns were found to be text."""
+        found = training.model.fitted.columns.text  # type: ignore[union-attr]
+        for name in sorted(found.columns - self.text) if found is not None else ():
+            self.text |= {name}
+            read = f"--categorical {shlex.quote(name)} reads each cell as one value"
+            announce(f"onlineboost: column {name!r} is text: its words are features; {read}")
 
     def _end(self, places: list[int], rows: dict[int, int]) -> None:
         """Note that these were read to their end."""

@@ -32,6 +32,7 @@ def train(
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
     positive: o.Positive = None,
     task: Annotated[
         TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
@@ -133,10 +134,10 @@ def train(
         loaded = load(resume)
         notes = Notes.from_json(resume, loaded.notes)
         training = Training(loaded.model, loaded.base, notes.counts)
-        given_schema = o.schema_options(label, weight, drop, categorical, positive)
+        given_schema = o.schema_options(label, weight, drop, categorical, text, positive)
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
-        schema = o.schema_options(label, weight, drop, categorical, positive)
+        schema = o.schema_options(label, weight, drop, categorical, text, positive)
         chosen = chosen_options(context)
         schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
@@ -186,7 +187,7 @@ def chosen_options(context: typer.Context) -> set[str]:
 
 
 _SAVED_IN_MODEL = {
-    *("label", "weight", "task", "drop", "categorical", "positive", "algorithm", "learner"),
+    *("label", "weight", "task", "drop", "categorical", "text", "positive", "algorithm", "learner"),
     *("adaptive", "effort", "lag", "class_weight", "seed", "baseline"),
 }
 
@@ -219,7 +220,7 @@ def _settings_of(model: Any) -> dict[str, Any]:
     task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
     settings = {"lag": model.lag, "task": task}
     if schema is not None:
-        settings |= {name: getattr(schema, name) for name in ("weight", "drop", "categorical", "positive")}
+        settings |= {name: getattr(schema, name) for name in ("weight", "drop", "categorical", "text", "positive")}
         settings["label"] = schema.no_features[0]
     return settings
 

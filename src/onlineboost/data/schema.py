@@ -21,6 +21,7 @@ class Schema(NamedTuple):
     positive: Any = None
     width: int | None = None  # number of columns of a table without names, with that of the label
     binary: bool = False  # whether a third label is an error
+    text: tuple[str, ...] = ()  # columns that are text
 
     @property
     def no_features(self) -> tuple[str, ...]:
@@ -41,9 +42,12 @@ class Schema(NamedTuple):
         label = self.no_features[0]
         if self.weight is not None and str(self.weight) == label:
             raise ParameterError("weight", self.weight, "another column than the label")
-        for name, columns in (("drop", self.drop), ("categorical", self.categorical)):
+        for name, columns in (("drop", self.drop), ("categorical", self.categorical), ("text", self.text)):
             if label in columns:
                 raise ParameterError(name, label, "another column than the label")
+        both = [name for name in self.text if name in self.categorical]
+        if both:
+            raise ParameterError("text", both[0], "a column that is not categorical too")
 
     def describe(self) -> dict[str, Any]:
         """As JSON, for a model file."""
@@ -54,11 +58,11 @@ class Schema(NamedTuple):
         lists = {name: tuple(value) for name, value in described.items() if isinstance(value, list)}
         schema = cls(**{**described, **lists})
         schema.check()
-        names = (*schema.drop, *schema.categorical)
-        if not isinstance(schema.drop, tuple) or not isinstance(schema.categorical, tuple):
-            raise ValueError("drop and categorical are not lists of columns")
-        if not all(isinstance(name, str) for name in names):
-            raise ValueError("drop and categorical are not names of columns")
+        lists_of_names = (schema.drop, schema.categorical, schema.text)
+        if not all(isinstance(names, tuple) for names in lists_of_names):
+            raise ValueError("drop, categorical and text are not lists of columns")
+        if not all(isinstance(name, str) for names in lists_of_names for name in names):
+            raise ValueError("drop, categorical and text are not names of columns")
         columns = (schema.label, schema.weight, schema.positive)
         if not all(value is None or isinstance(value, str | int | float) for value in columns):
             raise ValueError("label, weight and positive are not names or numbers")

@@ -7,6 +7,7 @@
 | a date or a time (ISO 8601) | ``name`` = years since 2000; ``name.month=11``, ``name.weekday=6``, ``name.hour=23`` |
 | midnight | the same as its date: no hour |
 | any other text | ``name=text`` = 1 |
+| any cell of a column of text | ``name=word`` = 1 for each of its words |
 | missing: empty, nan, the null of JSON and Arrow | ``name`` = NaN; ``name=`` = 1 |
 """
 
@@ -18,8 +19,9 @@ from onlineboost.compiled.jit import lean, njit, u64
 from onlineboost.data.dates import NO_DATE, date_part, n_date_parts, parse_datetime, years_of
 from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import id_of, name_hash, text_hash
+from onlineboost.data.text import SHORTEST, is_text, next_word
 from onlineboost.readers.floats import any_number
-from onlineboost.readers.rows import Rows, add_name, in_range, is_named, put
+from onlineboost.readers.rows import FINDS, Rows, add_name, in_range, is_named, is_sighted, put, tell_cell
 from onlineboost.readers.scan import Bytes, byte
 
 NUMBER, TEXT, MISSING, DATETIME, TOO_LARGE = range(5)  # kinds of cells
@@ -73,6 +75,52 @@ def put_cell(rows: Rows, k: int, size: int, kind: int, value: float, days: int, 
             add_name(rows, index, scratch, 0, n)
         k = put(rows, k, index, x)
     return k
+
+
+@lean
+def put_words(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> int:
+    """Write the words of a cell as entries from k on; the number of the next entry.
+
+    The column's name is in the scratch memory, ``size`` bytes long.
+    """
+    scratch = rows.scratch
+    scratch[size] = 61
+    phase = 0
+    while True:
+        n, at, phase = next_word(text, at, end, scratch, size + 1, phase)
+        if n == size + 1:
+            return k
+        index = id_of(text_hash(scratch, 0, n, u64(0)))
+        if not is_named(rows, index):
+            add_name(rows, index, scratch, 0, n)
+        k = put(rows, k, index, 1.0)
+
+
+@lean
+def id_of_category(scratch: Bytes, size: int, text: Bytes, at: int, end: int) -> int:
+    """The id of a cell as a category; the column's name is in the scratch memory."""
+    scratch[size] = 61
+    for i in range(at, end):
+        scratch[size + 1 + i - at] = text[i]
+    return id_of(text_hash(scratch, 0, size + 1 + end - at, u64(0)))
+
+
+@lean
+def put_text(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> int:
+    """Write a string of a column that is not known to be text; the number of the next entry.
+
+    A new cell of at least four words is a category and its words.
+    """
+    first = k
+    k = put_cell(rows, k, size, TEXT, 0.0, 0, text, at, end)
+    if end - at < SHORTEST or rows.sighted.size == 0 or not is_text(text, at, end):
+        return k
+    index = rows.indices[first]
+    if is_sighted(rows, index):
+        return k
+    if rows.state[FINDS]:
+        tell_cell(rows, index, rows.scratch, size)
+    return put_words(rows, k, size, text, at, end)
 
 
 @njit

@@ -68,7 +68,14 @@ def read_header(
         plain = cells if mark == COMMA or decimal == "." else [cell.replace(",", ".") for cell in cells]
         header = named or not any(as_number(cell) is not None for cell in plain)
     names = cells if header else column_numbers(schema, len(cells), source.name, label_required)
-    found = find_roles(schema, names, source.name, label_required and bool(cells), reader.options.label_ignored)
+    found = find_roles(
+        schema,
+        names,
+        source.name,
+        label_required and bool(cells),
+        reader.options.label_ignored,
+        reader.builder.text.columns,
+    )
     index = index_columns(names, None) if header else []
     index = [name for name in index if found[names.index(name)] == FEATURE]
     for name in index:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 OK = 0
 MORE, FULL, NEW_LABEL = 1, 2, 3  # more text is needed; the page is full; a label has to be looked up
+NEW_CELL = 5  # a cell of at least four words is met for the first time
 DECIMAL_COMMA = 4  # the first number with a comma: whether it is a decimal comma has to be decided
 
 EXPECTED: dict[int, str] = {}  # the end of the message, by the code of an error

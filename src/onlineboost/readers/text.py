@@ -17,7 +17,7 @@ from onlineboost.readers.files import Source
 from onlineboost.readers.labels import label_of, positive_hint
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
-from onlineboost.readers.roles import named_table, new_table
+from onlineboost.readers.roles import named_table, new_table, with_words
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -27,6 +27,7 @@ from onlineboost.readers.rows import (
     LABEL_SIZE,
     LINE,
     MAX_SPELLINGS,
+    NEWS,
     NO_ROOM,
     NUMERIC,
     ROWS,
@@ -131,6 +132,8 @@ class TextReader:
                     self.builder.more_names()
             elif outcome == status.DECIMAL_COMMA:
                 self.table = table = self.syntax.decide(self, source, table)
+            elif outcome == status.NEW_CELL:
+                self.table = table = self._new_cells(table)
             elif outcome == status.NEW_LABEL:
                 self._new_label(source.name)
             else:
@@ -183,6 +186,18 @@ class TextReader:
         self.builder.rows = rows._replace(
             indices=larger.indices, values=larger.values, scratch=larger.scratch, cell=larger.cell
         )
+
+    def _new_cells(self, table: Table) -> Table:
+        """Take note of the cells of at least four words of the last record; the columns for those after it."""
+        rows, state = self.builder.rows, self.builder.rows.state
+        cells, at = rows.news[: state[NEWS]].tolist(), 0
+        state[NEWS] = 0
+        for id, end in cells:
+            name = rows.news_text[at:end].tobytes().decode(errors="replace")
+            at = end
+            if self.builder.sight(name, int(state[ROWS]) - 1, id):
+                table = with_words(table, name)
+        return table
 
     # ---- labels
 
@@ -261,7 +276,8 @@ def no_columns(reader: TextReader, source: ByteSource) -> Table:
 
 def named_values(reader: TextReader, source: ByteSource) -> Table:
     """``Syntax.table`` of formats in which each value comes with its name."""
-    return named_table(reader.options.schema, reader.options.label_required, reader.options.label_ignored)
+    options = reader.options
+    return named_table(options.schema, options.label_required, options.label_ignored, reader.builder.text.columns)
 
 
 def _found(rest: bytes, word_ends: bytes) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.errors import ParameterError
 from onlineboost.readers import status
-from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell
+from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell, put_text, put_words
 from onlineboost.readers.csv_cells import csv_cells, csv_column, find_cell
 from onlineboost.readers.csv_header import decide_decimal, read_header
 from onlineboost.readers.encoding import ENCODING
@@ -36,11 +36,13 @@ from onlineboost.readers.rows import (
     LINE,
     NAME_BYTES,
     NAMES,
+    NEWS,
     NUMERIC,
     ROWS,
     TOO_LONG,
     UNDECIDED,
     WEIGHT,
+    WORDS,
     Rows,
     Table,
     add_name,
@@ -83,6 +85,8 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
             lines += text[i] == _NEWLINE
         state[LINE] += lines
         state[AT] = place[2]
+        if state[NEWS]:
+            return status.NEW_CELL
     return status.FULL
 
 
@@ -162,9 +166,13 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     size = table.name_at[column + 1] - first
     for i in range(size):
         rows.scratch[i] = table.name_text[first + i]
+    if role == WORDS and a < b:
+        return put_words(rows, k, size, text, a, b)
     kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b, point)
     if kind == TEXT and role == FEATURE and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
         return -status.DECIMAL_COMMA
+    if kind == TEXT and role == FEATURE:
+        return put_text(rows, k, size, text, a, b)
     if kind == TOO_LARGE:
         return -status.LARGE_NUMBER
     return put_cell(rows, k, size, kind, value, days, text, a, b)
