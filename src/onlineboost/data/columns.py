@@ -127,7 +127,7 @@ class Columns:
         Columns that the schema does not read as features are left out.
         """
         reader = self._reader
-        if reader.schema is not self.schema or (self.text is not None and reader.found is not self.text.columns):
+        if reader.schema is not self.schema:
             reader = self._reader = DictReader(self.schema, self.text)
         if type(x) is not dict:
             return reader.read(x, self.names, self._room <= 0, learning)
@@ -160,9 +160,8 @@ class Columns:
 
     def sight(self, cells: Iterable[tuple[str, int]]) -> None:
         """Take note of cells of at least four words, by column and id."""
-        if self.text is not None:
-            for name, id in cells:
-                self.text.meet(name, id)
+        if self.text is not None and any([self.text.meet(name, id) for name, id in cells]):
+            self._reader = DictReader(self.schema, self.text)
 
     def sight_names(self, names: Iterable[tuple[int, str]]) -> None:
         """``sight`` the cells that are new features of these names."""
@@ -193,6 +192,7 @@ class Columns:
         columns.names = {id: str(name) for id, name in described["names"]}
         text = described.get("text")
         columns.text = TextColumns.restore(text) if text is not None else None
+        columns._reader = DictReader(columns.schema, columns.text)
         columns._worded = any(map(_is_word, columns.names.values()))
         named = headings is None or all(isinstance(name, str) for name in headings)
         headed = named and (None in (headings, width) or len(headings) == width)

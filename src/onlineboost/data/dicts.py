@@ -71,8 +71,8 @@ class DictReader:
 
     def __init__(self, schema: Schema | None, text: TextColumns | None = None) -> None:
         self.schema, self.text = schema, text
-        self.found = text.columns if text is not None else frozenset()  # columns that were found to be text
-        self.worded = self.found.union(schema.text if schema is not None else ())
+        self.worded = frozenset(schema.text if schema is not None else ())  # columns that are text
+        self.worded |= text.columns if text is not None else frozenset()
         self.always_json = schema is not None and schema.needs_reader
         self.json_last = False  # whether the last dict was read as JSON because of its values
         self._forget()
