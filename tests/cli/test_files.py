@@ -194,6 +194,21 @@ def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop)[1] == ""
 
 
+def test_a_column_of_text_is_said_once_and_is_no_id(tmp_path, capsys):
+    rows = [{"message": f"please help number {k} again", "size": k % 7, "label": k % 3 % 2} for k in range(150)]
+    pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
+    file, model = tmp_path / "x.csv", tmp_path / "m"
+    flag = "--categorical message reads each cell as one value"
+    said = f"onlineboost: column 'message' is text: its words are features; {flag}\n"
+    assert run(capsys, "train", file, *OPTIONS, "-o", model)[1] == said
+    assert run(capsys, "train", file, "-q", "--resume", model, "--again")[1] == ""
+    assert run(capsys, "train", file, *OPTIONS, "--text", "message")[1] == ""
+    err = run(capsys, "train", file, "--resume", model, "--again", "--text", "size", code=2)[1]
+    assert "--text comes with the model of --resume, which has none: leave it out." in err
+    known = load(model).fitted.columns.names.values()
+    assert {"message=please", "message=149"} <= {*known}
+
+
 def test_a_decimal_comma_is_said_with_the_option(tmp_path, capsys):
     lines = [f"{k % 9},{k % 8}5;{k % 2}" for k in range(60)]
     (tmp_path / "x.csv").write_text("a;label\n" + "\n".join(lines) + "\n")

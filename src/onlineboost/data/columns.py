@@ -160,7 +160,8 @@ class Columns:
 
     def sight(self, cells: Iterable[tuple[str, int]]) -> None:
         """Take note of cells of at least four words, by column and id."""
-        if self.text is not None and any([self.text.meet(name, id) for name, id in cells]):
+        turned = [self.text.meet(name, id) for name, id in cells] if self.text is not None else []
+        if any(turned):
             self._reader = DictReader(self.schema, self.text)
 
     def sight_names(self, names: Iterable[tuple[int, str]]) -> None:

@@ -69,9 +69,9 @@ def _next_news(
     """The next row with a new cell of at least four words, or their number, and the id of the cell."""
     for r in range(first, valid.size):
         a, b = offsets[r], offsets[r + 1]
-        if valid[r] and b - a >= SHORTEST and classify_text(text, a, b)[0] == TEXT and is_text(text, a, b):
+        if valid[r] and b - a >= SHORTEST and is_text(text, a, b):
             index = id_of_category(rows.scratch, size, text, a, b)
-            if not is_sighted(rows, index):
+            if not is_sighted(rows, index) and classify_text(text, a, b)[0] == TEXT:
                 return r, index
     return valid.size, 0
 
@@ -80,9 +80,9 @@ def _next_news(
 def _count_words(scratch: Bytes, offsets: Ints, text: Bytes, worded: NDArray[np.bool_]) -> Ints:
     """How many words each row has."""
     counts = np.zeros(worded.size, np.int64)
-    for r in range(worded.size):
+    for r in np.flatnonzero(worded):
         at, phase = offsets[r], 0
-        while worded[r]:
+        while True:
             end, at, phase = next_word(text, at, offsets[r + 1], scratch, 0, phase)
             if end == 0:
                 break
