@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlineboost.data.amounts import MISSING_WORDS, amount
 from onlineboost.data.arrays import brief
 from onlineboost.data.batch import LARGEST, Ints32
 from onlineboost.data.dates import date_features, looks_like_date
@@ -227,6 +228,8 @@ class _Draft:
     def _word(self, column: _Column, word: str) -> None:
         """Append a string as a category; if it has at least four words and is new, its words, and take note of it."""
         text = self.reader.text
+        if text is not None and word.lower() in ("yes", "no"):
+            word = word.lower()
         looks = text is not None and word not in column.words and is_long(word)
         self._indicator(column, word, f"={word}")
         id = self.ids[-1]
@@ -261,12 +264,12 @@ class _Draft:
         """Append the features of a value as it is."""
         if column.role == _IGNORED:
             return
-        if column.role == _WORDS and not isinstance(value, str):
+        if column.role == _WORDS and (not isinstance(value, str) or value in MISSING_WORDS):
             raise _OtherKindError
         if isinstance(value, str) and value:
             if column.role == _WORDS:
                 self._words(column, str(value))
-            elif looks_like_date(value):
+            elif looks_like_date(value) or (self.reader.text is not None and _is_figure(value)):
                 raise _OtherKindError
             else:
                 self._word(column, str(value))
@@ -308,6 +311,9 @@ class _Draft:
         elif column.role == _CATEGORY:
             word = _category(value)
             self._indicator(column, word, f"={word}")
+        elif column.role == _WORDS and kind is str and value in MISSING_WORDS:
+            self.other = True
+            self._put_json_number(column, None)
         elif column.role == _WORDS and value == value and value not in (None, ""):
             self.other = self.other or kind is not str
             self._words(column, _category(value))
@@ -316,6 +322,15 @@ class _Draft:
         elif looks_like_date(value):
             self.other = True
             self._put_date(column, value)
+        elif self.reader.text is not None and _is_figure(value):
+            self.other = True
+            number = amount(value)
+            if value in MISSING_WORDS:
+                self._put_json_number(column, None)
+            elif number is None:
+                self._word(column, value)
+            else:
+                self._put_json_number(column, number)
         else:
             self._word(column, value)
 
@@ -353,6 +368,11 @@ class _Draft:
                 self._put_json(self._column(f"{column.name}.{position}"), value, depth)
             else:
                 self._put_json_number(self._column(f"{column.name}.{position}"), value)
+
+
+def _is_figure(text: str) -> bool:
+    """Whether a string stands for a missing value or may be an amount."""
+    return text in MISSING_WORDS or amount(text) is not None
 
 
 def _category(value: Any) -> str:

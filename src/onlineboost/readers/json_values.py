@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import hot, i64, lean
 from onlineboost.data.text import put_character
 from onlineboost.readers import status
-from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell, put_text, put_words
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell, put_text, put_text_cell, put_words
+from onlineboost.readers.floats import POINT, parse_number
 from onlineboost.readers.rows import (
     CATEGORY,
     ERROR_AT,
@@ -78,9 +78,9 @@ def put_value(
             return -status.BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
-        if role == WORDS and n > 1:
-            return put_words(rows, k, size, rows.cell, 1, n), after
-        kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
+        if role == WORDS:
+            return put_text_cell(rows, k, size, rows.cell, 1, n), after
+        kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows, size, rows.cell, 1, n, POINT)
         if kind == TEXT and role == FEATURE:
             return put_text(rows, k, size, rows.cell, 1, n), after
         return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after

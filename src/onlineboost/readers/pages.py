@@ -15,6 +15,7 @@ from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import NO_LABEL, Schema
 from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import ReadError, ReadWarning
+from onlineboost.readers.labels import folded, label_of
 from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (
     CATEGORY,
@@ -26,6 +27,7 @@ from onlineboost.readers.rows import (
     NAMES,
     NO_ROOM,
     NUMERIC,
+    READING,
     ROWS,
     WORDS,
     add_sighted,
@@ -76,13 +78,24 @@ class PageBuilder:
         self.problems: list[str] = []
         self.fields: tuple[str, ...] | None = None  # columns that are features
         self.text = TextColumns() if options.text is None else options.text.copy()
+        self.folded: set[str] = set()  # spellings of labels that are known by another
         self.n_sighted = 0
         self.sighted: list[tuple[int, str, int]] = []  # rows, columns and ids of new cells of at least four words
         if options.text is not None:
             self.rows = self.rows._replace(sighted=np.zeros(1 << 10, np.int32))
-            self.rows.state[FINDS] = options.finds_text
+            self.rows.state[FINDS], self.rows.state[READING] = options.finds_text, 1
             for id in (id for ids in self.text.cells.values() for id in ids):
                 self._note(id)
+
+    def place_of(self, label: Any) -> float:
+        """The place of a label, or the number it is; yes and Yes are one label, which is said once."""
+        same = label
+        if self.options.text is not None and not self.rows.state[NUMERIC]:
+            same = folded(self.target, label, self.options.schema)
+        if same != label and label not in self.folded:
+            self.folded.add(label)
+            warnings.warn(f"the labels {same!r} and {label!r} are one: {same!r}", ReadWarning, stacklevel=2)
+        return label_of(self.target, same, self.options.schema)
 
     def sight(self, name: str, row: int, id: int) -> bool:
         """Take note of a new cell of at least four words; whether it makes its column text, from the next row on."""

@@ -26,8 +26,9 @@ SPELLINGS, LABEL_SIZE, LABEL_AT = 9, 10, 11  # known spellings of labels; length
 ERROR_AT = 12  # place of an error in the text
 KNOWN = 13  # names told so far
 NUMERIC = 14  # whether labels are numbers to predict, not classes
+READING = 17  # 0: cells are read as they were before there were columns of text
 FINDS, NEWS = 15, 16  # whether cells of at least four words are told; those of this record that are new
-STATE_SIZE = 17
+STATE_SIZE = 18
 UNKNOWN, TOO_LONG = np.inf, -np.inf  # a label that has to be looked up; one that is too long for that
 
 _RETURN = 13

@@ -14,7 +14,7 @@ from onlineboost.errors import DataError, ReadError
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
 from onlineboost.readers.frames import index_columns, warn_of_index
-from onlineboost.readers.labels import label_of, positive_hint
+from onlineboost.readers.labels import positive_hint
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, DamagedError, TooLargeError, beyond
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import find_roles, with_names
@@ -228,7 +228,7 @@ class BatchReader:
         for _, code in first_of_each(cell["labels"], cell["valid"]):
             positive = self.options.schema.positive
             try:
-                signs[code] = label_of(self.builder.target, plain_value(cell["uniques"][code]), self.options.schema)
+                signs[code] = self.builder.place_of(plain_value(cell["uniques"][code]))
             except DataError as problem:
                 wrong[code] = f"{problem}{positive_hint(positive)}"
         cell["signs"] = np.where(cell["valid"], signs[cell["labels"]], np.nan)

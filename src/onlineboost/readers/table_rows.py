@@ -11,7 +11,18 @@ from onlineboost.compiled.jit import f32, njit, u64
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.hashing import id_of, name_hash
 from onlineboost.data.text import SHORTEST, is_text, next_word
-from onlineboost.readers.cells import DATETIME, MISSING, TEXT, classify_text, id_of_category, put_cell, put_words
+from onlineboost.readers.cells import (
+    DATETIME,
+    MISSING,
+    TEXT,
+    classify_text,
+    id_of_category,
+    is_missing,
+    put_cell,
+    put_string,
+    put_words,
+)
+from onlineboost.readers.floats import POINT
 from onlineboost.readers.pages import PageBuilder
 from onlineboost.readers.rows import FEATURE, FINDS, WORDS, Rows, add_name, is_named, is_sighted, put
 from onlineboost.readers.scan import Bytes
@@ -59,7 +70,14 @@ def as_bytes(builder: PageBuilder, cell: dict[str, Any], role: int, name: str) -
             cell["text_from"] = row + 1
             worded[row + 1 :] = valid[row + 1 :]
             break
+    _leave_out_missing(offsets, text, worded)
     return _count_words(builder.rows.scratch, offsets, text, worded)
+
+
+@njit
+def _leave_out_missing(offsets: Ints, text: Bytes, worded: NDArray[np.bool_]) -> None:
+    for r in np.flatnonzero(worded):
+        worded[r] = not is_missing(text, offsets[r], offsets[r + 1])
 
 
 @njit
@@ -71,7 +89,7 @@ def _next_news(
         a, b = offsets[r], offsets[r + 1]
         if valid[r] and b - a >= SHORTEST and is_text(text, a, b):
             index = id_of_category(rows.scratch, size, text, a, b)
-            if not is_sighted(rows, index) and classify_text(text, a, b)[0] == TEXT:
+            if not is_sighted(rows, index) and classify_text(rows, size, text, a, b, POINT)[0] == TEXT:
                 return r, index
     return valid.size, 0
 
@@ -136,9 +154,14 @@ def _fill_texts(
         a, b = offsets[r], offsets[r + 1]
         b = b if valid[r] else a
         if r >= text_from and a < b:
+            if is_missing(text, a, b):
+                put_cell(rows, start[r] + at, size, MISSING, 0.0, 0, text, a, b)
             continue
-        kind, value, days = (TEXT, 0.0, 0) if category else classify_text(text, a, b)
-        put_cell(rows, start[r] + at, size, kind, value, days, text, a, b)
+        kind, value, days = (TEXT, 0.0, 0) if category else classify_text(rows, size, text, a, b, POINT)
+        if kind == TEXT and not category:
+            put_string(rows, start[r] + at, size, text, a, b)
+        else:
+            put_cell(rows, start[r] + at, size, kind, value, days, text, a, b)
 
 
 @njit

@@ -14,7 +14,7 @@ from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import status
 from onlineboost.readers.encoding import Guessed, Recoded, check_encoding
 from onlineboost.readers.files import Source
-from onlineboost.readers.labels import label_of, positive_hint
+from onlineboost.readers.labels import positive_hint
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import named_table, new_table, with_words
@@ -220,7 +220,7 @@ class TextReader:
         try:
             if known == MAX_SPELLINGS and not state[NUMERIC]:
                 raise DataError(f"the label {label!r} is one too many: expected at most {MAX_SPELLINGS} spellings")
-            sign = label_of(self.builder.target, label, self.options.schema)
+            sign = self.builder.place_of(label)
         except DataError as problem:
             hint = "" if state[NUMERIC] else positive_hint(positive)
             return self._reject(status.BAD_LABEL, path, f"{problem}{hint}")
