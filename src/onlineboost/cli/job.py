@@ -20,6 +20,7 @@ from onlineboost.cli.terminal import Interrupted, Progress, announce, peak_memor
 from onlineboost.cli.thresholds import positive_figures
 from onlineboost.cli.warm import Compiling, compiling
 from onlineboost.compiled.jit import compile_seconds
+from onlineboost.data.kinds import kinds
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
@@ -303,6 +304,7 @@ class Job:
 
     def summary(self, training: Training) -> dict[str, Any]:
         curve, base = training.curve, training.base_curve
+        found = kinds(training.model.fitted.columns, curve.examples)  # type: ignore[union-attr]
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,
             "model": repr(training.model.clone()),
@@ -318,6 +320,7 @@ class Job:
             "verdict": training.verdict(),
             "features": training.n_features,
             "features_per_example": training.entries / max(curve.examples, 1),
+            "columns": {name: kind._asdict() for name, kind in found.items()},
             "alarms": self.lines.alarms,
             "resting": getattr(training.model, "n_resting_", 0),
             "seconds": self.seconds,
