@@ -130,6 +130,31 @@ def test_percent_signs_and_decimal_commas(tmp_path):
     assert page.batch.values[:3].tolist() == np.array([0.05, 1.15, 2.25], np.float32).tolist()
 
 
+@pytest.mark.parametrize("order", ["day_first", "month_first"])
+def test_dates_in_the_order_that_is_said(tmp_path, order):
+    """They have the features of their date in ISO 8601, whatever the source; any other order is an error."""
+    iso = ["2024-01-13", "N/A", "2024-03-02T10:30+01:00", "2024-05-06", "1999-12-01T23:59Z"]
+    parts = ["13/1/2024", "N/A", "02.3.2024 10:30+01:00", "2024-05-06", "1-12-1999T23:59Z"]
+    if order == "month_first":
+        parts = ["1/13/2024", "N/A", "3.02.2024 10:30+01:00", "2024-05-06", "12-1-1999T23:59Z"]
+    table = [{"sold": parts[k % 5], "label": k % 2} for k in range(20)]
+    expected = Linear().fit(open_stream([{"sold": iso[k % 5], "label": k % 2} for k in range(20)]))
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    for source in (str(tmp_path / "t.csv"), pd.DataFrame(table), pl.DataFrame(table), table):
+        model = Linear().fit(open_stream(source, **{order: "sold"}))
+        assert everything(model) == everything(expected)
+        assert [model.predict_one(row) for row in table] == [*model.predict(table)]
+        other = {"day_first": "month_first", "month_first": "day_first"}[order]
+        with pytest.raises(DataError, match=rf"'?sold'?.*{order}=\.\.\. is the other order") as problem:
+            list(open_stream(source, **{other: "sold"}))
+        assert "line 2" in str(problem.value) or "row 1" in str(problem.value) or "line 1" in str(problem.value)
+    model.save(tmp_path / "m")
+    loaded = onlineboost.load(tmp_path / "m")
+    assert [loaded.predict_one(row) for row in table] == [model.predict_one(row) for row in table]
+    with pytest.raises(DataError, match="expected a date"):
+        loaded.predict_one({"sold": "soon"})
+
+
 def test_models_of_before_read_as_before(tmp_path):
     model = onlineboost.load("tests/saved/format7-tree.safetensors")
     cells = {"a": "12%", "b": "NA", "c": "$1,001.50", "d": "Yes", "e": "1,001"}

@@ -37,6 +37,11 @@ Text = Annotated[
     list[str] | None,
     data("Column whose words are features (can be repeated). (default: found by their cells)"),
 ]
+DayFirst = Annotated[
+    list[str] | None,
+    data("Column of dates such as 25/12/2023 (can be repeated). (default: by the first examples of files)"),
+]
+MonthFirst = Annotated[list[str] | None, data("Column of dates such as 12/25/2023 (can be repeated).")]
 Positive = Annotated[
     str | None,
     data(
@@ -79,8 +84,11 @@ def schema_options(
     drop: list[str] | None,
     categorical: list[str] | None,
     text: list[str] | None,
+    day_first: list[str] | None,
+    month_first: list[str] | None,
     positive: str | None,
 ) -> dict[str, Any]:
     """Arguments of ``open_stream`` for the schema: the roles of columns."""
     names = {"drop": drop or (), "categorical": categorical or (), "text": text or ()}
+    names |= {"day_first": day_first or (), "month_first": month_first or ()}
     return {"label": label, "weight": weight, "positive": positive, **names}

@@ -16,7 +16,7 @@ import numpy as np
 from onlineboost.data.amounts import MISSING_WORDS, amount
 from onlineboost.data.arrays import brief
 from onlineboost.data.batch import LARGEST, Ints32
-from onlineboost.data.dates import date_features, looks_like_date
+from onlineboost.data.dates import DAY_FIRST, MONTH_FIRST, date_features, looks_like_date
 from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import feature_id, indicator_id
 from onlineboost.data.json_value import CONTAINERS, check_readable, json_value
@@ -35,7 +35,7 @@ _SHORT = 256  # characters of a name that is kept
 _PLANNED = 1 << 16  # features of all plans that are kept
 _ONCE = 1 << 12  # dicts without a plan whose keys are remembered
 _LONG, _DEPTH = 1 << 12, 8  # longer lists and deeper ones are left to the reader
-_FEATURE, _CATEGORY, _IGNORED, _WORDS = range(4)  # roles of columns
+_FEATURE, _CATEGORY, _IGNORED, _WORDS, _DAYS, _MONTHS = range(6)  # roles of columns
 
 
 class Row(NamedTuple):
@@ -214,6 +214,8 @@ class _Draft:
             name.encode()
             if schema is not None and (schema.ignores(name) or name in schema.categorical):
                 return _IGNORED if schema.ignores(name) else _CATEGORY
+            if schema is not None and name in (*schema.day_first, *schema.month_first):
+                return _DAYS if name in schema.day_first else _MONTHS
         elif schema is not None and name in schema.no_features:
             return _IGNORED
         return _WORDS if name in self.reader.worded else _FEATURE
@@ -311,7 +313,12 @@ class _Draft:
         elif column.role == _CATEGORY:
             word = _category(value)
             self._indicator(column, word, f"={word}")
-        elif column.role == _WORDS and kind is str and value in MISSING_WORDS:
+        elif column.role in (_DAYS, _MONTHS) and kind is str and value and value not in MISSING_WORDS:
+            date = date_features(value, DAY_FIRST if column.role == _DAYS else MONTH_FIRST)
+            if date is None:
+                raise ValueError("no date in the order of the column")
+            self._put_parts(column, date)
+        elif column.role in (_WORDS, _DAYS, _MONTHS) and kind is str and value in MISSING_WORDS:
             self.other = True
             self._put_json_number(column, None)
         elif column.role == _WORDS and value == value and value not in (None, ""):
@@ -343,6 +350,9 @@ class _Draft:
         if date is None:
             self._indicator(column, text, f"={text}")
             return
+        self._put_parts(column, date)
+
+    def _put_parts(self, column: _Column, date: tuple[float, tuple[int, ...]]) -> None:
         years, parts = date
         self._put_number(column, years)
         for part, number in zip(DATE_PARTS, parts, strict=False):

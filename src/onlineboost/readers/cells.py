@@ -17,7 +17,7 @@ import numpy as np
 
 from onlineboost.compiled.jit import lean, njit, u64
 from onlineboost.data.amounts import MISSING_WORDS
-from onlineboost.data.dates import NO_DATE, date_part, n_date_parts, parse_datetime, years_of
+from onlineboost.data.dates import NO_DATE, date_part, n_date_parts, parse_datetime, parse_ordered, years_of
 from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import id_of, name_hash, text_hash
 from onlineboost.data.text import SHORTEST, is_text, next_word
@@ -26,7 +26,7 @@ from onlineboost.readers.floats import any_number
 from onlineboost.readers.rows import FINDS, READING, Rows, add_name, in_range, is_named, is_sighted, put, tell_cell
 from onlineboost.readers.scan import Bytes, byte
 
-NUMBER, TEXT, MISSING, DATETIME, TOO_LARGE = range(5)  # kinds of cells
+NUMBER, TEXT, MISSING, DATETIME, TOO_LARGE, NO_DAY = range(6)  # kinds of cells; the last two are errors
 SLOTS = 4  # maximum number of features of a cell
 _PARTS = np.frombuffer("".join(f".{part}=".ljust(9) for part in DATE_PARTS).encode(), np.uint8)  # nine bytes each
 _PART_SIZES = np.array([len(part) + 2 for part in DATE_PARTS])
@@ -184,6 +184,17 @@ def classify_text(rows: Rows, size: int, text: Bytes, at: int, end: int, point: 
     if good:
         return (NUMBER if in_range(value) else TOO_LARGE), value, 0
     return TEXT, 0.0, 0
+
+
+@njit
+def classify_date(text: Bytes, at: int, end: int, month_first: bool) -> tuple[int, float, int]:
+    """Kind, value and days of a cell in a column of dates in this order."""
+    if at == end or is_missing(text, at, end):
+        return MISSING, 0.0, 0
+    days, seconds = parse_datetime(text, at, end)
+    if days == NO_DATE:
+        days, seconds = parse_ordered(text, at, end, month_first)
+    return (DATETIME, float(seconds), days) if days != NO_DATE else (NO_DAY, 0.0, 0)
 
 
 @lean

@@ -49,7 +49,9 @@ class Format:
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse options for columns where there are none."""
-        for name in () if self.has_columns else ("label", "weight", "drop", "categorical", "text"):
+        for name in (
+            () if self.has_columns else ("label", "weight", "drop", "categorical", "text", "day_first", "month_first")
+        ):
             if getattr(schema, name) not in (None, ()):
                 raise ConflictError(f"{name}=... does not apply to {self.title}, which has no columns")
 

@@ -10,16 +10,29 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import hot, i64, lean
 from onlineboost.data.text import put_character
 from onlineboost.readers import status
-from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell, put_text, put_text_cell, put_words
+from onlineboost.readers.cells import (
+    MISSING,
+    NO_DAY,
+    NUMBER,
+    TEXT,
+    classify_date,
+    classify_text,
+    put_cell,
+    put_text,
+    put_text_cell,
+    put_words,
+)
 from onlineboost.readers.floats import POINT, parse_number
 from onlineboost.readers.rows import (
     CATEGORY,
+    DAYS,
     ERROR_AT,
     FEATURE,
     IGNORED,
     LABEL,
     LABEL_AT,
     MAX_LABEL_BYTES,
+    MONTHS,
     TOO_LONG,
     WEIGHT,
     WORDS,
@@ -78,6 +91,11 @@ def put_value(
             return -status.BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
+        if role == DAYS or role == MONTHS:
+            kind, value, days = classify_date(rows.cell, 1, n, role == MONTHS)
+            if kind == NO_DAY:
+                return -(status.BAD_US_DATE if role == MONTHS else status.BAD_DATE), i
+            return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
         if role == WORDS:
             return put_text_cell(rows, k, size, rows.cell, 1, n), after
         kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows, size, rows.cell, 1, n, POINT)

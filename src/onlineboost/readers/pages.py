@@ -18,18 +18,18 @@ from onlineboost.errors import ReadError, ReadWarning
 from onlineboost.readers.labels import folded, label_of
 from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (
-    CATEGORY,
     ENTRIES,
-    FEATURE,
     FINDS,
+    IGNORED,
     KNOWN,
+    LABEL,
     NAME_BYTES,
     NAMES,
     NO_ROOM,
     NUMERIC,
     READING,
     ROWS,
-    WORDS,
+    WEIGHT,
     add_sighted,
     larger_set,
     new_rows,
@@ -115,7 +115,7 @@ class PageBuilder:
         """Take in the columns of a table; warn of differences from those that the model knows, if that was wanted."""
         known, keep = self.options.known, self.options.keep
         check_kept(keep, names, where)
-        found = tuple(name for name, role in zip(names, roles, strict=True) if role in (FEATURE, CATEGORY, WORDS))
+        found = tuple(name for name, role in zip(names, roles, strict=True) if role not in (LABEL, WEIGHT, IGNORED))
         if known is None:
             self.fields = found
         elif set(found) != set(known):

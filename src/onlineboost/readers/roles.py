@@ -13,8 +13,22 @@ from onlineboost.data.hashing import feature_id
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import POINT
-from onlineboost.readers.rows import CATEGORY, COMMA, FEATURE, IGNORED, LABEL, NO_POINT, WEIGHT, WORDS, Table
+from onlineboost.readers.rows import (
+    CATEGORY,
+    COMMA,
+    DAYS,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    MONTHS,
+    NO_POINT,
+    WEIGHT,
+    WORDS,
+    Table,
+)
 from onlineboost.readers.scan import SLACK
+
+_OPTIONS = (("text", WORDS), ("day_first", DAYS), ("month_first", MONTHS))
 
 
 def label_column(schema: Schema) -> str:
@@ -38,7 +52,7 @@ def find_roles(
     if twice:
         raise DataError(f"{where}: two columns are named {twice[0]!r}: expected different names")
     roles = [WORDS if name in text else FEATURE for name in names]
-    for option, role in ("text", WORDS), ("drop", IGNORED), ("categorical", CATEGORY):
+    for option, role in (*_OPTIONS, ("drop", IGNORED), ("categorical", CATEGORY)):
         wanted: tuple[str, ...] = getattr(schema, option)
         for name in wanted:
             # To drop a struct drops its fields.
@@ -119,6 +133,7 @@ def named_table(
     pairs = [(label_column(schema), IGNORED if label_ignored else LABEL)]
     pairs += [(str(schema.weight), IGNORED if label_ignored else WEIGHT)] if schema.weight is not None else []
     pairs += [(name, IGNORED) for name in schema.drop] + [(name, CATEGORY) for name in schema.categorical]
+    pairs += [(name, role) for option, role in _OPTIONS[1:] for name in getattr(schema, option)]
     pairs += [(name, WORDS) for name in sorted({*schema.text, *text}.difference(name for name, _ in pairs))]
     return new_table([name for name, _ in pairs], [role for _, role in pairs], label_required)
 

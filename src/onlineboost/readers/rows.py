@@ -36,7 +36,7 @@ MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
 MAX_SPELLINGS = 1024
 COMMA, UNDECIDED, NO_POINT = 44, 0, 256  # for ``Table.decimal``; 256 is no byte
-FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY, WORDS = range(6)  # roles of a column
+FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY, WORDS, DAYS, MONTHS = range(8)  # roles; of dates: what comes first
 
 
 class Rows(NamedTuple):

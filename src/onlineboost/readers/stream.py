@@ -90,6 +90,8 @@ def open_stream(
     drop: Any = (),
     categorical: Any = (),
     text: Any = (),
+    day_first: Any = (),
+    month_first: Any = (),
     positive: Any = None,
     task: Task = "classes",
     y: Any = None,
@@ -114,6 +116,7 @@ def open_stream(
     label, weight : column of the label (default: "label") and of importance weights, by name or position
     drop, categorical : columns to leave out, and columns whose numbers or texts are names (zip codes, ids)
     text : columns whose cells are texts: each word is a feature. Others are found by their cells
+    day_first, month_first : columns whose dates are like 25/12/2023, or like 12/25/2023
     positive : the positive label; all others are negative. None: of two, 1 (or True) is positive, else the second one
         met; there may be more
     task : "classes"; "binary": a third label is an error; or "number": labels are numbers to predict, as a regressor
@@ -140,7 +143,8 @@ def open_stream(
     ([1.0, 0.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
-    schema = schema._replace(text=_names("text", text))
+    schema = schema._replace(text=_names("text", text), day_first=_names("day_first", day_first))
+    schema = schema._replace(month_first=_names("month_first", month_first))
     check_one_of("task", task, ("classes", "binary", "number"))
     schema = schema._replace(binary=task == "binary")
     if task == "number" and positive is not None:
@@ -242,7 +246,7 @@ def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
     known = model.fitted.columns.schema
     if known is None:
         return given, copy.copy(model.fitted.target)
-    for name in ("drop", "categorical", "text", "positive"):
+    for name in ("drop", "categorical", "text", "day_first", "month_first", "positive"):
         if getattr(given, name) != getattr(Schema(), name):
             raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
     changes = {name: getattr(given, name) for name in ("label", "weight") if getattr(given, name) is not None}

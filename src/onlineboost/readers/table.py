@@ -11,6 +11,7 @@ import numpy as np
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
+from onlineboost.readers import status
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
 from onlineboost.readers.frames import index_columns, warn_of_index
@@ -18,7 +19,19 @@ from onlineboost.readers.labels import positive_hint
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, DamagedError, TooLargeError, beyond
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import find_roles, with_names
-from onlineboost.readers.rows import CATEGORY, ENTRIES, FEATURE, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT, WORDS
+from onlineboost.readers.rows import (
+    CATEGORY,
+    DAYS,
+    ENTRIES,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    MONTHS,
+    NO_ROOM,
+    ROWS,
+    WEIGHT,
+    WORDS,
+)
 from onlineboost.readers.table_columns import (
     cells_of,
     decoded_bytes,
@@ -28,7 +41,7 @@ from onlineboost.readers.table_columns import (
     plain_value,
     rows_of,
 )
-from onlineboost.readers.table_rows import as_bytes, close_gaps, fill_column, new_slots
+from onlineboost.readers.table_rows import as_bytes, bad_dates, close_gaps, fill_column, new_slots
 
 TEXT_COPIES = 4  # a text is held by Arrow, as large_string, and as bytes for the compiled code; the page comes on top
 _COLUMN_BYTES = 8 * SLOTS + 32  # of a column in a row: slots of features, and the arrays they come from
@@ -65,6 +78,14 @@ def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
     except (pa.ArrowException, DamagedError, OSError, UnicodeDecodeError, OverflowError, MemoryError) as problem:
         message = f"{source.name}: not a whole {title} file: {_first_line(problem)}; copy or make it again"
         raise ReadError(message, path=source.name) from problem
+
+
+def _no_dates(cell: dict[str, Any], role: int) -> Iterator[tuple[int, str]]:
+    """(row, message) of each text that is no date in the order of its column."""
+    expected = status.EXPECTED[status.BAD_US_DATE if role == MONTHS else status.BAD_DATE]
+    other = f"{'day' if role == MONTHS else 'month'}_first=... is the other order"
+    for r in np.flatnonzero(bad_dates(cell["texts"], cell["valid"], role)).tolist():
+        yield r, f"{expected}, found {cell['texts'][r].as_py()!r}; {other}"
 
 
 def _first_line(problem: BaseException) -> str:
@@ -167,6 +188,8 @@ class BatchReader:
                 raise ReadError(f"{path}: column {name!r}: expected numbers as weights", path=path, column=name)
             weights = cell["numbers"]
             bad, expected = ~(cell["valid"] & (weights >= 0) & (weights <= LARGEST)), "a weight from 0 to 1e18"
+        elif "texts" in cell and role in (DAYS, MONTHS):
+            yield from ((r, name, message) for r, message in _no_dates(cell, role))
         elif "numbers" in cell:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
         for r in np.flatnonzero(bad).tolist():
@@ -206,7 +229,7 @@ class BatchReader:
                 else:
                     encoded = np.frombuffer(name.encode(), np.uint8)
                     rows.scratch[: encoded.size] = encoded
-                    fill_column(rows, place, at, encoded.size, cell, roles[name] == CATEGORY)
+                    fill_column(rows, place, at, encoded.size, cell, roles[name])
                     at += slots[name]
             if not rows.state[NO_ROOM]:
                 break

@@ -14,7 +14,9 @@ from onlineboost.data.text import SHORTEST, is_text, next_word
 from onlineboost.readers.cells import (
     DATETIME,
     MISSING,
+    NO_DAY,
     TEXT,
+    classify_date,
     classify_text,
     id_of_category,
     is_missing,
@@ -24,7 +26,19 @@ from onlineboost.readers.cells import (
 )
 from onlineboost.readers.floats import POINT
 from onlineboost.readers.pages import PageBuilder
-from onlineboost.readers.rows import FEATURE, FINDS, WORDS, Rows, add_name, is_named, is_sighted, put
+from onlineboost.readers.rows import (
+    CATEGORY,
+    DAYS,
+    FEATURE,
+    FINDS,
+    MONTHS,
+    WORDS,
+    Rows,
+    add_name,
+    is_named,
+    is_sighted,
+    put,
+)
 from onlineboost.readers.scan import Bytes
 
 
@@ -41,7 +55,7 @@ def new_slots(width: int, words: Ints) -> Slots:
     return Slots(start, start[:-1] + width)
 
 
-def fill_column(rows: Rows, slots: Slots, at: int, size: int, cell: dict[str, Any], category: bool) -> None:
+def fill_column(rows: Rows, slots: Slots, at: int, size: int, cell: dict[str, Any], role: int) -> None:
     """Write the features of a column to its slots of each row; its name is in the scratch memory, ``size`` bytes."""
     valid = cell["valid"]
     if "numbers" in cell:
@@ -50,7 +64,10 @@ def fill_column(rows: Rows, slots: Slots, at: int, size: int, cell: dict[str, An
         _fill_datetimes(rows, slots.start, at, size, cell["days"], cell["seconds"], valid)
     else:
         offsets, text = cell["bytes"]
-        _fill_texts(rows, slots.start, at, size, offsets, text, valid, category, cell["text_from"])
+        if role in (DAYS, MONTHS):
+            _fill_dates(rows, slots.start, at, size, offsets, text, valid, role == MONTHS)
+            return
+        _fill_texts(rows, slots.start, at, size, offsets, text, valid, role == CATEGORY, cell["text_from"])
         _fill_words(rows, slots.free, size, offsets, text, cell["worded"])
 
 
@@ -162,6 +179,30 @@ def _fill_texts(
             put_string(rows, start[r] + at, size, text, a, b)
         else:
             put_cell(rows, start[r] + at, size, kind, value, days, text, a, b)
+
+
+@njit
+def _fill_dates(
+    rows: Rows, start: Ints, at: int, size: int, offsets: Ints, text: Bytes, valid: NDArray[np.bool_], months: bool
+) -> None:
+    for r in range(valid.size):
+        a, b = offsets[r], offsets[r + 1]
+        kind, value, days = classify_date(text, a, b if valid[r] else a, months)
+        put_cell(rows, start[r] + at, size, kind, value, days, text, a, b)
+
+
+def bad_dates(texts: Any, valid: NDArray[np.bool_], role: int) -> NDArray[np.bool_]:
+    """Which texts are no dates in the order of their column."""
+    offsets, text = _buffers(texts)
+    return _bad_dates(offsets, text, valid, role == MONTHS)
+
+
+@njit
+def _bad_dates(offsets: Ints, text: Bytes, valid: NDArray[np.bool_], months: bool) -> NDArray[np.bool_]:
+    bad = np.zeros(valid.size, np.bool_)
+    for r in range(valid.size):
+        bad[r] = valid[r] and classify_date(text, offsets[r], offsets[r + 1], months)[0] == NO_DAY
+    return bad
 
 
 @njit

@@ -14,7 +14,17 @@ from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.errors import ParameterError
 from onlineboost.readers import status
 from onlineboost.readers.amounts import amount
-from onlineboost.readers.cells import NUMBER, TEXT, TOO_LARGE, classify, put_cell, put_text, put_text_cell
+from onlineboost.readers.cells import (
+    NO_DAY,
+    NUMBER,
+    TEXT,
+    TOO_LARGE,
+    classify,
+    classify_date,
+    put_cell,
+    put_text,
+    put_text_cell,
+)
 from onlineboost.readers.csv_cells import csv_cells, csv_column, find_cell
 from onlineboost.readers.csv_header import decide_decimal, read_header
 from onlineboost.readers.encoding import ENCODING
@@ -27,6 +37,7 @@ from onlineboost.readers.rows import (
     AT,
     CATEGORY,
     COMMA,
+    DAYS,
     END,
     ENTRIES,
     EOF,
@@ -35,6 +46,7 @@ from onlineboost.readers.rows import (
     LABEL,
     LABEL_AT,
     LINE,
+    MONTHS,
     NAME_BYTES,
     NAMES,
     NEWS,
@@ -170,6 +182,11 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
         rows.scratch[i] = table.name_text[first + i]
     if role == WORDS:
         return put_text_cell(rows, k, size, text, a, b)
+    if role == DAYS or role == MONTHS:
+        kind, value, days = classify_date(text, a, b, role == MONTHS)
+        if kind == NO_DAY:
+            return -(status.BAD_US_DATE if role == MONTHS else status.BAD_DATE)
+        return put_cell(rows, k, size, kind, value, days, text, a, b)
     kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(rows, size, text, a, b, point)
     doubtful = (kind == TEXT or kind == NUMBER) and role == FEATURE and table.decimal == UNDECIDED
     if doubtful and has_decimal_comma(rows, size, text, a, b):
