@@ -137,7 +137,9 @@ def put_text(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> i
     A new cell of at least four words is a category and its words.
     """
     first = k
-    k = put_string(rows, k, size, text, at, end)
+    if end - at <= 3:
+        return put_string(rows, k, size, text, at, end)
+    k = put_cell(rows, k, size, TEXT, 0.0, 0, text, at, end)
     if end - at < SHORTEST or rows.sighted.size == 0 or not is_text(text, at, end):
         return k
     index = rows.indices[first]
@@ -148,7 +150,7 @@ def put_text(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> i
     return put_words(rows, k, size, text, at, end)
 
 
-@njit
+@lean
 def classify(rows: Rows, size: int, text: Bytes, at: int, end: int, point: int) -> tuple[int, float, int]:
     """Kind, value and days of a cell whose type is not known; ``point`` is the decimal point of numbers."""
     if at == end or is_word(text, at, end, NAN):
@@ -165,7 +167,7 @@ def classify(rows: Rows, size: int, text: Bytes, at: int, end: int, point: int) 
     return classify_text(rows, size, text, at, end, point)
 
 
-@njit
+@lean
 def classify_text(rows: Rows, size: int, text: Bytes, at: int, end: int, point: int) -> tuple[int, float, int]:
     """Kind, value and days of a string: a date, a time, or a number with a sign or separators if it looks like one.
 
@@ -178,8 +180,10 @@ def classify_text(rows: Rows, size: int, text: Bytes, at: int, end: int, point: 
         return DATETIME, float(seconds), days
     if not rows.state[READING]:
         return TEXT, 0.0, 0
-    if is_missing(text, at, end):
+    if end - at <= 4 and is_missing(text, at, end):
         return MISSING, 0.0, 0
+    if 58 <= text[at] < 0xC2:  # most words begin with a letter
+        return TEXT, 0.0, 0
     value, good = amount(text, at, end, point, rows.scratch, size)
     if good:
         return (NUMBER if in_range(value) else TOO_LARGE), value, 0

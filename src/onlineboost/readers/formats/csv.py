@@ -198,7 +198,7 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     return put_cell(rows, k, size, kind, value, days, text, a, b)
 
 
-@njit
+@lean
 def has_decimal_comma(rows: Rows, size: int, text: Bytes, a: int, b: int) -> bool:
     """Whether the text may be a number with a decimal comma; the scratch memory after ``size`` is overwritten."""
     found = False
