@@ -11,6 +11,7 @@ import calendar
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -769,3 +770,59 @@ def json_string(text: bytes, i: int, end: int) -> tuple[bytes, int]:
 
 
 _LINES = {"vw": vw_line, "libsvm": libsvm_line, "jsonl": json_line}
+
+
+# ---- words of texts
+
+DENSE = "[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u3005-\u3007]"
+LOOSE = "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]"
+
+
+def kind_of(character: str) -> str:
+    """ "space", "word", "dense", "loose" or "symbol": what a character is to words."""
+    category = unicodedata.category(character)
+    if character == "_":
+        return "word"
+    if category == "So":
+        return "symbol"
+    if category[0] in "ZPCS" or "\ufe00" <= character <= "\ufe0f":
+        return "space"
+    if category[0] in "LM" and re.match(DENSE, character):
+        return "dense"
+    return "loose" if category[0] in "LM" and re.match(LOOSE, character) else "word"
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, character by character."""
+    found: list[str] = []
+    kinds = [kind_of(character) for character in text]
+    at = 0
+    while at < len(text):
+        end = at + 1
+        if kinds[at] == "symbol":
+            found.append(text[at])
+        elif kinds[at] == "word":
+            while end < len(text) and (
+                kinds[end] == "word" or re.fullmatch("[0-9][.,][0-9]", text[end - 1 : end + 2], re.ASCII)
+            ):
+                end += 1
+            found.append("".join("i" if c == "İ" else c.lower().replace("\u03c2", "\u03c3") for c in text[at:end]))
+        elif kinds[at] != "space":
+            while end < len(text) and kinds[end] in ("dense", "loose"):
+                end += 1
+            run = text[at:end].lower()
+            found += [run] if len(run) == 1 else []
+            for k in range(len(run) - 1):
+                found += [run[k : k + n] for n in (2, 3) if k + n <= len(run)]
+        at = end
+    return found
+
+
+def is_long(text: str) -> bool:
+    """Whether a text has at least four words between spaces that have letters; characters without spaces count less."""
+    quarters = 0.0
+    for part in text.split():
+        kinds = [kind_of(c) for c in part]
+        quarters += 4 * any(kind == "word" and not "0" <= c <= "9" for c, kind in zip(part, kinds, strict=True))
+        quarters += 2 * kinds.count("dense") + kinds.count("loose")
+    return quarters >= 16

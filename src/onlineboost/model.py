@@ -253,7 +253,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         with self._lock.turn():
             fitted = None if fresh else self.fitted
             if fitted is None or not _is_read(fitted, X):
-                return self._learn_source(_in_memory(X), y, classes, sample_weight, fresh)
+                columns = Columns() if fitted is None else fitted.columns
+                return self._learn_source(_in_memory(X, columns, True), y, classes, sample_weight, fresh)
             from onlineboost.readers import open_stream
 
             pages: Iterable[Page] = open_stream(X, y=y, sample_weight=sample_weight, like=self)
@@ -340,7 +341,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if isinstance(X, Batch | Page | Pages):
             return _pages(X)
         if not _is_read(fitted, X):
-            source = _in_memory(X, loose)
+            source = _in_memory(X, fitted.columns, False, loose)
             fitted.columns.locate(source)
             return source
         from onlineboost.readers import open_stream
@@ -399,7 +400,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
             self._learn_pages(open_stream(X, y=y, sample_weight=w, like=self), False, False)
             return
-        source = _in_memory(X, loose=True)
+        columns = Columns() if self.fitted is None else self.fitted.columns
+        source = _in_memory(X, columns, True, loose=True)
         labels = check_labels(y, source.n_rows)
         fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
         fitted.columns.locate(source)
@@ -716,13 +718,13 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
     return kind_of(X) != "arrays"
 
 
-def _in_memory(X: Any, loose: bool = False) -> Source:
+def _in_memory(X: Any, columns: Columns, learning: bool, loose: bool = False) -> Source:
     """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
     if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         return check_features(X)
     from onlineboost.readers.memory import table_of
 
-    return table_of(X, loose)
+    return table_of(X, columns, learning, loose)
 
 
 def _headings(X: Any) -> list[str] | None:

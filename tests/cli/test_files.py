@@ -197,6 +197,49 @@ def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop)[1] == ""
 
 
+def test_a_column_of_text_is_said_once_and_is_no_id(tmp_path, capsys):
+    rows = [{"message": f"please help number {k} again", "size": k % 7, "label": k % 3 % 2} for k in range(150)]
+    pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
+    file, model = tmp_path / "x.csv", tmp_path / "m"
+    flag = "--categorical message reads each cell as one value"
+    said = f"onlineboost: column 'message' is text: its words are features; {flag}\n"
+    assert run(capsys, "train", file, *OPTIONS, "-o", model)[1] == said
+    assert run(capsys, "train", file, "-q", "--resume", model, "--again")[1] == ""
+    assert run(capsys, "train", file, *OPTIONS, "--text", "message")[1] == ""
+    err = run(capsys, "train", file, "--resume", model, "--again", "--text", "size", code=2)[1]
+    assert "--text comes with the model of --resume, which has none: leave it out." in err
+    known = load(model).fitted.columns.names.values()
+    assert {"message=please", "message=149"} <= {*known}
+
+
+def test_dates_are_found_in_the_first_rows_and_said(tmp_path, capsys):
+    rows = [
+        {
+            "joined": f"{k % 28 + 1:02}/{k % 12 + 1:02}/2023",
+            "left": f"1/{k % 3 + 1}/2024",
+            "size": k % 7,
+            "label": k % 2,
+        }
+        for k in range(150)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
+    out, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "-o", tmp_path / "m")
+    assert err.splitlines() == [
+        "onlineboost: column 'joined' has dates: read with the day first; --month-first joined is the other order",
+        "onlineboost: column 'left' has dates: read with the day first, though nothing in the first rows tells; "
+        "--month-first left is the other order",
+    ]
+    assert "  date:              joined, left" in out.splitlines()
+    assert "  number:            size" in run(capsys, "inspect", tmp_path / "m")[0].splitlines()
+    err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "--month-first", "joined", code=1)[1]
+    assert "x.csv: line 14" in err
+    assert "found '13/01/2023' in column 'joined'; --day-first is the other order" in err or "--day-first" in err
+    assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "--day-first", "joined", "--drop", "left")[1] == ""
+    loaded = load(tmp_path / "m").fitted.columns
+    assert loaded.schema.day_first == ("joined", "left")
+    assert run(capsys, "train", tmp_path / "x.csv", "-q", "--resume", tmp_path / "m", "--again")[1] == ""
+
+
 def test_a_decimal_comma_is_said_with_the_option(tmp_path, capsys):
     lines = [f"{k % 9},{k % 8}5;{k % 2}" for k in range(60)]
     (tmp_path / "x.csv").write_text("a;label\n" + "\n".join(lines) + "\n")

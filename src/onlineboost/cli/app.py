@@ -187,7 +187,7 @@ def _with_flags(problem: object) -> str:
 
 
 # Other parameters of reading than those of formats.
-_READING = ("label", "weight", "drop", "categorical", "positive", "format")
+_READING = ("label", "weight", "drop", "categorical", "text", "day_first", "month_first", "positive", "format")
 
 
 def _report(problem: object, arguments: list[str], code: int) -> int:

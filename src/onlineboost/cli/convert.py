@@ -27,6 +27,9 @@ def convert(
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
+    day_first: o.DayFirst = None,
+    month_first: o.MonthFirst = None,
     positive: o.Positive = None,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     quiet: o.Quiet = False,
@@ -43,7 +46,7 @@ def convert(
       onlineboost convert data.libsvm data.csv
     """
     options = o.stream_options(given, on_error)
-    options |= o.schema_options(label, weight, drop, categorical, positive)
+    options |= o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
 
     def stream_again() -> Any:
         return open_stream(source, labels="optional", **options)

@@ -10,7 +10,9 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.notes import Notes, load
+from onlineboost.cli.summary import columns_lines
 from onlineboost.cli.terminal import format_labels, print_json, say, say_facts
+from onlineboost.data.kinds import kinds
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.errors import ModelFileError
@@ -70,6 +72,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     if columns.schema:
         given = columns.schema._asdict().items()
         facts["reading"] = {name: value for name, value in given if value is not False and value not in (None, ())}
+    facts["columns"] = {name: kind._asdict() for name, kind in kinds(columns, model.n_seen_).items()}
     if hasattr(model, "alarms_"):  # ensembles, and models that start over
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
     with suppress(ModelFileError):  # notes that somebody else made
@@ -116,6 +119,7 @@ def _print(facts: dict[str, Any]) -> None:
     if "reading" in facts:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     lines.append(("features", f"{facts['features']:,}"))
+    lines += columns_lines(facts["columns"])
     if facts.get("alarms"):
         lines.append(
             ("alarms", f"{len(facts['alarms']):,}, the last after {facts['alarms'][-1]['example']:,} examples")

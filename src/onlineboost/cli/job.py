@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from onlineboost.cli.terminal import Interrupted, Progress, announce, peak_memor
 from onlineboost.cli.thresholds import positive_figures
 from onlineboost.cli.warm import Compiling, compiling
 from onlineboost.compiled.jit import compile_seconds
+from onlineboost.data.kinds import kinds
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError, DataError, ParameterError
@@ -65,6 +67,7 @@ class Job:
         self.learnt = 0
         self.finished = False
         self.read: set[int] = set()  # places among the inputs
+        self.text: frozenset[str] = frozenset()  # columns that are known to be text
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
@@ -101,6 +104,8 @@ class Job:
         """Learn what the model has not learnt of the files, and save it."""
         names = expand(files)
         self.lines, self.notes = Lines(training, self.quiet), notes
+        if training.model.fitted is not None and training.model.fitted.columns.text is not None:
+            self.text = training.model.fitted.columns.text.columns
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.announce()
         self.passes = self.inputs.passes
@@ -203,6 +208,7 @@ class Job:
                     stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
+                    self._say_text(training)
                     self.learnt += stop - start
                     start = stop
                     self.inputs.learn(place, rows[place] + stop)
@@ -219,6 +225,14 @@ class Job:
         self.read.update(places)
         if number == 1:
             self.first_error = training.curve.error
+
+    def _say_text(self, training: Training) -> None:
+        """Say which columns were found to be text."""
+        found = training.model.fitted.columns.text  # type: ignore[union-attr]
+        for name in sorted(found.columns - self.text) if found is not None else ():
+            self.text |= {name}
+            read = f"--categorical {shlex.quote(name)} reads each cell as one value"
+            announce(f"onlineboost: column {name!r} is text: its words are features; {read}")
 
     def _end(self, places: list[int], rows: dict[int, int]) -> None:
         """Note that these were read to their end."""
@@ -295,6 +309,7 @@ class Job:
 
     def summary(self, training: Training) -> dict[str, Any]:
         curve, base = training.curve, training.base_curve
+        found = kinds(training.model.fitted.columns, curve.examples)  # type: ignore[union-attr]
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,
             "model": repr(training.model.clone()),
@@ -310,6 +325,7 @@ class Job:
             "verdict": training.verdict(),
             "features": training.n_features,
             "features_per_example": training.entries / max(curve.examples, 1),
+            "columns": {name: kind._asdict() for name, kind in found.items()},
             "alarms": self.lines.alarms,
             "resting": getattr(training.model, "n_resting_", 0),
             "seconds": self.seconds,

@@ -31,8 +31,17 @@ Label = Annotated[str | None, data("Column of the label, by name or position. (d
 Weight = Annotated[str | None, data("Column of importance weights.")]
 Drop = Annotated[list[str] | None, data("Column to leave out (can be repeated).")]
 Categorical = Annotated[
-    list[str] | None, data("Column whose numbers are categories, such as a zip code (can be repeated).")
+    list[str] | None, data("Column whose numbers or texts are categories, such as a zip code (can be repeated).")
 ]
+Text = Annotated[
+    list[str] | None,
+    data("Column whose words are features (can be repeated). (default: found by their cells)"),
+]
+DayFirst = Annotated[
+    list[str] | None,
+    data("Column of dates such as 25/12/2023 (can be repeated). (default: by the first examples of files)"),
+]
+MonthFirst = Annotated[list[str] | None, data("Column of dates such as 12/25/2023 (can be repeated).")]
 Positive = Annotated[
     str | None,
     data(
@@ -70,8 +79,16 @@ def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> 
 
 
 def schema_options(
-    label: str | None, weight: str | None, drop: list[str] | None, categorical: list[str] | None, positive: str | None
+    label: str | None,
+    weight: str | None,
+    drop: list[str] | None,
+    categorical: list[str] | None,
+    text: list[str] | None,
+    day_first: list[str] | None,
+    month_first: list[str] | None,
+    positive: str | None,
 ) -> dict[str, Any]:
     """Arguments of ``open_stream`` for the schema: the roles of columns."""
-    names = {"drop": drop or (), "categorical": categorical or ()}
+    names = {"drop": drop or (), "categorical": categorical or (), "text": text or ()}
+    names |= {"day_first": day_first or (), "month_first": month_first or ()}
     return {"label": label, "weight": weight, "positive": positive, **names}

@@ -7,6 +7,7 @@ from typing import Any, cast
 from onlineboost import Adaptive, Restarting
 from onlineboost.cli.terminal import Progress, format_labels, say, say_facts, say_lines
 from onlineboost.cli.thresholds import is_rare, positive_lines
+from onlineboost.data.kinds import Kind, listed_kinds
 from onlineboost.evaluate.metrics.confusion import Confusion, f1
 from onlineboost.evaluate.training import Training
 
@@ -67,6 +68,14 @@ class Lines:
         return self.training.model.n_alarms_ if self.training.model.fitted is not None else 0
 
 
+def columns_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What columns were taken for; what to do where a column is in part of another kind."""
+    known = {name: Kind(**facts) for name, facts in found.items()}
+    hint = "; --categorical COLUMN reads all cells as categories"
+    lines = [(f"  {kind}", names + (hint if kind == "mixed" else "")) for kind, names in listed_kinds(known)]
+    return [("columns", f"{len(known):,}"), *lines] if known else []
+
+
 _CLOSE = 1.25  # an error up to so many times that of the model
 
 
@@ -90,6 +99,7 @@ def print_summary(result: dict[str, Any]) -> None:
     lines = [("algorithm", result["model_as_typed"]), ("examples", f"{result['examples']:,} {speed}")]
     met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
     lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
+    lines += columns_lines(result["columns"])
     number = result.get("number")
     if number is not None:
         lines.append(("target", f"a number, {number['mean']:.5g} on average (classes? --task classes)"))

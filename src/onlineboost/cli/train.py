@@ -18,6 +18,7 @@ from onlineboost.cli.choice import (
     find_task,
     unknown_labels,
 )
+from onlineboost.cli.dates import find_dates
 from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
 from onlineboost.cli.notes import Notes, load
@@ -41,6 +42,9 @@ def train(
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
+    day_first: o.DayFirst = None,
+    month_first: o.MonthFirst = None,
     positive: o.Positive = None,
     task: Annotated[
         TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
@@ -149,11 +153,12 @@ def train(
         loaded = load(resume)
         notes = Notes.from_json(resume, loaded.notes)
         training = Training(loaded.model, loaded.base, notes.counts)
-        given_schema = o.schema_options(label, weight, drop, categorical, positive)
+        given_schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
-        schema = o.schema_options(label, weight, drop, categorical, positive)
+        schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
         chosen = chosen_options(context)
+        schema |= find_dates(files, reading, schema)
         schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
             if schema["task"] == "number":
@@ -204,7 +209,8 @@ def chosen_options(context: typer.Context) -> set[str]:
 
 
 _SAVED_IN_MODEL = {
-    *("label", "weight", "task", "target", "drop", "categorical", "positive", "algorithm", "learner"),
+    *("label", "weight", "task", "target", "drop", "categorical", "text", "day_first", "month_first", "positive"),
+    *("algorithm", "learner"),
     *("adaptive", "effort", "lag", "class_weight", "seed", "baseline"),
 }
 
@@ -237,7 +243,10 @@ def _settings_of(model: Any) -> dict[str, Any]:
     task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
     settings = {"lag": model.lag, "task": task} | ({"target": model.target} if hasattr(model, "target") else {})
     if schema is not None:
-        settings |= {name: getattr(schema, name) for name in ("weight", "drop", "categorical", "positive")}
+        settings |= {
+            name: getattr(schema, name)
+            for name in ("weight", "drop", "categorical", "text", "day_first", "month_first", "positive")
+        }
         settings["label"] = schema.no_features[0]
     return settings
 

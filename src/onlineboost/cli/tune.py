@@ -47,6 +47,9 @@ def tune(
     weight: o.Weight = None,
     drop: o.Drop = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
+    day_first: o.DayFirst = None,
+    month_first: o.MonthFirst = None,
     positive: o.Positive = None,
     task: Annotated[
         TaskName, o.data("Labels: classes, two or more; or a number. (auto: by the first examples)")
@@ -89,7 +92,7 @@ def tune(
     quiet = quiet or json_output
     _check_journal(journal)
     reading = o.stream_options(given, on_error)
-    schema = o.schema_options(label, weight, drop, categorical, positive)
+    schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
     chosen = chosen_options(context)
     schema["task"] = find_task(task, files, reading | schema, chosen)
     numbers = schema["task"] == "number"

@@ -55,6 +55,10 @@ class Source(ABC):
         """The names of the columns, or their numbers."""
         return range(self.n_features) if self._known_as is None else self._known_as
 
+    def new_cells(self) -> list[tuple[str, int]]:
+        """Columns and ids of new cells of at least four words."""
+        return []
+
     def new_names(self) -> list[tuple[int, str]]:
         """The ids and names of all features."""
         ids = self._ids.tolist() if self._ids is not None else []

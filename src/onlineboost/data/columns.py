@@ -12,6 +12,8 @@ from onlineboost.data.batch import LARGEST
 from onlineboost.data.dicts import PLAIN, TINY, DictReader, Row, are_plain
 from onlineboost.data.hashing import MAX_ID
 from onlineboost.data.schema import Schema
+from onlineboost.data.text import is_long
+from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import DataError, listed
 from onlineboost.parameters import check_whole
 
@@ -30,7 +32,7 @@ class Columns:
 
     >>> columns = Columns()
     >>> columns.row({"7": 2.0, 8: 0.5, "colour": "red"}, learning=True)
-    Row(ids=[7, 8, 511943297], values=(2.0, 0.5, 1.0), names=[(511943297, 'colour=red')])
+    Row(ids=[7, 8, 511943297], values=(2.0, 0.5, 1.0), names=[(511943297, 'colour=red')], sighted=[])
     """
 
     def __init__(self, schema: Schema | None = None, owner: str = "model") -> None:
@@ -41,10 +43,11 @@ class Columns:
         self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
         self._worded = False  # whether a name is not a number
         self.limit: int | None = None  # number of names that are kept; None: MAX_NAMES
-        self._reader = DictReader(schema)
+        self.text: TextColumns | None = TextColumns()  # None: of a model that was made before there was text
+        self._reader = DictReader(schema, self.text)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_reader": DictReader(self.schema)}
+        return vars(self) | {"_reader": DictReader(self.schema, self.text)}
 
     @property
     def _room(self) -> int:
@@ -108,6 +111,7 @@ class Columns:
         """Remember the columns of a table that is learnt; returns names that are new."""
         if self.width is None and self.headings is None:
             self.width, self.headings = None if source.by_name else source.n_features, source.names
+        self.sight(source.new_cells())
         return self.add(source.new_names())
 
     @property
@@ -124,7 +128,7 @@ class Columns:
         """
         reader = self._reader
         if reader.schema is not self.schema:
-            reader = self._reader = DictReader(self.schema)
+            reader = self._reader = DictReader(self.schema, self.text)
         if type(x) is not dict:
             return reader.read(x, self.names, self._room <= 0, learning)
         keys = tuple(x)
@@ -144,7 +148,7 @@ class Columns:
                         values = tuple(found)
                     largest = hypot(*values)  # or more; NaN if one is
                     if largest <= _SAFE and (not as_json or min(map(abs, values), default=1.0) > TINY):
-                        return _new(Row, (ids, values, ()))  # type: ignore[no-any-return]
+                        return _new(Row, (ids, values, (), ()))  # type: ignore[no-any-return]
             except (KeyError, OverflowError):  # a word that is new; a large number
                 pass
             except TypeError:  # a word where none was before
@@ -153,6 +157,19 @@ class Columns:
         if plan is None:
             reader.make_plan(x)
         return row
+
+    def sight(self, cells: Iterable[tuple[str, int]]) -> None:
+        """Take note of cells of at least four words, by column and id."""
+        turned = [self.text.meet(name, id) for name, id in cells] if self.text is not None else []
+        if any(turned):
+            self._reader = DictReader(self.schema, self.text)
+
+    def sight_names(self, names: Iterable[tuple[int, str]]) -> None:
+        """``sight`` the cells that are new features of these names."""
+        for id, name in names:
+            column, equals, cell = name.partition("=")
+            if equals and is_long(cell):
+                self.sight([(column, id)])
 
     # ---- model files
 
@@ -163,6 +180,7 @@ class Columns:
             "headings": self.headings,
             "schema": self.schema.describe() if self.schema else None,
             "names": [[id, self.names[id]] for id in sorted(self.names)],
+            "text": self.text.describe() if self.text is not None else None,
         }
 
     @classmethod
@@ -173,6 +191,9 @@ class Columns:
             columns.width = check_whole("columns", width, 0, MAX_ID + 1)
         columns.headings = headings
         columns.names = {id: str(name) for id, name in described["names"]}
+        text = described.get("text")
+        columns.text = TextColumns.restore(text) if text is not None else None
+        columns._reader = DictReader(columns.schema, columns.text)
         columns._worded = any(map(_is_word, columns.names.values()))
         named = headings is None or all(isinstance(name, str) for name in headings)
         headed = named and (None in (headings, width) or len(headings) == width)

@@ -9,6 +9,7 @@ from onlineboost.data.hashing import Bytes
 
 NO_DATE = -(1 << 40)
 NO_TIME = -1
+ISO, DAY_FIRST, MONTH_FIRST = range(3)  # orders of dates
 _MONTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 
@@ -17,20 +18,22 @@ def looks_like_date(text: str) -> bool:
     return text[4:5] == "-" and text[7:8] == "-"
 
 
-def date_features(text: str) -> tuple[float, tuple[int, ...]] | None:
+def date_features(text: str, order: int = ISO) -> tuple[float, tuple[int, ...]] | None:
     """Years since 2000, and the numbers of ``DATE_PARTS``; None if the text is no date.
 
-    >>> date_features("2000-01-01T12:30"), date_features("soon")
-    ((0.0014259932328065145, (1, 5, 12)), None)
+    >>> date_features("2000-01-01T12:30"), date_features("soon"), date_features("1/1/2000 12:30", DAY_FIRST)
+    ((0.0014259932328065145, (1, 5, 12)), None, (0.0014259932328065145, (1, 5, 12)))
     """
     encoded = text.encode()
-    years, n, *parts = _features(np.frombuffer(encoded, np.uint8), len(encoded))
+    years, n, *parts = _features(np.frombuffer(encoded, np.uint8), len(encoded), order)
     return (years, tuple(parts[:n])) if n else None
 
 
 @njit
-def _features(text: Bytes, size: int) -> tuple[float, int, int, int, int]:
+def _features(text: Bytes, size: int, order: int) -> tuple[float, int, int, int, int]:
     days, time = parse_datetime(text, 0, size)
+    if days == NO_DATE and order != ISO:
+        days, time = parse_ordered(text, 0, size, order == MONTH_FIRST)
     if days == NO_DATE:
         return 0.0, 0, 0, 0, 0
     seconds = float(time)
@@ -70,8 +73,39 @@ def parse_datetime(text: Bytes, at: int, end: int) -> tuple[int, int]:
     leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= day <= _MONTHS[month - 1] + leap:
         return NO_DATE, NO_TIME
-    days = days_of(year, month, day)
-    i = at + 10
+    return _with_time(text, at + 10, end, days_of(year, month, day))
+
+
+@njit
+def parse_ordered(text: Bytes, at: int, end: int, month_first: bool) -> tuple[int, int]:
+    """``parse_datetime`` of ``15/11/2026``, or with the month first, with slashes, points or hyphens."""
+    first, i = _short(text, at, end)
+    second, j = _short(text, i + 1, end)
+    if first < 0 or second < 0 or end - j < 5 or text[i] != text[j] or text[i] not in (45, 46, 47):
+        return NO_DATE, NO_TIME
+    month, day = (first, second) if month_first else (second, first)
+    year = _pair(text, j + 1) * 100 + _pair(text, j + 3)
+    if _pair(text, j + 1) < 0 or _pair(text, j + 3) < 0 or not 1 <= month <= 12:
+        return NO_DATE, NO_TIME
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= day <= _MONTHS[month - 1] + leap:
+        return NO_DATE, NO_TIME
+    return _with_time(text, j + 5, end, days_of(year, month, day))
+
+
+@njit
+def _short(text: Bytes, at: int, end: int) -> tuple[int, int]:
+    """A number of one or two digits, or -1, and where it ends."""
+    number, i = 0, at
+    while i < end and i < at + 2 and 48 <= text[i] <= 57:
+        number = number * 10 + i64(text[i]) - 48
+        i += 1
+    return (number if i > at else -1), i
+
+
+@njit
+def _with_time(text: Bytes, i: int, end: int, days: int) -> tuple[int, int]:
+    """Days and seconds in UTC of a date and what follows it."""
     if i == end:
         return days, NO_TIME
     if (text[i] != 84 and text[i] != 32) or end - i < 6 or text[i + 3] != 58:

@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlineboost.data.amounts import MISSING_WORDS, amount
 from onlineboost.data.arrays import brief
 from onlineboost.data.batch import LARGEST, Ints32
-from onlineboost.data.dates import date_features, looks_like_date
+from onlineboost.data.dates import DAY_FIRST, MONTH_FIRST, date_features, looks_like_date
 from onlineboost.data.feature_names import DATE_PARTS
 from onlineboost.data.hashing import feature_id, indicator_id
 from onlineboost.data.json_value import CONTAINERS, check_readable, json_value
 from onlineboost.data.schema import Schema
+from onlineboost.data.text import is_long, words_of
+from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import DataError
 from onlineboost.registry import FORMATS
 
@@ -32,7 +35,7 @@ _SHORT = 256  # characters of a name that is kept
 _PLANNED = 1 << 16  # features of all plans that are kept
 _ONCE = 1 << 12  # dicts without a plan whose keys are remembered
 _LONG, _DEPTH = 1 << 12, 8  # longer lists and deeper ones are left to the reader
-_FEATURE, _CATEGORY, _IGNORED = range(3)  # roles of columns
+_FEATURE, _CATEGORY, _IGNORED, _WORDS, _DAYS, _MONTHS = range(6)  # roles of columns
 
 
 class Row(NamedTuple):
@@ -41,6 +44,7 @@ class Row(NamedTuple):
     ids: list[int] | Ints32  # rows may share an array, which is not to be written to
     values: tuple[float, ...]
     names: Sequence[tuple[int, str]]  # to be added to the columns when the row is learnt
+    sighted: Sequence[tuple[str, int]] = ()  # columns and ids of new cells of at least four words, likewise
 
 
 class _Column:
@@ -66,8 +70,10 @@ class Plan(NamedTuple):
 class DictReader:
     """Reads dicts by a schema, and keeps ids of names and words to find them faster."""
 
-    def __init__(self, schema: Schema | None) -> None:
-        self.schema = schema
+    def __init__(self, schema: Schema | None, text: TextColumns | None = None) -> None:
+        self.schema, self.text = schema, text
+        self.worded = frozenset(schema.text if schema is not None else ())  # columns that are text
+        self.worded |= text.columns if text is not None else frozenset()
         self.always_json = schema is not None and schema.needs_reader
         self.json_last = False  # whether the last dict was read as JSON because of its values
         self._forget()
@@ -109,9 +115,10 @@ class DictReader:
             else:
                 self.json_last = as_json and not self.always_json
                 return row
-        batch, names = FORMATS.find("jsonl").read_dict(x, self.schema)  # type: ignore[misc]
-        new = [(id, name) for id, name in names if learning and not full and id not in known and name != str(id)]
-        return Row(batch.indices, tuple(batch.values.tolist()), new)
+        page = FORMATS.find("jsonl").read_dict(x, self.schema, self.text)  # type: ignore[misc]
+        new = [(id, name) for id, name in page.names if learning and not full and id not in known and name != str(id)]
+        sighted = [(name, id) for _, name, id in page.sighted] if learning else []
+        return Row(page.batch.indices, tuple(page.batch.values.tolist()), new, sighted)
 
     def make_plan(self, x: dict[Any, Any]) -> None:
         """Make a plan for dicts with these keys when they come for the second time, or with words at further places."""
@@ -163,6 +170,8 @@ class _Draft:
         self.ids: list[int] = []
         self.values: list[float] = []
         self.names: list[tuple[int, str]] = []
+        self.learning = learning
+        self.sighted: list[tuple[str, int]] = []
 
     def row(self, items: Iterable[tuple[Any, Any]]) -> Row:
         columns, ids, values, known, telling = self.columns, self.ids, self.values, self.known, self.telling
@@ -185,7 +194,7 @@ class _Draft:
             put(column, value)
         if self.as_json and not self.other:
             raise _OtherKindError
-        return Row(ids, tuple(values), self.names)
+        return Row(ids, tuple(values), self.names, self.sighted)
 
     def _column(self, key: Any) -> _Column:
         """The column of a key, or of a name within a list or a dict."""
@@ -203,10 +212,13 @@ class _Draft:
         schema = self.reader.schema
         if self.as_json:
             name.encode()
-            if schema is None or not (schema.ignores(name) or name in schema.categorical):
-                return _FEATURE
-            return _IGNORED if schema.ignores(name) else _CATEGORY
-        return _IGNORED if schema is not None and name in schema.no_features else _FEATURE
+            if schema is not None and (schema.ignores(name) or name in schema.categorical):
+                return _IGNORED if schema.ignores(name) else _CATEGORY
+            if schema is not None and name in (*schema.day_first, *schema.month_first):
+                return _DAYS if name in schema.day_first else _MONTHS
+        elif schema is not None and name in schema.no_features:
+            return _IGNORED
+        return _WORDS if name in self.reader.worded else _FEATURE
 
     def _number(self, column: _Column, value: float) -> None:
         column.told = column.told or self.full or column.id in self.known
@@ -214,6 +226,27 @@ class _Draft:
             self.names.append((column.id, column.name))
         self.ids.append(column.id)
         self.values.append(value)
+
+    def _word(self, column: _Column, word: str) -> None:
+        """Append a string as a category; if it has at least four words and is new, its words, and take note of it."""
+        text = self.reader.text
+        if text is not None and word.lower() in ("yes", "no"):
+            word = word.lower()
+        looks = text is not None and word not in column.words and is_long(word)
+        self._indicator(column, word, f"={word}")
+        id = self.ids[-1]
+        if looks and text is not None and not text.knows(column.name, id):
+            column.words.pop(word, None)  # it is looked at again until it is known
+            if self.learning:
+                self.sighted.append((column.name, id))
+            self._words(column, word)
+
+    def _words(self, column: _Column, text: str) -> None:
+        """Append the words of a text."""
+        if self.as_json:
+            text.encode()
+        for word in words_of(text):
+            self._indicator(column, (word,), f"={word}")
 
     def _indicator(self, column: _Column, key: Any, rest: str) -> None:
         """Append the feature whose name is that of the column and the rest."""
@@ -233,10 +266,15 @@ class _Draft:
         """Append the features of a value as it is."""
         if column.role == _IGNORED:
             return
+        if column.role == _WORDS and (not isinstance(value, str) or value in MISSING_WORDS):
+            raise _OtherKindError
         if isinstance(value, str) and value:
-            if looks_like_date(value):
+            if column.role == _WORDS:
+                self._words(column, str(value))
+            elif looks_like_date(value) or (self.reader.text is not None and _is_figure(value)):
                 raise _OtherKindError
-            self._indicator(column, str(value), f"={value!s}")
+            else:
+                self._word(column, str(value))
             return
         if type(value) in _TIMES:
             raise _OtherKindError
@@ -275,13 +313,33 @@ class _Draft:
         elif column.role == _CATEGORY:
             word = _category(value)
             self._indicator(column, word, f"={word}")
+        elif column.role in (_DAYS, _MONTHS) and kind is str and value and value not in MISSING_WORDS:
+            date = date_features(value, DAY_FIRST if column.role == _DAYS else MONTH_FIRST)
+            if date is None:
+                raise ValueError("no date in the order of the column")
+            self._put_parts(column, date)
+        elif column.role in (_WORDS, _DAYS, _MONTHS) and kind is str and value in MISSING_WORDS:
+            self.other = True
+            self._put_json_number(column, None)
+        elif column.role == _WORDS and value == value and value not in (None, ""):
+            self.other = self.other or kind is not str
+            self._words(column, _category(value))
         elif kind is not str or not value:
             self._put_json_number(column, value)
         elif looks_like_date(value):
             self.other = True
             self._put_date(column, value)
+        elif self.reader.text is not None and _is_figure(value):
+            self.other = True
+            number = amount(value)
+            if value in MISSING_WORDS:
+                self._put_json_number(column, None)
+            elif number is None:
+                self._word(column, value)
+            else:
+                self._put_json_number(column, number)
         else:
-            self._indicator(column, value, f"={value}")
+            self._word(column, value)
 
     def _put_json_number(self, column: _Column, value: Any) -> None:
         if not self._put_number(column, value):
@@ -292,6 +350,9 @@ class _Draft:
         if date is None:
             self._indicator(column, text, f"={text}")
             return
+        self._put_parts(column, date)
+
+    def _put_parts(self, column: _Column, date: tuple[float, tuple[int, ...]]) -> None:
         years, parts = date
         self._put_number(column, years)
         for part, number in zip(DATE_PARTS, parts, strict=False):
@@ -310,12 +371,18 @@ class _Draft:
         for position, item in enumerate(items):
             value = json_value(item)
             kind = type(value)
-            if kind is str or (column.role == _CATEGORY and kind not in CONTAINERS):
+            worded = column.role == _WORDS and value is not None and value == value
+            if kind is str or ((column.role == _CATEGORY or worded) and kind not in CONTAINERS):
                 self._put_json(column, value)
             elif kind in CONTAINERS:
                 self._put_json(self._column(f"{column.name}.{position}"), value, depth)
             else:
                 self._put_json_number(self._column(f"{column.name}.{position}"), value)
+
+
+def _is_figure(text: str) -> bool:
+    """Whether a string stands for a missing value or may be an amount."""
+    return text in MISSING_WORDS or amount(text) is not None
 
 
 def _category(value: Any) -> str:

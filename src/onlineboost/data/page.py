@@ -23,6 +23,7 @@ class Page(NamedTuple):
     fields: tuple[str, ...] | None = None  # columns of a table that are features; None: rows name their own
     kept: dict[str, list[Any]] | None = None  # cells of the columns that ``keep`` names, for each row
     gaps: tuple[int, ...] = ()  # of each skipped record, the number of the row after it
+    sighted: tuple[tuple[int, str, int], ...] = ()  # row, column and id of each new cell of at least four words
 
     @property
     def n_rows(self) -> int:
@@ -30,7 +31,10 @@ class Page(NamedTuple):
 
     def rows(self, start: int, stop: int) -> Page:
         """Some of the rows; nothing is copied, and all names come with them."""
-        return self if (start, stop) == (0, self.n_rows) else self._replace(batch=cut(self.batch, start, stop))
+        if (start, stop) == (0, self.n_rows):
+            return self
+        sighted = tuple((row - start, name, id) for row, name, id in self.sighted if start <= row < stop)
+        return self._replace(batch=cut(self.batch, start, stop), sighted=sighted)
 
 
 class Pages(Iterator[Page]):

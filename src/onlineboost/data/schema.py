@@ -21,6 +21,9 @@ class Schema(NamedTuple):
     positive: Any = None
     width: int | None = None  # number of columns of a table without names, with that of the label
     binary: bool = False  # whether a third label is an error
+    text: tuple[str, ...] = ()  # columns that are text
+    day_first: tuple[str, ...] = ()  # columns of dates such as 25/12/2023
+    month_first: tuple[str, ...] = ()  # and such as 12/25/2023
 
     @property
     def no_features(self) -> tuple[str, ...]:
@@ -30,8 +33,8 @@ class Schema(NamedTuple):
 
     @property
     def needs_reader(self) -> bool:
-        """Whether dicts are read as JSON lines are: some columns are dropped or categorical."""
-        return bool(self.drop or self.categorical)
+        """Whether dicts are read as JSON lines are: some columns are dropped, categorical or dates in another order."""
+        return bool(self.drop or self.categorical or self.day_first or self.month_first)
 
     def ignores(self, name: str) -> bool:
         """Whether JSON lines have no feature of this name: label, weight, dropped columns, and what is within them."""
@@ -41,9 +44,14 @@ class Schema(NamedTuple):
         label = self.no_features[0]
         if self.weight is not None and str(self.weight) == label:
             raise ParameterError("weight", self.weight, "another column than the label")
-        for name, columns in (("drop", self.drop), ("categorical", self.categorical)):
-            if label in columns:
-                raise ParameterError(name, label, "another column than the label")
+        roles = ("categorical", "text", "day_first", "month_first")
+        for role in ("drop", *roles):
+            if label in getattr(self, role):
+                raise ParameterError(role, label, "another column than the label")
+        for k, role in enumerate(roles):
+            for other in roles[:k]:
+                for name in set(getattr(self, role)).intersection(getattr(self, other)):
+                    raise ParameterError(role, name, f"a column that is not one of {other}=... too")
 
     def describe(self) -> dict[str, Any]:
         """As JSON, for a model file."""
@@ -53,12 +61,12 @@ class Schema(NamedTuple):
     def restore(cls, described: dict[str, Any]) -> Self:
         lists = {name: tuple(value) for name, value in described.items() if isinstance(value, list)}
         schema = cls(**{**described, **lists})
+        lists_of_names = (schema.drop, schema.categorical, schema.text, schema.day_first, schema.month_first)
+        if not all(isinstance(names, tuple) for names in lists_of_names):
+            raise ValueError("drop, categorical, text, day_first and month_first are not lists of columns")
+        if not all(isinstance(name, str) for names in lists_of_names for name in names):
+            raise ValueError("drop, categorical, text, day_first and month_first are not names of columns")
         schema.check()
-        names = (*schema.drop, *schema.categorical)
-        if not isinstance(schema.drop, tuple) or not isinstance(schema.categorical, tuple):
-            raise ValueError("drop and categorical are not lists of columns")
-        if not all(isinstance(name, str) for name in names):
-            raise ValueError("drop and categorical are not names of columns")
         columns = (schema.label, schema.weight, schema.positive)
         if not all(value is None or isinstance(value, str | int | float) for value in columns):
             raise ValueError("label, weight and positive are not names or numbers")

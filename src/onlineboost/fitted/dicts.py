@@ -13,13 +13,13 @@ def row_of(
     x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
 ) -> tuple[Batch, dict[int, str]]:
     """A dict as a batch of one row, and names that are new; with ``learning`` they are remembered."""
-    row, names = named_row(x, columns, learning, y, weight)
-    return row, columns.add(names) if learning and names and weight > 0 else {}
+    row = columns.row(x, learning)
+    columns.sight(row.sighted)
+    names = columns.add(row.names) if learning and row.names and weight > 0 else {}
+    return one_row(row.ids, row.values, y, weight), names
 
 
-def named_row(
-    x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
-) -> tuple[Batch, list[tuple[int, str]]]:
+def named_row(x: Mapping[Any, Any], columns: Columns, learning: bool) -> tuple[Batch, list[tuple[int, str]]]:
     """A dict as a batch of one row, and the names of features that are new, if it is learnt."""
     row = columns.row(x, learning)
-    return one_row(row.ids, row.values, y, weight), [*row.names]
+    return one_row(row.ids, row.values, 1.0, 1.0), [*row.names]

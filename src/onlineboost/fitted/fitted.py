@@ -168,6 +168,7 @@ class Fitted:
                 self.columns.schema = page.schema
             self.root.name_features(self.columns.add(page.names))
             self.columns.learn_fields(page.fields)
+            self.columns.sight((name, id) for _, name, id in page.sighted)
             self.target = target
         return self._learn(self._of_batch(page.batch))
 
@@ -313,12 +314,14 @@ class Fitted:
                 self._learn_rows(row)
                 self.learn_labels(row.y, row.weight)
             return
-        ids, values, names = self.columns.row(x, True)
+        ids, values, names, sighted = self.columns.row(x, True)
         with self.lock.writing:
             own = self.class_weights.row(y, weight, target) if self.class_weights is not None else weight
             self.target = target  # before the model knows the class: whoever decodes its scores reads this after
             if names and weight > 0:
                 self.root.name_features(self.columns.add(names))
+            if sighted:
+                self.columns.sight(sighted)
             if self.lags is not None:
                 self._meet_lags(self.lags)
                 ids, values = self._lagged(ids, values)
@@ -442,7 +445,7 @@ class Fitted:
                 row = self.root.of_dict(x, self.columns, self.target, 1.0, 1.0, False)
                 found = self._scored(row, probabilities)[0]
         else:
-            ids, values, _ = self.columns.row(x, False)
+            ids, values, *_ = self.columns.row(x, False)
             with self.lock.reading:
                 root = self.root
                 scores, known = run_row(root, *self._lagged(ids, values), 1.0, 1.0, False)

@@ -105,7 +105,9 @@ def expire(fitted: Fitted, time: float | None) -> None:
 
 
 def _learn(fitted: Fitted, asked: list[Asked], y: list[float], weight: float) -> None:
-    fitted.root.name_features(fitted.columns.add(pair for one in asked for pair in one.names))
+    told = [pair for one in asked for pair in one.names]
+    fitted.root.name_features(fitted.columns.add(told))
+    fitted.columns.sight_names(told)
     weights = np.full(len(asked), weight)
     if fitted.class_weights is not None:
         weights = fitted.class_weights.rows(np.array(y), weights, fitted.target)

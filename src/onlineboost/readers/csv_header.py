@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.data.amounts import amount
 from onlineboost.errors import DataError, ReadError, ReadWarning
 from onlineboost.readers import status
 from onlineboost.readers.csv_cells import find_cell
@@ -26,6 +27,7 @@ from onlineboost.readers.rows import (
     LABEL,
     LINE,
     NUMERIC,
+    READING,
     UNDECIDED,
     WEIGHT,
     Table,
@@ -68,7 +70,14 @@ def read_header(
         plain = cells if mark == COMMA or decimal == "." else [cell.replace(",", ".") for cell in cells]
         header = named or not any(as_number(cell) is not None for cell in plain)
     names = cells if header else column_numbers(schema, len(cells), source.name, label_required)
-    found = find_roles(schema, names, source.name, label_required and bool(cells), reader.options.label_ignored)
+    found = find_roles(
+        schema,
+        names,
+        source.name,
+        label_required and bool(cells),
+        reader.options.label_ignored,
+        reader.builder.text.columns,
+    )
     index = index_columns(names, None) if header else []
     index = [name for name in index if found[names.index(name)] == FEATURE]
     for name in index:
@@ -150,7 +159,8 @@ def decide_decimal(reader: TextReader, source: ByteSource, table: Table) -> Tabl
             break
     roles = {FEATURE, WEIGHT, *([LABEL] if state[NUMERIC] else [])}
     rows = _records(reader, table.separator)
-    columns = [[row[k] for row in rows if k < len(row) and row[k]] for k in _places(table, roles)]
+    bare = _bare if state[READING] else str
+    columns = [[bare(row[k]) for row in rows if k < len(row) and row[k]] for k in _places(table, roles)]
     cells = [cell for column in columns if _are_numbers(column) for cell in column if _WITH_COMMA.fullmatch(cell)]
     sure = [cell for cell in cells if not _THOUSANDS.fullmatch(cell)]
     comma = bool(sure) and not any(_WITH_POINT.fullmatch(cell) for column in columns for cell in column)
@@ -159,14 +169,21 @@ def decide_decimal(reader: TextReader, source: ByteSource, table: Table) -> Tabl
         read = f"{sure[0]!r} is read as the number {sure[0].replace(',', '.')}"
         _warn(f"{place}: {read}, with a decimal comma; set decimal=... to '.' to read such cells as words")
     elif cells:
+        number = amount(cells[0]) if state[READING] else None
+        read = "a word" if number is None else f"the number {number:g}"
         _warn(
-            f"{place}: {cells[0]!r} is read as a word; if it is a number with a decimal comma, set decimal=... to ','"
+            f"{place}: {cells[0]!r} is read as {read}; if it is a number with a decimal comma, set decimal=... to ','"
         )
     return with_decimal(table, COMMA if comma else POINT)
 
 
 def _places(table: Table, roles: set[int]) -> list[int]:
     return [k for k, role in enumerate(table.role.tolist()) if role in roles]
+
+
+def _bare(cell: str) -> str:
+    """A cell without percent and currency signs."""
+    return cell.strip("$€£¥₹% \u00a0\u202f")
 
 
 def _are_numbers(column: list[str]) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from onlineboost.data.batch import Batch
 from onlineboost.data.classes import Classes
 from onlineboost.data.json_value import plain
+from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
+from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import DataError
 from onlineboost.forks import call_in_children, new_lock
 from onlineboost.readers.pages import ReadOptions
@@ -20,22 +21,26 @@ from onlineboost.readers.text import Syntax, TextReader, no_columns
 
 
 @functools.lru_cache(8)
-def _row_reader(syntax: Syntax, schema: Schema | None) -> TextReader:
-    options = ReadOptions(schema or Schema(), Classes(), False, True, False, 1, with_names=True)
-    syntax = syntax if schema is not None else replace(syntax, table=no_columns)
+def _row_reader(syntax: Syntax, schema: Schema | None, text: frozenset[str], finds_text: bool) -> TextReader:
+    found = TextColumns(text)
+    options = ReadOptions(
+        schema or Schema(), Classes(), False, True, False, 1, with_names=True, text=found, finds_text=finds_text
+    )
+    syntax = syntax if schema is not None or text else replace(syntax, table=no_columns)
     return TextReader(syntax, options, chunk=1 << 12)
 
 
-def row_batch(syntax: Syntax, x: Mapping[Any, Any], schema: Schema | None) -> tuple[Batch, list[tuple[int, str]]]:
-    """One dict, in the syntax of JSON lines, as a batch of one row without a label, and the names of its features.
+def row_page(syntax: Syntax, x: Mapping[Any, Any], schema: Schema | None, text: TextColumns | None = None) -> Page:
+    """One dict, in the syntax of JSON lines, as a page of one row without a label, with the names of its features.
 
-    Without a schema, every name is a feature.
+    Without a schema, every name is a feature. ``text`` knows which columns are text.
     """
     with _LOCK:
-        reader = _row_reader(syntax, schema)
+        found = frozenset() if text is None else text.columns
+        reader = _row_reader(syntax, schema, found, text is not None)
         (page,) = reader.pages(DictSource([x], ""))
         reader.builder.tell_again()
-    return page.batch, page.names
+    return page
 
 
 _LOCK = new_lock()  # for the reader's buffers

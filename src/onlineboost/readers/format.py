@@ -12,7 +12,6 @@ from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from onlineboost.data.batch import Batch
 from onlineboost.data.page import Page
 from onlineboost.data.schema import Schema
 from onlineboost.errors import ConflictError, DataError, ParameterError, ReadError
@@ -45,12 +44,14 @@ class Format:
     has_columns: bool = True  # there are columns for label, weight, drop and categorical to name
     magic: tuple[bytes, ...] = ()  # first bytes of files of this format, and of no other
     looks_like: Callable[[bytes], bool] | None = None  # whether a file that begins like this may be of this format
-    read_dict: Callable[[Mapping[Any, Any], Schema | None], tuple[Batch, list[tuple[int, str]]]] | None = None
+    read_dict: Callable[[Mapping[Any, Any], Schema | None, Any], Page] | None = None  # a dict as a page of one row
     priority: int = 0  # for looks_like: the format with the highest is asked first; this package uses 10 to 60
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse options for columns where there are none."""
-        for name in () if self.has_columns else ("label", "weight", "drop", "categorical"):
+        for name in (
+            () if self.has_columns else ("label", "weight", "drop", "categorical", "text", "day_first", "month_first")
+        ):
             if getattr(schema, name) not in (None, ()):
                 raise ConflictError(f"{name}=... does not apply to {self.title}, which has no columns")
 

@@ -8,18 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import hot, i64, lean
+from onlineboost.data.text import put_character
 from onlineboost.readers import status
-from onlineboost.readers.cells import MISSING, NUMBER, TEXT, classify_text, put_cell
-from onlineboost.readers.floats import parse_number
+from onlineboost.readers.cells import (
+    MISSING,
+    NO_DAY,
+    NUMBER,
+    TEXT,
+    classify_date,
+    classify_text,
+    put_cell,
+    put_text,
+    put_text_cell,
+    put_words,
+)
+from onlineboost.readers.floats import POINT, parse_number
 from onlineboost.readers.rows import (
     CATEGORY,
+    DAYS,
     ERROR_AT,
+    FEATURE,
     IGNORED,
     LABEL,
     LABEL_AT,
     MAX_LABEL_BYTES,
+    MONTHS,
     TOO_LONG,
     WEIGHT,
+    WORDS,
     Rows,
     Table,
     in_range,
@@ -75,7 +91,16 @@ def put_value(
             return -status.BAD_WEIGHT, i
         if role == IGNORED:
             return k, after
-        kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows.cell, 1, n)
+        if role == DAYS or role == MONTHS:
+            kind, value, days = classify_date(rows.cell, 1, n, role == MONTHS)
+            if kind == NO_DAY:
+                return -(status.BAD_US_DATE if role == MONTHS else status.BAD_DATE), i
+            return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
+        if role == WORDS:
+            return put_text_cell(rows, k, size, rows.cell, 1, n), after
+        kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows, size, rows.cell, 1, n, POINT)
+        if kind == TEXT and role == FEATURE:
+            return put_text(rows, k, size, rows.cell, 1, n), after
         return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
     word = _NUMBER
@@ -100,7 +125,7 @@ def put_value(
         carry[0] = known_sign(rows, text, i, after)
         state[LABEL_AT] = i
         return (-status.LONG_LABEL if carry[0] == TOO_LONG else k), after
-    if word == _NUMBER and role != CATEGORY and not in_range(value):
+    if word == _NUMBER and role != CATEGORY and role != WORDS and not in_range(value):
         return -status.LARGE_NUMBER, i
     if role == WEIGHT:
         if word != _NUMBER or value < 0:
@@ -108,6 +133,8 @@ def put_value(
         carry[1] = value
         return k, after
     missing = word == _NULL or word == _NAN
+    if role == WORDS and not missing:
+        return put_words(rows, k, size, text, i, after), after
     kind = TEXT if role == CATEGORY else MISSING if missing else NUMBER
     if position >= 0 and kind != TEXT:
         size = number_name(rows.scratch, size, position)
@@ -178,7 +205,7 @@ def copy_string(text: Bytes, i: int, end: int, out: Bytes, n: int) -> tuple[int,
             code, i = _unicode(text, i, end)
             if code < 0:
                 return -status.BAD_ESCAPE, i
-            n = _utf8(out, n, code)
+            n = put_character(out, n, code)
             continue
         plain = _escaped(c)
         if plain == 0:
@@ -232,20 +259,3 @@ def _hex(text: Bytes, at: int, end: int) -> int:
         else:
             return -1
     return code
-
-
-@lean
-def _utf8(out: Bytes, n: int, code: int) -> int:
-    if code < 0x80:
-        out[n] = code
-        return n + 1
-    if code < 0x800:
-        out[n] = 0xC0 | code >> 6
-    elif code < 0x10000:
-        out[n] = 0xE0 | code >> 12
-    else:
-        out[n] = 0xF0 | code >> 18
-    more = 1 if code < 0x800 else 2 if code < 0x10000 else 3
-    for m in range(more, 0, -1):
-        out[n + 1 + more - m] = 0x80 | (code >> 6 * (m - 1)) & 63
-    return n + 1 + more

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from onlineboost.data.amounts import amount
 from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
 from onlineboost.errors import DataError
@@ -16,6 +17,9 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def label_of(target: Any, label: Any, schema: Schema) -> float:
     """The place of a label, or the number it is. If a positive label is named, all others are negative."""
     positive = schema.positive
+    if isinstance(target, Numbers) and isinstance(label, str):
+        number = amount(label)
+        label = label if number is None else number
     if positive is None or isinstance(target, Numbers):
         known = target.known
         if schema.binary and len(known) == 2 and label == label and label is not None and label not in known:
@@ -33,6 +37,17 @@ def label_of(target: Any, label: Any, schema: Schema) -> float:
     elif target.negative != str(label):
         target.negative = target.not_positive
     return 0.0
+
+
+_BOOLEANS = frozenset("yes no ja nein oui non si sí sim não да нет tak nie true false".split())  # noqa: SIM905
+
+
+def folded(target: Any, label: Any, schema: Schema) -> Any:
+    """The spelling by which a label such as Yes is known already, as yes; else the label itself."""
+    if not isinstance(label, str) or label.lower() not in _BOOLEANS or label in target.known:
+        return label
+    known = target.known if schema.positive is None else [schema.positive]
+    return next((one for one in known if isinstance(one, str) and one.lower() == label.lower()), label)
 
 
 def positive_hint(positive: Any) -> str:

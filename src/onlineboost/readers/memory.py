@@ -134,6 +134,7 @@ class NamedRows(Source):
         read = [*pages]
         self.parts = [page.batch for page in read]
         self.told = [pair for page in read for pair in page.names]
+        self.cells = [(name, id) for page in read for _, name, id in page.sighted]
         self.names = headings
         self.n_rows = sum(part.y.size for part in self.parts)
         self.n_features = len(self.told if headings is None else headings)
@@ -143,6 +144,9 @@ class NamedRows(Source):
 
     def new_names(self) -> list[tuple[int, str]]:
         return self.told
+
+    def new_cells(self) -> list[tuple[str, int]]:
+        return self.cells
 
     @property
     def longest(self) -> int:
@@ -156,10 +160,11 @@ class NamedRows(Source):
             start = rows.stop
 
 
-def table_of(X: Any, loose: bool = False) -> Source:
+def table_of(X: Any, columns: Columns, learning: bool, loose: bool = False) -> Source:
     """A data frame or a list of dicts as a checked source; a ``loose`` frame may have other columns than the last."""
+    options = _OPTIONS._replace(text=columns.text, finds_text=learning)
     if not is_frame(X):
-        return NamedRows(dict_pages(X, None, None, _OPTIONS), None)
+        return NamedRows(dict_pages(X, None, None, options), None)
     frame = feature_frame(X)
     if not loose and is_numeric(frame):
         return check_features(frame.to_native())
@@ -167,5 +172,5 @@ def table_of(X: Any, loose: bool = False) -> Source:
     headings = [str(name) for name in table.column_names]
     if len(set(headings)) < len(headings):
         raise DataError("X has two columns of the same name: expected different names")
-    pages = BatchReader(_OPTIONS).pages(table.rename_columns(headings).to_batches(), "X")
+    pages = BatchReader(options).pages(table.rename_columns(headings).to_batches(), "X")
     return NamedRows(pages, None if loose else headings)

@@ -13,18 +13,24 @@ from onlineboost.data.columns import differences
 from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import NO_LABEL, Schema
+from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import ReadError, ReadWarning
+from onlineboost.readers.labels import folded, label_of
 from onlineboost.readers.roles import check_kept
 from onlineboost.readers.rows import (
-    CATEGORY,
     ENTRIES,
-    FEATURE,
+    FINDS,
+    IGNORED,
     KNOWN,
+    LABEL,
     NAME_BYTES,
     NAMES,
     NO_ROOM,
     NUMERIC,
+    READING,
     ROWS,
+    WEIGHT,
+    add_sighted,
     larger_set,
     new_rows,
     undo,
@@ -46,6 +52,8 @@ class ReadOptions(NamedTuple):
     known: tuple[str, ...] | None = None  # columns that a model has learnt: differences are warned of
     live: bool = False  # a pipe gives pages of the lines that are there, and does not wait for more
     keep: tuple[str, ...] = ()  # columns whose cells come with the pages, as they are
+    text: TextColumns | None = None  # columns that are text, as a model knows them; None: only those of the schema
+    finds_text: bool = True  # whether ``text`` grows by the cells that are read
 
 
 def id_advice(options: ReadOptions, found: object) -> str:
@@ -70,12 +78,45 @@ class PageBuilder:
         self.gaps: list[int] = []  # the row after each skipped record
         self.problems: list[str] = []
         self.fields: tuple[str, ...] | None = None  # columns that are features
+        self.text = TextColumns() if options.text is None else options.text.copy()
+        self.folded: set[str] = set()  # spellings of labels that are known by another
+        self.n_sighted = 0
+        self.sighted: list[tuple[int, str, int]] = []  # rows, columns and ids of new cells of at least four words
+        if options.text is not None:
+            self.rows = self.rows._replace(sighted=np.zeros(1 << 10, np.int32))
+            self.rows.state[FINDS], self.rows.state[READING] = options.finds_text, 1
+            for id in (id for ids in self.text.cells.values() for id in ids):
+                self._note(id)
+
+    def place_of(self, label: Any) -> float:
+        """The place of a label, or the number it is; yes and Yes are one label, which is said once."""
+        same = label
+        if self.options.text is not None and not self.rows.state[NUMERIC]:
+            same = folded(self.target, label, self.options.schema)
+        if same != label and label not in self.folded:
+            self.folded.add(label)
+            warnings.warn(f"the labels {same!r} and {label!r} are one: {same!r}", ReadWarning, stacklevel=2)
+        return label_of(self.target, same, self.options.schema)
+
+    def sight(self, name: str, row: int, id: int) -> bool:
+        """Take note of a new cell of at least four words; whether it makes its column text, from the next row on."""
+        if self.text.knows(name, id):
+            return False
+        self.sighted.append((row, name, id))
+        self._note(id)
+        return self.text.meet(name, id)
+
+    def _note(self, id: int) -> None:
+        add_sighted(self.rows.sighted, id)
+        self.n_sighted += 1
+        if 2 * self.n_sighted > self.rows.sighted.size:
+            self.rows = self.rows._replace(sighted=larger_set(self.rows.sighted))
 
     def has_columns(self, names: list[str], roles: list[int], where: str) -> None:
         """Take in the columns of a table; warn of differences from those that the model knows, if that was wanted."""
         known, keep = self.options.known, self.options.keep
         check_kept(keep, names, where)
-        found = tuple(name for name, role in zip(names, roles, strict=True) if role in (FEATURE, CATEGORY))
+        found = tuple(name for name, role in zip(names, roles, strict=True) if role not in (LABEL, WEIGHT, IGNORED))
         if known is None:
             self.fields = found
         elif set(found) != set(known):
@@ -97,8 +138,9 @@ class PageBuilder:
         state[[ROWS, ENTRIES, NAMES, NAME_BYTES, NO_ROOM]] = 0
         if 4 * state[KNOWN] > rows.name_known.size > 0:
             self.rows = rows._replace(name_known=larger_set(rows.name_known))
-        page = Page(batch, names, copy.copy(self.target), self.schema, position, skipped, problems)
-        return page._replace(fields=self.fields, gaps=gaps)
+        target, sighted, self.sighted = copy.copy(self.target), tuple(self.sighted), []
+        page = Page(batch, names, target, self.schema, position, skipped, problems)
+        return page._replace(fields=self.fields, gaps=gaps, sighted=sighted)
 
     def _new_names(self) -> list[tuple[int, str]]:
         rows, n = self.rows, int(self.rows.state[NAMES])
@@ -115,11 +157,15 @@ class PageBuilder:
         """Tell all names again, with the rows that have them."""
         self.rows.name_known[:] = 0
         self.rows.state[KNOWN] = 0
+        self.rows.sighted[:] = 0
+        self.n_sighted, self.text.cells = 0, {}
 
     def more_names(self) -> None:
         """Make room for twice as many names: one record has more new ones than fit."""
-        arrays = {name: getattr(self.rows, name) for name in ("name_index", "name_end", "name_text")}
-        larger = {name: np.zeros(2 * a.size, a.dtype) for name, a in arrays.items()}
+        arrays = {
+            name: getattr(self.rows, name) for name in ("name_index", "name_end", "name_text", "news", "news_text")
+        }
+        larger = {name: np.zeros((2 * a.shape[0], *a.shape[1:]), a.dtype) for name, a in arrays.items()}
         self.rows = self.rows._replace(**larger, name_known=larger_set(self.rows.name_known))
         self.rows.state[NO_ROOM] = 0
 

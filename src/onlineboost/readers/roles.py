@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,22 @@ from onlineboost.data.hashing import feature_id
 from onlineboost.data.schema import DEFAULT_LABEL, Schema
 from onlineboost.errors import DataError
 from onlineboost.readers.floats import POINT
-from onlineboost.readers.rows import CATEGORY, COMMA, FEATURE, IGNORED, LABEL, NO_POINT, WEIGHT, Table
+from onlineboost.readers.rows import (
+    CATEGORY,
+    COMMA,
+    DAYS,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    MONTHS,
+    NO_POINT,
+    WEIGHT,
+    WORDS,
+    Table,
+)
 from onlineboost.readers.scan import SLACK
+
+_OPTIONS = (("text", WORDS), ("day_first", DAYS), ("month_first", MONTHS))
 
 
 def label_column(schema: Schema) -> str:
@@ -23,14 +37,23 @@ def label_column(schema: Schema) -> str:
 
 
 def find_roles(
-    schema: Schema, names: list[str], where: str, label_required: bool, label_ignored: bool = False
+    schema: Schema,
+    names: list[str],
+    where: str,
+    label_required: bool,
+    label_ignored: bool = False,
+    text: Set[str] = frozenset(),
 ) -> list[int]:
-    """The role of each column. Where labels are required, every column that an option names must exist."""
+    """The role of each column; ``text`` are those that a model knows as such.
+
+    Where labels are required, every column that an option names must exist.
+    """
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(f"{where}: two columns are named {twice[0]!r}: expected different names")
-    roles = [FEATURE] * len(names)
-    for option, wanted, role in (("drop", schema.drop, IGNORED), ("categorical", schema.categorical, CATEGORY)):
+    roles = [WORDS if name in text else FEATURE for name in names]
+    for option, role in (*_OPTIONS, ("drop", IGNORED), ("categorical", CATEGORY)):
+        wanted: tuple[str, ...] = getattr(schema, option)
         for name in wanted:
             # To drop a struct drops its fields.
             places = [k for k, n in enumerate(names) if n == name or (role == IGNORED and n.startswith(f"{name}."))]
@@ -93,11 +116,25 @@ def with_decimal(table: Table, decimal: int) -> Table:
     return table._replace(decimal=decimal, plain=plain)
 
 
-def named_table(schema: Schema, label_required: bool, label_ignored: bool = False) -> Table:
+def with_words(table: Table, name: str) -> Table:
+    """The same columns, of which one is text."""
+    names = [table.name_text[a:b].tobytes().decode() for a, b in zip(table.name_at, table.name_at[1:], strict=False)]
+    if name in names:
+        table.role[names.index(name)] = WORDS
+        return table
+    more = new_table([*names, name], [*table.role.tolist(), WORDS], table.label_required, table.separator)
+    return with_decimal(more, table.decimal)
+
+
+def named_table(
+    schema: Schema, label_required: bool, label_ignored: bool = False, text: Set[str] = frozenset()
+) -> Table:
     """For formats in which each value comes with its name: only the names that are not plain features."""
     pairs = [(label_column(schema), IGNORED if label_ignored else LABEL)]
     pairs += [(str(schema.weight), IGNORED if label_ignored else WEIGHT)] if schema.weight is not None else []
     pairs += [(name, IGNORED) for name in schema.drop] + [(name, CATEGORY) for name in schema.categorical]
+    pairs += [(name, role) for option, role in _OPTIONS[1:] for name in getattr(schema, option)]
+    pairs += [(name, WORDS) for name in sorted({*schema.text, *text}.difference(name for name, _ in pairs))]
     return new_table([name for name, _ in pairs], [role for _, role in pairs], label_required)
 
 

@@ -26,7 +26,9 @@ SPELLINGS, LABEL_SIZE, LABEL_AT = 9, 10, 11  # known spellings of labels; length
 ERROR_AT = 12  # place of an error in the text
 KNOWN = 13  # names told so far
 NUMERIC = 14  # whether labels are numbers to predict, not classes
-STATE_SIZE = 15
+READING = 17  # 0: cells are read as they were before there were columns of text
+FINDS, NEWS = 15, 16  # whether cells of at least four words are told; those of this record that are new
+STATE_SIZE = 18
 UNKNOWN, TOO_LONG = np.inf, -np.inf  # a label that has to be looked up; one that is too long for that
 
 _RETURN = 13
@@ -34,7 +36,7 @@ MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
 MAX_SPELLINGS = 1024
 COMMA, UNDECIDED, NO_POINT = 44, 0, 256  # for ``Table.decimal``; 256 is no byte
-FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = range(5)  # roles of a column
+FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY, WORDS, DAYS, MONTHS = range(8)  # roles; of dates: what comes first
 
 
 class Rows(NamedTuple):
@@ -56,6 +58,9 @@ class Rows(NamedTuple):
     spelling_size: Ints
     spelling_sign: Floats
     label: Bytes  # an unknown spelling
+    sighted: Ints32  # ~id of each cell of at least four words that was met, by a hash, or 0; empty: no column is text
+    news: Ints  # [new cells, 2]: the id of a cell, and where the name of its column ends in the text
+    news_text: Bytes
 
 
 def new_rows(chunk: int, batch_size: int, with_names: bool) -> Rows:
@@ -78,6 +83,9 @@ def new_rows(chunk: int, batch_size: int, with_names: bool) -> Rows:
         spelling_size=np.zeros(MAX_SPELLINGS, np.int64),
         spelling_sign=np.zeros(MAX_SPELLINGS),
         label=np.zeros(SPELLING_BYTES, np.uint8),
+        sighted=np.zeros(0, np.int32),
+        news=np.zeros((64, 2), np.int64),
+        news_text=np.zeros(1 << 12, np.uint8),
     )
 
 
@@ -126,6 +134,33 @@ def larger_set(known: Ints32) -> Ints32:
         if known[k] != 0:
             larger[_place(larger, ~known[k])] = known[k]
     return larger
+
+
+@hot
+def is_sighted(rows: Rows, index: int) -> bool:
+    """Whether a cell of at least four words was met before."""
+    return rows.sighted[_place(rows.sighted, index)] != 0
+
+
+@lean
+def tell_cell(rows: Rows, index: int, name: Bytes, size: int) -> None:
+    """Tell a new cell of at least four words, and the name of its column."""
+    state = rows.state
+    n = state[NEWS]
+    at = rows.news[n - 1, 1] if n else 0
+    if n == rows.news.shape[0] or at + size > rows.news_text.size:
+        state[NO_ROOM] = 1
+        return
+    for k in range(size):
+        rows.news_text[at + k] = name[k]
+    rows.news[n, 0], rows.news[n, 1] = index, at + size
+    state[NEWS] = n + 1
+
+
+@njit
+def add_sighted(sighted: Ints32, index: int) -> None:
+    """Take note of a cell of at least four words."""
+    sighted[_place(sighted, index)] = ~index
 
 
 @lean
@@ -204,6 +239,7 @@ def settle(rows: Rows, outcome: int, names: int, name_bytes: int) -> int:
         state[ENTRIES] = rows.indptr[state[ROWS]]
     if outcome != status.OK:
         undo(rows, names, name_bytes)
+        state[NEWS] = 0
     return outcome
 
 
@@ -222,6 +258,8 @@ def parse_lines(text: Bytes, rows: Rows, table: Table, line: Any, memory: Any) -
             return outcome
         state[AT] = min(end + 1, state[END])
         state[LINE] += 1
+        if state[NEWS]:
+            return status.NEW_CELL
     return status.FULL
 
 

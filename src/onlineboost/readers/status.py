@@ -4,6 +4,7 @@ from __future__ import annotations
 
 OK = 0
 MORE, FULL, NEW_LABEL = 1, 2, 3  # more text is needed; the page is full; a label has to be looked up
+NEW_CELL = 5  # a cell of at least four words is met for the first time
 DECIMAL_COMMA = 4  # the first number with a comma: whether it is a decimal comma has to be decided
 
 EXPECTED: dict[int, str] = {}  # the end of the message, by the code of an error
@@ -45,4 +46,6 @@ TOO_DEEP = _error("expected at most 32 nested levels")
 TRAILING = _error("expected the end of the line")
 LIST_LABEL = _error("expected a single value, since this is the label or the weight")
 LONG_RECORD = _error("expected a shorter line, with every quote closed")
+BAD_DATE = _error("expected a date with the day first, such as 25/12/2023")
+BAD_US_DATE = _error("expected a date with the month first, such as 12/25/2023")
 TOUCHING = _error("expected a space between the label and '|': without one it is a tag")

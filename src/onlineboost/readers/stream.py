@@ -15,6 +15,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.regression import Numbers
 from onlineboost.data.schema import Schema
+from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import ConflictError, DataError, ForkError, ParameterError
 from onlineboost.parameters import check_count, check_one_of
 from onlineboost.readers import files, memory
@@ -90,6 +91,9 @@ def open_stream(
     weight: str | int | None = None,
     drop: Any = (),
     categorical: Any = (),
+    text: Any = (),
+    day_first: Any = (),
+    month_first: Any = (),
     positive: Any = None,
     task: Task = "classes",
     y: Any = None,
@@ -112,7 +116,9 @@ def open_stream(
     format : file format, such as "csv"; ``onlineboost.registry.FORMATS.names()`` has all. None: by the file's name,
         else by its first bytes. Compression (gz, zst, bz2, xz) is always recognised
     label, weight : column of the label (default: "label") and of importance weights, by name or position
-    drop, categorical : columns to leave out, and columns whose numbers are names (zip codes, ids)
+    drop, categorical : columns to leave out, and columns whose numbers or texts are names (zip codes, ids)
+    text : columns whose cells are texts: each word is a feature. Others are found by their cells
+    day_first, month_first : columns whose dates are like 25/12/2023, or like 12/25/2023
     positive : the positive label; all others are negative. None: of two, 1 (or True) is positive, else the second one
         met; there may be more
     task : "classes"; "binary": a third label is an error; or "number": labels are numbers to predict, as a regressor
@@ -139,6 +145,8 @@ def open_stream(
     ([1.0, 0.0], [1.0, 3.0, 1.0, 2.0])
     """
     schema = Schema(label, weight, _names("drop", drop), _names("categorical", categorical), positive)
+    schema = schema._replace(text=_names("text", text), day_first=_names("day_first", day_first))
+    schema = schema._replace(month_first=_names("month_first", month_first))
     check_one_of("task", task, ("classes", "binary", "number"))
     schema = schema._replace(binary=task == "binary")
     if task == "number" and positive is not None:
@@ -164,6 +172,8 @@ def open_stream(
         new = tuple(name for name in kept if name not in like.fitted.columns.headings and not schema.ignores(name))
         schema = schema._replace(drop=(*schema.drop, *new))
     options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), True, headings, bool(live), kept)
+    found = TextColumns() if like is None else like.fitted.columns.text
+    options = options._replace(text=found, finds_text=not ignored)
     kind = memory.kind_of(source)
     if kind == "files":
         for name, value in (("y", y), ("sample_weight", sample_weight)):
@@ -238,7 +248,7 @@ def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
     known = model.fitted.columns.schema
     if known is None:
         return given, copy.copy(model.fitted.target)
-    for name in ("drop", "categorical", "positive"):
+    for name in ("drop", "categorical", "text", "day_first", "month_first", "positive"):
         if getattr(given, name) != getattr(Schema(), name):
             raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
     changes = {name: getattr(given, name) for name in ("label", "weight") if getattr(given, name) is not None}

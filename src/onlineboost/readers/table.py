@@ -11,14 +11,27 @@ import numpy as np
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ReadError
+from onlineboost.readers import status
 from onlineboost.readers.cells import SLOTS
 from onlineboost.readers.files import Source
 from onlineboost.readers.frames import index_columns, warn_of_index
-from onlineboost.readers.labels import label_of, positive_hint
+from onlineboost.readers.labels import positive_hint
 from onlineboost.readers.limits import MAX_BATCH, MAX_BATCH_MB, DamagedError, TooLargeError, beyond
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
 from onlineboost.readers.roles import find_roles, with_names
-from onlineboost.readers.rows import CATEGORY, ENTRIES, IGNORED, LABEL, NO_ROOM, ROWS, WEIGHT
+from onlineboost.readers.rows import (
+    CATEGORY,
+    DAYS,
+    ENTRIES,
+    FEATURE,
+    IGNORED,
+    LABEL,
+    MONTHS,
+    NO_ROOM,
+    ROWS,
+    WEIGHT,
+    WORDS,
+)
 from onlineboost.readers.table_columns import (
     cells_of,
     decoded_bytes,
@@ -28,7 +41,7 @@ from onlineboost.readers.table_columns import (
     plain_value,
     rows_of,
 )
-from onlineboost.readers.table_rows import close_gaps, fill_column
+from onlineboost.readers.table_rows import as_bytes, bad_dates, close_gaps, fill_column, new_slots
 
 TEXT_COPIES = 4  # a text is held by Arrow, as large_string, and as bytes for the compiled code; the page comes on top
 _COLUMN_BYTES = 8 * SLOTS + 32  # of a column in a row: slots of features, and the arrays they come from
@@ -67,6 +80,14 @@ def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
         raise ReadError(message, path=source.name) from problem
 
 
+def _no_dates(cell: dict[str, Any], role: int) -> Iterator[tuple[int, str]]:
+    """(row, message) of each text that is no date in the order of its column."""
+    expected = status.EXPECTED[status.BAD_US_DATE if role == MONTHS else status.BAD_DATE]
+    other = f"{'day' if role == MONTHS else 'month'}_first=... is the other order"
+    for r in np.flatnonzero(bad_dates(cell["texts"], cell["valid"], role)).tolist():
+        yield r, f"{expected}, found {cell['texts'][r].as_py()!r}; {other}"
+
+
 def _first_line(problem: BaseException) -> str:
     return (str(problem).splitlines() or [type(problem).__name__])[0]
 
@@ -82,11 +103,18 @@ class BatchReader:
     def roles(self, names: list[str], path: str, metadata: Any) -> dict[str, int]:
         """The role of each column; the index of a pandas frame is no feature, unless an option names it."""
         schema = self.builder.schema
-        named = {*schema.no_features, *schema.drop, *schema.categorical}
+        named = {*schema.no_features, *schema.drop, *schema.categorical, *schema.text}
         index = [name for name in index_columns(names, metadata) if name not in named]
         columns = [name for name in names if name not in index]
         try:
-            found = find_roles(schema, columns, path, self.options.label_required, self.options.label_ignored)
+            found = find_roles(
+                schema,
+                columns,
+                path,
+                self.options.label_required,
+                self.options.label_ignored,
+                self.builder.text.columns,
+            )
         except DataError as problem:
             raise ReadError(str(problem), path=path) from problem
         if path not in self.told:
@@ -160,6 +188,8 @@ class BatchReader:
                 raise ReadError(f"{path}: column {name!r}: expected numbers as weights", path=path, column=name)
             weights = cell["numbers"]
             bad, expected = ~(cell["valid"] & (weights >= 0) & (weights <= LARGEST)), "a weight from 0 to 1e18"
+        elif "texts" in cell and role in (DAYS, MONTHS):
+            yield from ((r, name, message) for r, message in _no_dates(cell, role))
         elif "numbers" in cell:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
         for r in np.flatnonzero(bad).tolist():
@@ -178,9 +208,18 @@ class BatchReader:
         width = sum(slots.values())
         builder.rows.y[:n], builder.rows.weight[:n] = np.nan, 1.0
         self._make_room(n * width, cells)
+        words = np.zeros(n, np.int64)
+        for name, cell in cells.items():
+            if "texts" in cell and name in slots:
+                role = self._role_of(name, cell, roles)
+                words += as_bytes(builder, cell, role, name)
+        place = new_slots(width, words)
+        entries = int(place.start[-1])
+        self._make_room(entries, cells)
         while True:
             rows = builder.rows
-            rows.values[: n * width] = 0
+            rows.values[:entries] = 0
+            place.free[:] = place.start[:-1] + width
             at = 0
             for name, cell in cells.items():
                 if roles[name] == LABEL:
@@ -190,14 +229,20 @@ class BatchReader:
                 else:
                     encoded = np.frombuffer(name.encode(), np.uint8)
                     rows.scratch[: encoded.size] = encoded
-                    fill_column(rows, n, width, at, encoded.size, cell, roles[name] == CATEGORY)
+                    fill_column(rows, place, at, encoded.size, cell, roles[name])
                     at += slots[name]
             if not rows.state[NO_ROOM]:
                 break
             builder.forget_names()
             builder.more_names()
         rows.state[ROWS] = n
-        rows.state[ENTRIES] = close_gaps(rows, n, width)
+        rows.state[ENTRIES] = close_gaps(rows, place.start)
+
+    def _role_of(self, name: str, cell: dict[str, Any], roles: dict[str, int]) -> int:
+        """The role of a column of texts: one that was found to be text since is one now."""
+        if roles[name] == FEATURE and name in self.builder.text.columns:
+            return WORDS
+        return CATEGORY if cell["grouped"] else roles[name]
 
     def _signs(self, cell: dict[str, Any]) -> Iterator[tuple[int, str]]:
         """Find the signs of the labels, in the order of rows; (row, message) of each bad one."""
@@ -206,7 +251,7 @@ class BatchReader:
         for _, code in first_of_each(cell["labels"], cell["valid"]):
             positive = self.options.schema.positive
             try:
-                signs[code] = label_of(self.builder.target, plain_value(cell["uniques"][code]), self.options.schema)
+                signs[code] = self.builder.place_of(plain_value(cell["uniques"][code]))
             except DataError as problem:
                 wrong[code] = f"{problem}{positive_hint(positive)}"
         cell["signs"] = np.where(cell["valid"], signs[cell["labels"]], np.nan)

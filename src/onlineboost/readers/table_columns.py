@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.dates import NO_TIME
 from onlineboost.errors import ReadError
-from onlineboost.readers.rows import CATEGORY, LABEL
+from onlineboost.readers.rows import CATEGORY, LABEL, WORDS
 
 _DAY = 86400
 
@@ -108,12 +108,12 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
             "uniques": _values(codes.dictionary),
             "valid": valid,
         }
-    if role == CATEGORY or _is_text(pa, kind) or (grouped and pa.types.is_integer(kind)):
+    if role in (CATEGORY, WORDS) or _is_text(pa, kind) or (grouped and pa.types.is_integer(kind)):
         try:
             texts = column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
         except pa.ArrowNotImplementedError:
             raise unreadable(name, kind, path) from None
-        return {"texts": texts, "valid": valid}
+        return {"texts": texts, "valid": valid, "grouped": grouped}
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         micros = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
         since = micros.fill_null(0).to_numpy() // 1_000_000  # rounded down, before 1970 too
@@ -149,7 +149,7 @@ def rows_of(value: Any, good: NDArray[np.bool_]) -> Any:
     """Some of the rows of an array."""
     import pyarrow as pa
 
-    if isinstance(value, list):
+    if isinstance(value, list | bool):
         return value
     return value.filter(pa.array(good)) if isinstance(value, pa.Array) else value[good]
 

@@ -14,10 +14,10 @@ from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import status
 from onlineboost.readers.encoding import Guessed, Recoded, check_encoding
 from onlineboost.readers.files import Source
-from onlineboost.readers.labels import label_of, positive_hint
+from onlineboost.readers.labels import positive_hint
 from onlineboost.readers.limits import MAX_LINE, MAX_LINE_MB, beyond, bytes_of
 from onlineboost.readers.pages import PageBuilder, ReadOptions, id_advice
-from onlineboost.readers.roles import named_table, new_table
+from onlineboost.readers.roles import named_table, new_table, with_words
 from onlineboost.readers.rows import (
     AT,
     END,
@@ -27,6 +27,7 @@ from onlineboost.readers.rows import (
     LABEL_SIZE,
     LINE,
     MAX_SPELLINGS,
+    NEWS,
     NO_ROOM,
     NUMERIC,
     ROWS,
@@ -136,6 +137,8 @@ class TextReader:
                     self.builder.more_names()
             elif outcome == status.DECIMAL_COMMA:
                 self.table = table = self.syntax.decide(self, source, table)
+            elif outcome == status.NEW_CELL:
+                self.table = table = self._new_cells(table)
             elif outcome == status.NEW_LABEL:
                 self._new_label(source.name)
             else:
@@ -189,6 +192,18 @@ class TextReader:
             indices=larger.indices, values=larger.values, scratch=larger.scratch, cell=larger.cell
         )
 
+    def _new_cells(self, table: Table) -> Table:
+        """Take note of the cells of at least four words of the last record; the columns for those after it."""
+        rows, state = self.builder.rows, self.builder.rows.state
+        cells, at = rows.news[: state[NEWS]].tolist(), 0
+        state[NEWS] = 0
+        for id, end in cells:
+            name = rows.news_text[at:end].tobytes().decode(errors="replace")
+            at = end
+            if self.builder.sight(name, int(state[ROWS]) - 1, id):
+                table = with_words(table, name)
+        return table
+
     # ---- labels
 
     def _new_label(self, path: str) -> None:
@@ -210,7 +225,7 @@ class TextReader:
         try:
             if known == MAX_SPELLINGS and not state[NUMERIC]:
                 raise DataError(f"the label {label!r} is one too many: expected at most {MAX_SPELLINGS} spellings")
-            sign = label_of(self.builder.target, label, self.options.schema)
+            sign = self.builder.place_of(label)
         except DataError as problem:
             hint = "" if state[NUMERIC] else positive_hint(positive)
             return self._reject(status.BAD_LABEL, path, f"{problem}{hint}")
@@ -239,6 +254,10 @@ class TextReader:
             name = self.syntax.column(before, self.table)
             advice = id_advice(self.options, message) or "; if it is a word, name the column in categorical=..."
             message = f"{message} in column {name!r}{advice}"
+        if outcome in (status.BAD_DATE, status.BAD_US_DATE) and self.syntax.column is not None:
+            other = "day" if outcome == status.BAD_US_DATE else "month"
+            name = self.syntax.column(before, self.table)
+            message = f"{message} in column {name!r}; {other}_first=... is the other order"
         if outcome == status.LONG_RECORD:
             message = f"{status.EXPECTED[outcome]}: {beyond(MAX_LINE, self.max_line)}"
         place = f"{path}: line {line}, character {column}"
@@ -267,7 +286,8 @@ def no_columns(reader: TextReader, source: ByteSource) -> Table:
 
 def named_values(reader: TextReader, source: ByteSource) -> Table:
     """``Syntax.table`` of formats in which each value comes with its name."""
-    return named_table(reader.options.schema, reader.options.label_required, reader.options.label_ignored)
+    options = reader.options
+    return named_table(options.schema, options.label_required, options.label_ignored, reader.builder.text.columns)
 
 
 def _found(rest: bytes, word_ends: bytes) -> str:

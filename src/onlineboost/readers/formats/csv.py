@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, lean, njit
 from onlineboost.errors import ParameterError
 from onlineboost.readers import status
-from onlineboost.readers.cells import TEXT, TOO_LARGE, classify, put_cell
+from onlineboost.readers.amounts import amount
+from onlineboost.readers.cells import (
+    NO_DAY,
+    NUMBER,
+    TEXT,
+    TOO_LARGE,
+    classify,
+    classify_date,
+    put_cell,
+    put_text,
+    put_text_cell,
+)
 from onlineboost.readers.csv_cells import csv_cells, csv_column, find_cell
 from onlineboost.readers.csv_header import decide_decimal, read_header
 from onlineboost.readers.encoding import ENCODING
@@ -26,6 +37,7 @@ from onlineboost.readers.rows import (
     AT,
     CATEGORY,
     COMMA,
+    DAYS,
     END,
     ENTRIES,
     EOF,
@@ -34,13 +46,17 @@ from onlineboost.readers.rows import (
     LABEL,
     LABEL_AT,
     LINE,
+    MONTHS,
     NAME_BYTES,
     NAMES,
+    NEWS,
     NUMERIC,
+    READING,
     ROWS,
     TOO_LONG,
     UNDECIDED,
     WEIGHT,
+    WORDS,
     Rows,
     Table,
     add_name,
@@ -83,6 +99,8 @@ def parse(text: Bytes, rows: Rows, table: Table) -> int:
             lines += text[i] == _NEWLINE
         state[LINE] += lines
         state[AT] = place[2]
+        if state[NEWS]:
+            return status.NEW_CELL
     return status.FULL
 
 
@@ -146,12 +164,12 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     if role == LABEL:
         if a == b:
             return -status.NO_LABEL if table.label_required else k
-        if rows.state[NUMERIC] and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
+        if rows.state[NUMERIC] and table.decimal == UNDECIDED and has_decimal_comma(rows, 0, text, a, b):
             return -status.DECIMAL_COMMA
         carry[0] = known_sign(rows, text, a, b, point)
         return -status.LONG_LABEL if carry[0] == TOO_LONG else k
     if role == WEIGHT:
-        if table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
+        if table.decimal == UNDECIDED and has_decimal_comma(rows, 0, text, a, b):
             return -status.DECIMAL_COMMA
         value, after = any_number(text, a, b, point)
         if after != b or a == b or not in_range(value) or value < 0:
@@ -162,21 +180,35 @@ def _cell(rows: Rows, table: Table, k: int, column: int, carry: NDArray[Any], te
     size = table.name_at[column + 1] - first
     for i in range(size):
         rows.scratch[i] = table.name_text[first + i]
-    kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(text, a, b, point)
-    if kind == TEXT and role == FEATURE and table.decimal == UNDECIDED and has_decimal_comma(text, a, b):
+    if role == WORDS:
+        return put_text_cell(rows, k, size, text, a, b)
+    if role == DAYS or role == MONTHS:
+        kind, value, days = classify_date(text, a, b, role == MONTHS)
+        if kind == NO_DAY:
+            return -(status.BAD_US_DATE if role == MONTHS else status.BAD_DATE)
+        return put_cell(rows, k, size, kind, value, days, text, a, b)
+    kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify(rows, size, text, a, b, point)
+    doubtful = (kind == TEXT or kind == NUMBER) and role == FEATURE and table.decimal == UNDECIDED
+    if doubtful and has_decimal_comma(rows, size, text, a, b):
         return -status.DECIMAL_COMMA
+    if kind == TEXT and role == FEATURE:
+        return put_text(rows, k, size, text, a, b)
     if kind == TOO_LARGE:
         return -status.LARGE_NUMBER
     return put_cell(rows, k, size, kind, value, days, text, a, b)
 
 
-@njit
-def has_decimal_comma(text: Bytes, a: int, b: int) -> bool:
-    """Whether the text is a number with a decimal comma."""
+@lean
+def has_decimal_comma(rows: Rows, size: int, text: Bytes, a: int, b: int) -> bool:
+    """Whether the text may be a number with a decimal comma; the scratch memory after ``size`` is overwritten."""
     found = False
     for i in range(a, b):
         found |= text[i] == COMMA
-    return found and any_number(text, a, b, COMMA)[1] == b
+    if not found:
+        return False
+    if any_number(text, a, b, COMMA)[1] == b:
+        return True
+    return rows.state[READING] != 0 and amount(text, a, b, COMMA, rows.scratch, size)[1]
 
 
 def reader(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import hot, lean, njit
 from onlineboost.data.batch import Batch
 from onlineboost.readers import status
-from onlineboost.readers.dicts import row_batch
+from onlineboost.readers.dicts import row_page
 from onlineboost.readers.encoding import ENCODING
 from onlineboost.readers.format import Format, first_line
 from onlineboost.readers.json_values import copy_string, number_name, put_value
@@ -228,7 +228,7 @@ FORMATS.add(
         writer=line_writer(lines),
         options=(MAX_LINE, ENCODING),
         looks_like=lambda start: first_line(start).lstrip().startswith(b"{"),
-        read_dict=partial(row_batch, SYNTAX),
+        read_dict=partial(row_page, SYNTAX),
         priority=50,
     )
 )
