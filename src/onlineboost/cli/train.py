@@ -203,6 +203,8 @@ def train(
         curves = training.curve.line(), training.base_curve.line()
         draw(picture(printable(title), training.model, curves), plot)
         result["plot"] = str(plot)
+    if job.look_alikes is not None:
+        job.look_alikes.say(training.model.fitted.columns)  # type: ignore[union-attr]
     if columns is not None:
         columns.say_differences({name: Kind(**facts) for name, facts in result["columns"].items()})
     if json_output:
