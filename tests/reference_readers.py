@@ -200,6 +200,9 @@ class Classes:
         same = [place for place, other in self.known.items() if other == label]
         if not same and any(isinstance(label, str) != isinstance(other, str) for other in self.known.values()):
             raise Fault("BAD_LABEL", at)
+        numbers = [other for other in (*self.known.values(), label) if isinstance(other, float)]
+        if not same and len(self.known) >= 2 and any(number % 1 for number in numbers):  # no names of classes
+            raise Fault("BAD_LABEL", at)
         yes = label == 1 or str(label).lower() in ("1", "+1", "true", "yes", "y", "t")
         free = [1.0, 0.0] if yes else [0.0, 1.0]
         free = [place for place in (free if not self.known else [0.0, 1.0]) if place not in self.known]
