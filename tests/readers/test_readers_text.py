@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -230,7 +231,7 @@ AMOUNTS += [
     "$1e3",
     "1\u202f001 \u20ac",
 ]
-MISSING = ["NA", "N/A", "#N/A", "<NA>", "null", "None", "none", "-", "--", "?", "yes", "NO", "Yes"]
+MISSING = ["NA", "N/A", "#N/A", "<NA>", "null", "None", "none", "-", "--", "?", "NA\x00", "yes", "NO", "Yes"]
 cell = st.one_of(any_value, *map(st.sampled_from, (WORDS, DATES, ORDERED, AMOUNTS, MISSING)))
 csv_cell = seasoned(
     st.one_of(
@@ -539,6 +540,18 @@ def test_a_line_too_long_is_refused_or_skipped_whole():
 def test_a_skipped_record_ends_with_its_line_even_where_the_buffer_ends_before():
     text = b'label,a\n1,"x"y' + b",1" * 200 + b"\n0,2\n"
     check("csv", text, Options(skip=True))
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_every_cell_as_people_write_it(reading):
+    """In a column of any kind, and in one of dates; the generated texts have some of them only."""
+    cells = [*AMOUNTS, *MISSING, *ORDERED, *DATES, *WORDS]
+    csv = "label,w,a,b\n" + "".join(f'1,1,"{cell}","{cell}"\n' for cell in cells)
+    lines = "".join(json.dumps({"label": 1, "a": cell, "b": cell}) + "\n" for cell in cells)
+    for named in ({}, {"day_first": ("a",)}, {"month_first": ("a",)}):
+        options = Options(skip=True, reading=reading, **named)
+        check("csv", csv.encode(), options, [(CHUNK, 1000)])
+        check("jsonl", lines.encode(), options, [(CHUNK, 1000)])
 
 
 @pytest.mark.parametrize("digits", range(1, 10))
