@@ -223,6 +223,7 @@ AMOUNTS += [
     "0,123",
     "1,00,000",
     "($-5)",
+    "1\x00001'500.5",
     "%",
     "(",
     "()",
@@ -552,6 +553,10 @@ def test_every_cell_as_people_write_it(reading):
         options = Options(skip=True, reading=reading, **named)
         check("csv", csv.encode(), options, [(CHUNK, 1000)])
         check("jsonl", lines.encode(), options, [(CHUNK, 1000)])
+
+
+def test_separators_of_ascii_around_a_label_are_spaces():
+    check("csv", b'label,a\n"\x1d1",2\n-1 ,3\n', Options())
 
 
 @pytest.mark.parametrize("digits", range(1, 10))
