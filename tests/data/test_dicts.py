@@ -22,12 +22,14 @@ from hypothesis import strategies as st
 
 from onlineboost import DataError, Linear
 from onlineboost.data import dicts as module
+from onlineboost.data.amounts import MISSING_WORDS
 from onlineboost.data.arrays import brief
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.columns import Columns
 from onlineboost.data.dates import date_features
 from onlineboost.data.hashing import feature_id, indicator_id
 from onlineboost.data.schema import Schema
+from onlineboost.data.text_columns import TextColumns
 from onlineboost.errors import ReadError
 from onlineboost.readers.dicts import row_page
 from onlineboost.readers.formats import jsonl
@@ -97,7 +99,7 @@ def slow_features(x, schema):
         if schema is not None and str(name) in schema.no_features:
             continue
         if isinstance(value, str) and value:
-            if value[4:5] == "-" and value[7:8] == "-":
+            if value in MISSING_WORDS or (value[4:5] == "-" and value[7:8] == "-"):
                 return None
             found.append((f"{name}={value!s}", 1.0))
             continue
@@ -120,7 +122,7 @@ def slow_row(x, schema):
     """Ids, values and names of a dict, without anything that is kept."""
     found = slow_features(x, schema)
     if found is None:
-        page = row_page(jsonl.SYNTAX, x, schema)
+        page = row_page(jsonl.SYNTAX, x, schema, TextColumns())
         batch, names = page.batch, page.names
         return batch.indices.tolist(), batch.values.tobytes(), names
     ids = [(indicator_id if "=" in name and value == 1.0 else feature_id)(name) for name, value in found]
