@@ -43,7 +43,7 @@ from onlineboost.transforms.bins import (
     take_edges,
 )
 
-_PACE = 8  # a training takes one part in so many of its rows
+_PACE = 32  # a training takes one part in so many of its rows
 _LEAST_RANGE, _MOST_SCORE = -30.0, 30.0
 
 

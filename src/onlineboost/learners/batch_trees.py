@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.data.allocation import filled, reserved
 from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
-from onlineboost.learners.memory import BEGAN, LENGTH, MISSING, Memory, place_of
+from onlineboost.learners.memory import BEGAN, LENGTH, MISSING, Memory, first_of_training
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import MET, Bins
 from onlineboost.transforms.edges import n_bins_of
@@ -297,15 +297,16 @@ def _choose_features(training: Training, bins: Bins) -> None:
 def _read(training: Training, memory: Memory, bins: Bins) -> None:
     """Write the bins of rows that are not those of zero."""
     clock = training.clock
-    n, features, first = memory.clock[LENGTH], training.features, memory.clock[BEGAN] - memory.clock[LENGTH]
+    n, features, first = memory.clock[LENGTH], training.features, first_of_training(memory)
+    rows = memory.targets.shape[0]
     stop = min(n, clock[_AT] + _rows_of_step(training))
     if clock[_AT] == 0:
         training.ends[0] = 0
     m = training.ends[clock[_AT]]
     for i in range(clock[_AT], stop):
-        at = place_of(memory, first + i)
+        at = first + i - (rows if first + i >= rows else 0)
         for f in range(clock[_FEATURES]):
-            code = i64(memory.codes[at, features[f, _NUMBER]])
+            code = i64(memory.codes[features[f, _NUMBER], at])
             place = features[f, _FIRST] + (features[f, _BINS] if code == MISSING else features[f, _ZERO] + code)
             training.entries[m] = place
             m += code != 0
@@ -499,11 +500,12 @@ def _split(training: Training, memory: Memory, bins: Bins, leaf: int) -> None:
     clock, near = training.clock, training.leaves[leaf]
     tree, low, high = clock[_TREE], near[_LOW], near[_HIGH]
     slot, last, side = near[_SLOT], near[_BIN] - bins.zero[near[_SLOT]], near[_SIDE]
-    first, order, spare = memory.clock[BEGAN] - memory.clock[LENGTH], training.order, training.spare
-    m, others, whole = low, 0, i64(0)
+    first, rows, order, spare = first_of_training(memory), memory.targets.shape[0], training.order, training.spare
+    m, others, whole, codes = low, 0, i64(0), memory.codes[slot]
     for q in range(low, high):
         i = order[q]
-        code = i64(memory.codes[place_of(memory, first + i), slot])
+        at = first + i
+        code = i64(codes[at - (rows if at >= rows else 0)])
         left = code <= last if code != MISSING else side == 0
         order[m], spare[others] = i, i
         whole += training.packed[i] if left else 0

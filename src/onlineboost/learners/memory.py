@@ -22,7 +22,7 @@ KEPT, BEGAN, LENGTH, NEXT = range(4)  # fields of ``clock``
 
 
 class Memory(NamedTuple):
-    codes: NDArray[np.int8]  # [rows, slots] bins relative to that of zero
+    codes: NDArray[np.int8]  # [slots, rows] bins relative to that of zero
     targets: Floats32  # [rows] places of classes, or numbers
     weights: Floats32  # [rows]
     clock: Ints  # [4] rows so far; those before the training that runs, and how many it has (0: none runs); the next
@@ -39,16 +39,16 @@ class Memory(NamedTuple):
     def check_codes(self, bins: Bins) -> None:
         """Raise an error unless these are bins."""
         most, met = bins.edges.shape[1], int(bins.clock[MET])
-        require(not self.codes[:, met:].any(), "codes", "no values of features that were not met")
+        require(not self.codes[met:].any(), "codes", "no values of features that were not met")
         if self.codes.size and met:
-            known = self.codes[:, :met]
-            low, high = np.where(known == MISSING, 0, known).min(axis=0), known.max(axis=0)
+            known = self.codes[:met]
+            low, high = np.where(known == MISSING, 0, known).min(axis=1), known.max(axis=1)
             zero = bins.zero[:met]
             require(bool((zero + low >= 0).all() and (zero + high <= most).all()), "codes", "bins that there are")
 
 
 def new_memory(rows: int, slots: int) -> Memory:
-    codes: Any = reserved((rows, slots), np.int8)
+    codes: Any = reserved((slots, rows), np.int8)
     clock = np.array([0, 0, 0, FIRST])
     return Memory(codes, reserved((rows,), np.float32), reserved((rows,), np.float32), clock)
 
@@ -58,7 +58,7 @@ def moved(old: Memory, new: Memory) -> None:
     kept, rows = int(old.clock[KEPT]), min(len(old.targets), len(new.targets))
     numbers = np.arange(max(kept - rows, 0), kept)
     a, b = numbers % max(len(old.targets), 1), numbers % max(len(new.targets), 1)
-    new.codes[b, : old.codes.shape[1]] = old.codes[a]
+    new.codes[: len(old.codes), b] = old.codes[:, a]
     new.targets[b], new.weights[b] = old.targets[a], old.weights[a]
     new.clock[:] = old.clock
 
@@ -67,13 +67,14 @@ def moved(old: Memory, new: Memory) -> None:
 def remember(memory: Memory, bins: Bins, row: BinsWork, target: float, weight: float) -> None:
     """Keep a row, in the place of the oldest one if there is no more room."""
     at = memory.clock[KEPT] % memory.targets.shape[0]
-    codes = memory.codes[at]
-    for slot in range(codes.size):
-        codes[slot] = 0
+    codes = memory.codes
+    if memory.clock[KEPT] > at:
+        for slot in range(bins.clock[MET]):
+            codes[slot, at] = 0
     for k in range(row.found[0]):
         slot = row.slots[k]
         x = row.values[slot]
-        codes[slot] = row.codes[slot] - bins.zero[slot] if x == x else MISSING
+        codes[slot, at] = row.codes[slot] - bins.zero[slot] if x == x else MISSING
     memory.targets[at], memory.weights[at] = f32(target), f32(weight)
     memory.clock[KEPT] += 1
 
@@ -89,12 +90,12 @@ def follow(memory: Memory, bins: Bins, row: BinsWork, slot: int, old_zero: int) 
                 best, goes = row.carry[old, b], b
         row.band[old, 0] = (goes if old != old_zero else zero) - zero
     for r in range(min(memory.clock[KEPT], memory.targets.shape[0])):
-        code = i64(memory.codes[r, slot])
+        code = i64(memory.codes[slot, r])
         if code not in (0, MISSING):
-            memory.codes[r, slot] = row.band[code + old_zero, 0]
+            memory.codes[slot, r] = row.band[code + old_zero, 0]
 
 
 @hot
-def place_of(memory: Memory, number: int) -> int:
-    """The place of a row by its number."""
-    return number % memory.targets.shape[0]
+def first_of_training(memory: Memory) -> int:
+    """The place of the first row of the training that runs; the others follow, around the end."""
+    return (memory.clock[BEGAN] - memory.clock[LENGTH]) % memory.targets.shape[0]  # type: ignore[no-any-return]
