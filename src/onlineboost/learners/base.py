@@ -79,6 +79,9 @@ class WeakLearner(OnlineModel):
     several_classes: ClassVar[bool] = False
     """Whether learners of several classes are one committee, if each is alone: what it shares is read once."""
 
+    gives_odds: ClassVar[bool] = False
+    """Whether the votes of a learner alone are log odds; an ensemble takes others after Platt scaling."""
+
     workspace: ClassVar[Callable[[Any, int], Any]]
     """Scratch memory for rows of a length, separate from the committee."""
 

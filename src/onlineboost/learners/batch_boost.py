@@ -1,8 +1,8 @@
 """BatchBoost: gradient boosted trees of the batch kind, trained anew on the last rows at fixed rows of the stream.
 
-A training begins after 64, 90, 127, ... rows, each ``growth`` times the one before, on all rows that the memory has. An
-eighth of so many rows later its trees take the place of those before. In between, each row that is learnt does its
-share of the work. So no row waits long, and batches, threads and pauses change nothing.
+A training begins after 64, 90, 127, ... rows, each ``growth`` times the one before, on all rows that the memory has. A
+32nd of so many rows later its trees take the place of those before. In between, each row that is learnt does its share
+of the work. So no row waits long, and batches, threads and pauses change nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,23 @@ from onlineboost.data.allocation import planning
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.errors import ParameterError
 from onlineboost.learners import batch_trees
-from onlineboost.learners.base import Learner, WeakLearner
-from onlineboost.learners.batch_trees import CLASSES, Plan, Training, Trees, new_training, new_trees
+from onlineboost.learners.base import Learner, WeakLearner, kernels_of
+from onlineboost.learners.batch_trees import (
+    ABSOLUTE,
+    CLASSES,
+    QUANTILE,
+    SQUARED,
+    Plan,
+    Training,
+    Trees,
+    new_training,
+    new_trees,
+)
 from onlineboost.learners.binned import Binned
 from onlineboost.learners.memory import BEGAN, KEPT, LENGTH, NEXT, Memory, follow, moved, new_memory, remember
 from onlineboost.learners.number_learner import NumberLearner
 from onlineboost.loop.explaining import Found, Pulls
-from onlineboost.parameters import check_between, check_count
+from onlineboost.parameters import check_between, check_count, check_one_of
 from onlineboost.storage.validity import Limits, require
 from onlineboost.transforms.bins import (
     BEGUN,
@@ -213,6 +223,7 @@ class _Batch(Binned, WeakLearner):
 
     prefers: ClassVar[Literal["weight", "sample"]] = "weight"
     several_classes: ClassVar[bool] = True
+    gives_odds: ClassVar[bool] = True
     strength: ClassVar[str] = "share of the gain of all splits"
     replay: ClassVar[int] = FIRST  # type: ignore[misc]  # the first rows are kept until there are bins
 
@@ -374,25 +385,46 @@ def _copy(old: Trees, new: Trees) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class BatchBoost(
-    _Batch,
-    Learner,
-    state=BatchState,
-    workspace=workspace,
-    predict=predict,
-    learn=learn,
-    meet=meet,
-    pull=pull,
-    explain=explain,
-):
-    """Gradient boosted trees trained anew on the last rows, which are kept: a row is learnt more than once."""
+class BatchBoost(_Batch, Learner, state=BatchState, **kernels_of(__name__)):
+    """Gradient boosted trees of the batch kind, which learn a row more than once: the last rows are kept as bins, and
+    new trees are trained on them now and then.
+
+    ``partial_fit`` keeps rows; it does not go on with the trees that there are. New ones are trained from nothing on
+    the last ``max_rows`` rows after 64, 90, 127, ... rows, and answer when a further 32nd of so many rows were learnt:
+    the work is divided among these. So the same rows give the same trees, bit for bit, whatever the batches; and rows
+    after the last training do not count before the next one.
+
+    A saved model contains the rows that are kept, as bins.
+
+    Parameters
+    ----------
+    n_estimators : number of trees; of more than two classes, for each of them
+    max_leaves : maximum number of leaves of a tree, which is grown best leaf first
+    learning_rate : factor of the leaves' values
+    bins : number of bins of a feature, a power of two from 4 to 64
+    l2 : added to the curvature of a leaf, which draws its value to 0
+    min_rows : number of rows of a leaf at least; a quarter of it while there are fewer than 500 rows
+    growth : number of rows at a training, divided by that of the one before
+    max_rows : number of the last rows that are kept
+    max_mb : memory for these and for a training, but for its histograms, in megabytes; wide rows may be fewer
+    max_slots : maximum number of feature slots; further features share slots by a hash
+
+    Examples
+    --------
+    >>> from onlineboost import BatchBoost
+    >>> from onlineboost.datasets import load_letter
+    >>> from onlineboost.evaluate import progressive_score
+    >>> X, y = load_letter()
+    >>> round(progressive_score(BatchBoost(), X, y), 3)
+    0.052
+    """
 
     _: KW_ONLY
-    n_estimators: int = 50
+    n_estimators: int = 40
     max_leaves: int = 127
-    learning_rate: float = 0.2
+    learning_rate: float = 0.25
     bins: int = 64
-    l2: float = 1.0
+    l2: float = 0.01
     min_rows: int = 20
     growth: float = 1.41
     max_rows: int = 1 << 16
@@ -401,3 +433,52 @@ class BatchBoost(
 
     def loss_of(self) -> tuple[int, float]:
         return CLASSES, 0.5
+
+
+BatchLoss = Literal["squared", "absolute", "quantile"]
+BATCH_LOSSES: tuple[BatchLoss, ...] = ("squared", "absolute", "quantile")
+
+
+@dataclass(eq=False, repr=False)
+class BatchBoostRegressor(_Batch, NumberLearner, state=BatchState, **kernels_of(__name__)):
+    """``BatchBoost`` for regression: gradient boosted trees trained anew on the last rows, which are kept as bins.
+
+    Parameters
+    ----------
+    loss : "squared", "absolute" (answers are medians) or "quantile"
+    quantile : probability of a target below the answer, for the loss "quantile"
+    n_estimators, max_leaves, learning_rate, bins, l2, min_rows, growth, max_rows, max_mb, max_slots : as those of
+        ``BatchBoost``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlineboost import BatchBoostRegressor
+    >>> X = np.random.default_rng(0).random((2000, 3))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1]
+    >>> bool(BatchBoostRegressor().fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) > 0.95)
+    True
+    """
+
+    loss: BatchLoss = "squared"
+    _: KW_ONLY
+    quantile: float = 0.5
+    n_estimators: int = 40
+    max_leaves: int = 31
+    learning_rate: float = 0.15
+    bins: int = 64
+    l2: float = 1.0
+    min_rows: int = 20
+    growth: float = 1.41
+    max_rows: int = 1 << 16
+    max_mb: int = 64
+    max_slots: int = 1024
+
+    def check(self) -> None:
+        super().check()
+        check_one_of("loss", self.loss, BATCH_LOSSES)
+        check_between("quantile", self.quantile, 0, 1)
+
+    def loss_of(self) -> tuple[int, float]:
+        level = float(self.quantile) if self.loss == "quantile" else 0.5
+        return (SQUARED, ABSOLUTE, QUANTILE)[BATCH_LOSSES.index(self.loss)], level
