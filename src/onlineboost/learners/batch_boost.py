@@ -74,7 +74,6 @@ class BatchState(NamedTuple):
 
     def check(self) -> None:
         self.memory.check_codes(self.bins)
-        require(len(self.memory.targets) > 0 or self.bins.edges.shape[1] == 0, "short", "rows where there are bins")
         if self.plan.loss == CLASSES:
             places = np.isin(self.memory.targets, np.arange(max(self.votes, 2)))
             require(bool(places.all()), "memory.targets", "places of known classes")
@@ -176,16 +175,6 @@ def _train(state: BatchState) -> None:
         clock[LENGTH] = min(clock[KEPT], memory.targets.shape[0] * _PACE // (_PACE + 1))
         clock[NEXT] = math.floor(clock[KEPT] * state.growth + 0.5)
         batch_trees.begin(training)
-    if clock[LENGTH] == 0 and memory.targets.shape[0] < min(_room_for(clock[NEXT]), state.most_rows):
-        state.short[0] = clock[KEPT] + 1 >= min(clock[NEXT], memory.targets.shape[0])
-
-
-def _rows_for(n: int) -> int:
-    """The room for a training of so many rows, and those that come while it runs."""
-    return n + n // _PACE + 1
-
-
-_room_for = hot(_rows_for)
 
 
 @hot
@@ -275,7 +264,7 @@ class _Batch(Binned, WeakLearner):
         """Rows of the memory, with those that come during a training."""
         size = 3 * slots + 40 + 12 * votes
         rows = min(int(self.max_rows), (int(self.max_mb) << 20) // size)
-        return max(rows + rows // _PACE + 1, _rows_for(2 * FIRST))
+        return max(rows + rows // _PACE + 1, 2 * FIRST)
 
     def with_room(self, n_learners: int, room: BatchRoom) -> BatchState:
         slots, n_bins, rows = room
@@ -283,7 +272,7 @@ class _Batch(Binned, WeakLearner):
         return BatchState(
             new_bins(slots, n_bins, self.max_slots),
             new_memory(rows, slots),
-            new_trees(plan.rounds * n_learners if rows else 0, 2 * plan.leaves - 1, n_learners, slots),
+            new_trees(plan.rounds * n_learners, 2 * plan.leaves - 1, n_learners, slots),
             new_training(rows, slots, n_bins, n_learners, plan),
             np.zeros(1, np.int64),
             plan,
@@ -300,10 +289,9 @@ class _Batch(Binned, WeakLearner):
         return BatchRoom(*super().room(committee), len(committee.memory.targets))
 
     def moved(self, committee: BatchState, room: BatchRoom) -> BatchState:
-        if room.bins:
-            most = self.most_rows(committee.votes, room.slots)
-            room = room._replace(rows=min(max(room.rows, _rows_for(2 * FIRST)), most))
-        found: BatchState = super().moved(committee, room)
+        """Memory is reserved for all rows that are to be kept; it is taken as it is used."""
+        most = self.most_rows(committee.votes, room.slots) if room.bins else 0
+        found: BatchState = super().moved(committee, room._replace(rows=most))
         return found
 
     def move(self, old: BatchState, new: BatchState) -> None:
@@ -313,38 +301,24 @@ class _Batch(Binned, WeakLearner):
         if clock[LENGTH] and clock[BEGAN] - clock[LENGTH] < clock[KEPT] - rows:  # some of its rows are lost
             clock[BEGAN], clock[LENGTH], clock[NEXT] = 0, 0, clock[KEPT]
 
-    def refitted(self, committee: BatchState) -> BatchState:
-        room, clock = self.room(committee), committee.memory.clock
-        if not room.bins:
-            found: BatchState = super().refitted(committee)
-            return found
-        needed = _rows_for(int(clock[NEXT]))
-        moved = self.moved(committee, room._replace(rows=max(needed, room.rows)))
-        moved.short[0] = committee.short[0] = 0
-        return moved
-
     def trimmed(self, committee: BatchState) -> BatchState:
-        """What a training has done so far can be done again."""
-        votes = committee.trees.base.size
-        return committee._replace(training=new_training(0, 0, 0, votes, self.plan_of()))
+        """Without what a training has done so far: it can be done again."""
+        rows = min(int(committee.memory.clock[KEPT]), len(committee.memory.targets))
+        memory = new_memory(rows, len(committee.bins.zero))
+        moved(committee.memory, memory)
+        training = new_training(0, 0, 0, committee.trees.base.size, self.plan_of())
+        return committee._replace(memory=memory, training=training)
 
     def with_room_for(self, committee: BatchState, rows: Batch) -> tuple[BatchState, Batch]:
         room = self.room(committee)
-        if room.rows and not committee.training.ends.size:  # it was trimmed
-            committee = self._ready(committee)
+        if room.bins and room.rows < self.most_rows(committee.votes, room.slots):  # it was trimmed
+            committee = self.moved(committee, room)
         return super().with_room_for(committee, rows)
-
-    def _ready(self, committee: BatchState) -> BatchState:
-        """The same with memory for trainings."""
-        slots, n_bins, rows = self.room(committee)
-        return committee._replace(
-            training=new_training(rows, slots, n_bins, committee.trees.base.size, self.plan_of()),
-        )
 
     def in_room(self, committee: BatchState, room: Any) -> BatchState:
         made: BatchState = super().in_room(committee, room)
         slots, bins, rows = self.room(made)
-        if (rows > 0) != (bins > 0) or rows > self.most_rows(made.votes, slots):
+        if (rows > 0 and not bins) or rows > self.most_rows(made.votes, slots):
             raise ValueError("the room of the learners is not possible")
         return made
 
@@ -356,7 +330,8 @@ class _Batch(Binned, WeakLearner):
 
     def _with_classes(self, committee: BatchState, n: int) -> BatchState:
         """The same for more classes; a training begins with the next row."""
-        made = self.with_room(n, self.room(committee))
+        room = self.room(committee)
+        made = self.with_room(n, room._replace(rows=self.most_rows(n, room.slots) if room.bins else 0))
         if planning():
             return made
         self.move(committee, made)

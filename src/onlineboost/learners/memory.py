@@ -48,7 +48,7 @@ class Memory(NamedTuple):
 
 
 def new_memory(rows: int, slots: int) -> Memory:
-    codes: Any = reserved((slots, rows), np.int8)
+    codes: Any = reserved((slots, rows), np.int8, small_pages=True)
     clock = np.array([0, 0, 0, FIRST])
     return Memory(codes, reserved((rows,), np.float32), reserved((rows,), np.float32), clock)
 
