@@ -7,7 +7,7 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,6 +19,9 @@ _MAX_DEPTH = 12  # of models within models, such as OnlineBBM(Copies(Linear())) 
 
 class Parameters:
     """``get_params``, ``set_params``, ``clone`` and ``repr`` from the signature of ``__init__``."""
+
+    absent: ClassVar[dict[str, Any]] = {}
+    """Values of parameters that descriptions of older versions do not have, where these are not the defaults."""
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -142,13 +145,19 @@ def build(described: Any, find: Callable[[str], type[Parameters]], depth: int = 
     if not isinstance(given, dict):
         raise TypeError(f"the parameters of {described['class']} are not a dict")
     defaults = kind.defaults()
-    params = {name: build(value, find, depth + 1) for name, value in given.items()}
+    params = kind.absent | {name: build(value, find, depth + 1) for name, value in given.items()}
     return kind(**{k: tuple(v) if isinstance(defaults.get(k), tuple) else v for k, v in params.items()})
 
 
 def fits_json(value: object) -> bool:
     """Whether a name or a label is one that JSON can hold: a string or a finite number."""
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def check_bool(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(name, value, "True or False")
+    return bool(value)
 
 
 def check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.ensembles.regression import COVERAGES, NumberStack, RegressionEnsemble, new_number_stack, new_spread
 from onlineboost.errors import ParameterError
+from onlineboost.learners.batch_boost import BatchBoostRegressor
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.loop.record import Settings, new_record
 from onlineboost.loop.target_scaling import new_scaling
-from onlineboost.parameters import brief
+from onlineboost.parameters import brief, check_bool
 from onlineboost.regressor import OnlineRegressor
 
 _MB = 512  # for the histograms of a part
@@ -38,6 +39,8 @@ class OnlineBoostRegressor(OnlineRegressor):
     random_state : seed; nothing is drawn at present
     n_jobs : number of threads, among which parts are divided (None: 1, -1: one for each core); the result is the same
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
+    memory : whether one part keeps the last rows, as bins, and learns them more than once (``BatchBoostRegressor``). A
+        saved model contains these rows, unless it is saved with ``memory=False``
 
     Examples
     --------
@@ -55,15 +58,20 @@ class OnlineBoostRegressor(OnlineRegressor):
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
+    memory: bool = True
 
-    def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
+    absent: ClassVar[dict[str, Any]] = {"memory": False}
+
+    def parts(self) -> list[OnlineGradientBoost | LeastSquares | BatchBoostRegressor]:
         """The models under the stack."""
+        memory = [BatchBoostRegressor()] if check_bool("memory", self.memory) else []
         return [
             LeastSquares(0.99),
             LeastSquares(0.9999),
             OnlineGradientBoost(_tree(1), _TREES, chains=2, shrinkage=0.5),
             OnlineGradientBoost(_tree(2, memory=64), _TREES, chains=2, shrinkage=0.5),
             OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), _TREES, chains=2, shrinkage=0.5),
+            *memory,
         ]
 
     def scale_part(self) -> OnlineGradientBoost:
