@@ -235,3 +235,20 @@ def test_wrong_parameters(wrong):
 def test_they_are_not_boosted_once_more():
     with pytest.raises(ParameterError, match="boosted already"):
         OnlineBBM(BatchBoost(), 3).fit(np.eye(2), [0, 1])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_file_without_the_memory_answers_and_fills_it_again(name, tmp_path):
+    X, y = rows_for(name)
+    model = MODELS[name]().fit(X[:1400], y[:1400])
+    model.save(tmp_path / "with")
+    model.save(tmp_path / "without", memory=False)
+    found = onlineboost.load(tmp_path / "without")
+    assert np.array_equal(shown(found, X), shown(model, X))
+    assert model.fitted.root.n_kept == 310 and found.fitted.root.n_kept == 0
+    assert (tmp_path / "without").stat().st_size < (tmp_path / "with").stat().st_size - 5 * 310
+    trees = found.fitted.root.committees[0].committee.trees.numbers.copy()
+    found.partial_fit(X[:299], y[:299])
+    assert np.array_equal(found.fitted.root.committees[0].committee.trees.numbers, trees)
+    found.partial_fit(X[299:320], y[299:320])
+    assert not np.array_equal(found.fitted.root.committees[0].committee.trees.numbers, trees)

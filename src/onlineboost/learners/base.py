@@ -212,6 +212,14 @@ class WeakLearner(OnlineModel):
         """The same committee without room that is not in use, or a copy of it."""
         return committee
 
+    def n_kept(self, committee: Any) -> int:
+        """Number of rows of the stream that the committee keeps, to learn them more than once."""
+        return 0
+
+    def without_rows(self, committee: Any) -> Any:
+        """A trimmed committee without the rows that it keeps."""
+        return committee
+
     def refitted(self, committee: Any) -> Any:
         """The same committee with more room, for one that is full."""
         raise NotImplementedError

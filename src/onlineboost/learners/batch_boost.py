@@ -303,11 +303,19 @@ class _Batch(Binned, WeakLearner):
 
     def trimmed(self, committee: BatchState) -> BatchState:
         """Without what a training has done so far: it can be done again."""
-        rows = min(int(committee.memory.clock[KEPT]), len(committee.memory.targets))
-        memory = new_memory(rows, len(committee.bins.zero))
+        memory = new_memory(self.n_kept(committee), len(committee.bins.zero))
         moved(committee.memory, memory)
         training = new_training(0, 0, 0, committee.trees.base.size, self.plan_of())
         return committee._replace(memory=memory, training=training)
+
+    def n_kept(self, committee: BatchState) -> int:
+        return min(int(committee.memory.clock[KEPT]), len(committee.memory.targets))
+
+    def without_rows(self, committee: BatchState) -> BatchState:
+        """Trees are trained again as soon as there are as many rows as now."""
+        memory = new_memory(0, len(committee.bins.zero))
+        memory.clock[NEXT] = max(self.n_kept(committee) * _PACE // (_PACE + 1), FIRST)
+        return self.trimmed(committee)._replace(memory=memory)
 
     def with_room_for(self, committee: BatchState, rows: Batch) -> tuple[BatchState, Batch]:
         room = self.room(committee)
