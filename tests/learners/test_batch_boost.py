@@ -184,11 +184,13 @@ def test_columns_follow_new_edges():
 def test_a_class_that_comes_late_is_known_after_its_training():
     X, y = rows_for("three")
     assert (y[:700] < 2).all() and (y[700:] == 2).any()
-    model = MODELS["three"]()
-    answers = model.predict(X) if model.fitted else None
-    model.partial_fit(X[:700], y[:700])
-    assert model.fitted.root.n_classes == 2 and answers is None
-    model.partial_fit(X[700:], y[700:])
+    model, third = MODELS["three"](), int(np.flatnonzero(y == 2)[0])
+    model.partial_fit(X[:third], y[:third])
+    assert model.fitted.root.n_classes == 2
+    before = model.predict(X[:third])
+    model.partial_fit(X[third : third + 1], y[third : third + 1])
+    assert model.fitted.root.n_classes == 3 and np.array_equal(model.predict(X[:third]), before)
+    model.partial_fit(X[third + 1 :], y[third + 1 :])
     assert np.mean(model.predict(X[700:]) == y[700:]) > 0.8 and set(model.predict(X)) == {0, 1, 2}
 
 

@@ -197,6 +197,7 @@ class Committee(Node):
         if self.kept.indices.size:
             require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
         self.kept.check_labels(self.n_classes)
+        self.learner.check_states(self.committee)
 
     def trimmed(self) -> Self:
         twin = super().trimmed()

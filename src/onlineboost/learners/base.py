@@ -212,6 +212,9 @@ class WeakLearner(OnlineModel):
         """The same committee without room that is not in use, or a copy of it."""
         return committee
 
+    def check_states(self, committee: Any) -> None:
+        """Raise an ``InvalidStateError`` unless the states within a committee fit together."""
+
     def n_kept(self, committee: Any) -> int:
         """Number of rows of the stream that the committee keeps, to learn them more than once."""
         return 0

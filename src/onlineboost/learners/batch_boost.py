@@ -36,7 +36,7 @@ from onlineboost.learners.memory import BEGAN, KEPT, LENGTH, NEXT, Memory, follo
 from onlineboost.learners.number_learner import NumberLearner
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.parameters import check_between, check_count, check_one_of
-from onlineboost.storage.validity import Limits, require
+from onlineboost.storage.validity import Limits
 from onlineboost.transforms.bins import (
     BEGUN,
     FIRST,
@@ -72,12 +72,6 @@ class BatchState(NamedTuple):
     def limits(self) -> Limits:
         return {"short": (0, 1)}
 
-    def check(self) -> None:
-        self.memory.check_codes(self.bins)
-        if self.plan.loss == CLASSES:
-            places = np.isin(self.memory.targets, np.arange(max(self.votes, 2)))
-            require(bool(places.all()), "memory.targets", "places of known classes")
-
 
 class BatchWork(NamedTuple):
     row: BinsWork
@@ -104,14 +98,16 @@ def _say(state: BatchState, scores: Floats, h: Floats32) -> None:
     known = state.trees.clock[1]
     for i in range(state.votes):
         k = state.first + i
-        if k < known:
+        if known == 1 and k < 2:  # from when there were two classes
+            score = scores[0] if k > 0 else -scores[0]
+        elif k < known:
             most = -np.inf
             for j in range(known):
                 most = max(most, scores[j]) if j != k else most
             total = 0.0
             for j in range(known):
                 total += math.exp(scores[j] - most) if j != k else 0.0
-            score = scores[k] - most - math.log(total) if known > 1 else scores[k]
+            score = scores[k] - most - math.log(total)
         else:
             score = -math.log(state.memory.clock[KEPT] + 1.0) if known > 0 else 0.0
         score = min(max(score, _LEAST_RANGE), _MOST_SCORE)
@@ -189,10 +185,11 @@ def pull(state: BatchState, work: BatchWork, batch: Batch, r: int, h: Floats32, 
 @hot
 def explain(state: BatchState, work: BatchWork, batch: Batch, r: int, found: Found, k: int) -> int:
     read_row(state.bins, work.row, batch, r)
+    of_two = state.trees.clock[1] == 1
     for i in range(state.votes):
         score = state.first + i
-        batch_trees.give_terms(state.trees, work.row.values, score, found.sums)
-        sign = 1.0 if score > 0 or state.trees.base.size == 1 else -1.0
+        batch_trees.give_terms(state.trees, work.row.values, 0 if of_two and score < 2 else score, found.sums)
+        sign = 1.0 if score > 0 or of_two else -1.0
         for slot in range(state.bins.clock[MET]):
             found.slots[k] = slot
             found.values[k] = found.sums[slot] * sign * found.plus[r, i]
@@ -350,6 +347,10 @@ class _Batch(Binned, WeakLearner):
 
     def apart(self, committee: BatchState, first: int, last: int) -> BatchState:
         return self.trimmed(committee)._replace(votes=last - first, first=first)
+
+    def check_states(self, committee: BatchState) -> None:
+        classes = max(committee.votes, 2) if committee.plan.loss == CLASSES else None
+        committee.memory.check_rows(committee.bins, classes)
 
     def separate(self, n_learners: int, n_features: int) -> bool:
         return False

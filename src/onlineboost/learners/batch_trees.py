@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.data.allocation import filled, reserved
-from onlineboost.data.batch import LARGEST, Floats, Floats32, Ints, Ints32
+from onlineboost.data.batch import Floats, Floats32, Ints, Ints32
 from onlineboost.learners.memory import BEGAN, LENGTH, MISSING, Memory, first_of_training
-from onlineboost.storage.validity import SUM, Limits, require
+from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
 from onlineboost.transforms.bins import MET, Bins
 from onlineboost.transforms.edges import n_bins_of
 
@@ -55,14 +55,15 @@ class Trees(NamedTuple):
     def limits(self) -> Limits:
         return {
             "nodes": (0, 2 * max(self.gains.size, self.nodes.shape[1])),
-            "numbers": (-LARGEST, np.inf),
+            "numbers": (-MAX_FLOAT32, np.inf),
             "gains": SUM,
             "clock": (0, max(len(self.nodes), self.base.size)),
         }
 
     def check(self) -> None:
         n, known = self.clock.tolist()
-        require(n <= len(self.nodes) and known <= self.base.size and n % max(known, 1) == 0, "clock", "whole rounds")
+        whole = n == 0 if known == 0 else n % known == 0
+        require(n <= len(self.nodes) and known <= self.base.size and whole, "clock", "whole rounds")
         split, child = self.nodes[:n, :, _SPLIT], self.nodes[:n, :, _CHILD]
         at = np.arange(self.nodes.shape[1])
         leaf = child == at
@@ -71,7 +72,7 @@ class Trees(NamedTuple):
         require(bool((leaf | inner | unused).all()), "nodes", "trees: children after their parents")
         still = (split == 0) & (self.numbers[:n, :, _THRESHOLD] == np.inf)
         require(bool((~leaf | still).all()), "nodes", "leaves that no value leaves")
-        require(bool((np.abs(self.numbers[..., _VALUE]) <= LARGEST).all()), "numbers", "finite values")
+        require(bool((np.abs(self.numbers[..., _VALUE]) <= MAX_FLOAT32).all()), "numbers", "finite values")
 
 
 def new_trees(n: int, nodes: int, scores: int, slots: int) -> Trees:
@@ -192,7 +193,7 @@ def answer(trees: Trees, values: Floats32, scores: Floats) -> None:
 def give_terms(trees: Trees, values: Floats32, score: int, sums: Floats) -> None:
     """Add what each split on the path of a row adds to the mean value below it, to the sum of its slot."""
     known = trees.clock[_KNOWN]
-    for tree in range(score, trees.clock[_TREES] if score < known else 0, known):
+    for tree in range(score, trees.clock[_TREES] if score < known else 0, max(known, 1)):
         node = i64(0)
         while True:
             child = _next(trees, values, tree, node)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.data.allocation import reserved
-from onlineboost.data.batch import LARGEST, Floats32, Ints
-from onlineboost.storage.validity import COUNT, Limits, require
+from onlineboost.data.batch import Floats32, Ints
+from onlineboost.storage.validity import COUNT, MAX_FLOAT32, Limits, require
 from onlineboost.transforms.bins import FIRST, MET, Bins, BinsWork
 
 MISSING = -128  # the code of a value that is missing
@@ -28,7 +28,7 @@ class Memory(NamedTuple):
     clock: Ints  # [4] rows so far; those before the training that runs, and how many it has (0: none runs); the next
 
     def limits(self) -> Limits:
-        return {"targets": (-LARGEST, LARGEST), "weights": (0, LARGEST), "clock": COUNT}
+        return {"codes": (MISSING, -MISSING - 1), "weights": (0, MAX_FLOAT32), "clock": COUNT}
 
     def check(self) -> None:
         kept, began, length, following = self.clock.tolist()
@@ -36,15 +36,18 @@ class Memory(NamedTuple):
         runs = length > 0 and began - length >= max(kept - len(self.targets), 0) and began <= kept
         require(runs or began == length == 0, "clock", "a training of rows that are kept")
 
-    def check_codes(self, bins: Bins) -> None:
-        """Raise an error unless these are bins."""
+    def check_rows(self, bins: Bins, n_classes: int | None) -> None:
+        """Raise an error unless rows have bins that there are, and known classes."""
+        if n_classes is not None:
+            known = np.isin(self.targets, np.arange(n_classes))
+            require(bool(known.all()), "committee.memory.targets", "places of known classes")
         most, met = bins.edges.shape[1], int(bins.clock[MET])
-        require(not self.codes[met:].any(), "codes", "no values of features that were not met")
+        require(not self.codes[met:].any(), "committee.memory.codes", "no values of features that were not met")
         if self.codes.size and met:
-            known = self.codes[:met]
-            low, high = np.where(known == MISSING, 0, known).min(axis=1), known.max(axis=1)
+            codes = self.codes[:met]
+            low, high = np.where(codes == MISSING, 0, codes).min(axis=1), codes.max(axis=1)
             zero = bins.zero[:met]
-            require(bool((zero + low >= 0).all() and (zero + high <= most).all()), "codes", "bins that there are")
+            require(bool((zero + low >= 0).all() and (zero + high <= most).all()), "committee.memory.codes", "bins that there are")
 
 
 def new_memory(rows: int, slots: int) -> Memory:
