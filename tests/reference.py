@@ -1823,7 +1823,7 @@ class BatchTrees:
         return node["missing"] if math.isnan(value) else int(value > node["edge"])
 
     def best(self, rows: list[int], unit_h: float) -> tuple[float, int, int, int]:
-        """The gain of the best split in units, its feature, its last bin on the left, and the side of missing values."""
+        """The gain of the best split in units, its feature, its last bin on the left, the side of missing values."""
         if len(rows) < 2 * self.least:
             return 0.0, 0, 0, 0
         G, H = sum(self.g[i] for i in rows), sum(self.h[i] for i in rows)

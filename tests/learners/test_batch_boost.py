@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pairs
@@ -17,7 +18,7 @@ from onlineboost.readers import open_stream
 
 SMALL = {"n_estimators": 4, "max_leaves": 6, "min_rows": 12}
 GRIDS = [0.0, 1.0, 2.0, 3.0, 5.0, 8.0], [-2.0, -1.0, 0.0, 1.0, 4.0], [0.0, 1.0, 3.0]
-EDGES = [[(a + b) / 2 for a, b in zip(grid, grid[1:], strict=False)] for grid in GRIDS]
+EDGES = [[(a + b) / 2 for a, b in pairwise(grid)] for grid in GRIDS]
 
 
 def stream(seed: int, rows: int = 420) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -173,7 +174,7 @@ def test_the_last_rows_are_kept_as_bins():
 
 
 def test_columns_follow_new_edges():
-    X, y = changing()
+    X, _ = changing()
     X = np.abs(np.nan_to_num(X[:, :1])) + 1
     committee = BatchBoost(**SMALL).fit(X, X[:, 0] > 3).fitted.root.committee
     zero, codes = int(committee.bins.zero[0]), committee.memory.codes[0, : len(X)]
@@ -227,7 +228,9 @@ def test_no_row_waits_for_a_training():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"bins": 0}, {"bins": 128}, {"growth": 1.1}, {"learning_rate": 0}, {"max_leaves": 0}, {"max_mb": 0}], ids=str
+    "wrong",
+    [{"bins": 0}, {"bins": 128}, {"growth": 1.1}, {"learning_rate": 0}, {"max_leaves": 0}, {"max_mb": 0}],
+    ids=str,
 )
 def test_wrong_parameters(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):

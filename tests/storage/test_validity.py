@@ -9,10 +9,10 @@ import zlib
 from collections import Counter
 
 import numpy as np
+import pairs
 import pandas as pd
 import pytest
 from model_files import closed, forge, opened
-import pairs
 from pairs import L, make
 from safetensors.numpy import save as to_bytes
 
@@ -449,7 +449,13 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
 
 @pytest.mark.parametrize(
     ("booster", "learner"),
-    [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned"), ("mbbm", "class-tree"), ("memory", "linear")],
+    [
+        ("bbm", "standardized"),
+        ("adaptive-learners", "tree"),
+        ("bbm", "binned"),
+        ("mbbm", "class-tree"),
+        ("memory", "linear"),
+    ],
 )
 def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkeypatch):
     """Sixty of the fuzzer's files and tickets, in this process; ``fuzz/README.md`` has the long run."""

@@ -283,7 +283,8 @@ class _Batch(Binned, WeakLearner):
         return committee.votes
 
     def room(self, committee: BatchState) -> BatchRoom:
-        return BatchRoom(*super().room(committee), len(committee.memory.targets))
+        slots, bins = super().room(committee)
+        return BatchRoom(slots, bins, len(committee.memory.targets))
 
     def moved(self, committee: BatchState, room: BatchRoom) -> BatchState:
         """Memory is reserved for all rows that are to be kept; it is taken as it is used."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onlineboost.compiled.jit import f32, hot, i64, lean
 from onlineboost.data.allocation import filled, reserved
 from onlineboost.data.batch import Floats, Floats32, Ints, Ints32
-from onlineboost.learners.memory import BEGAN, LENGTH, MISSING, Memory, first_of_training
+from onlineboost.learners.memory import LENGTH, MISSING, Memory, first_of_training
 from onlineboost.storage.validity import MAX_FLOAT32, SUM, Limits, require
 from onlineboost.transforms.bins import MET, Bins
 from onlineboost.transforms.edges import n_bins_of
@@ -122,7 +122,7 @@ class Training(NamedTuple):
 def new_training(rows: int, slots: int, n_bins: int, scores: int, plan: Plan) -> Training:
     leaves, nodes = plan.leaves, 2 * plan.leaves - 1
     bins = min(slots * (n_bins + 1), MOST_BINS)
-    made: Any = Training(
+    return Training(
         np.zeros(8, np.int64),
         reserved((rows * slots,), np.uint16),
         reserved((rows + 1 if rows else 0,), np.int64),
@@ -142,7 +142,6 @@ def new_training(rows: int, slots: int, n_bins: int, scores: int, plan: Plan) ->
         np.zeros(4),
         new_trees(plan.rounds * scores if rows else 0, nodes, scores, slots),
     )
-    return made
 
 
 # ---- answers

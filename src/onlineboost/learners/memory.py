@@ -47,7 +47,8 @@ class Memory(NamedTuple):
             codes = self.codes[:met]
             low, high = np.where(codes == MISSING, 0, codes).min(axis=1), codes.max(axis=1)
             zero = bins.zero[:met]
-            require(bool((zero + low >= 0).all() and (zero + high <= most).all()), "committee.memory.codes", "bins that there are")
+            there = bool((zero + low >= 0).all() and (zero + high <= most).all())
+            require(there, "committee.memory.codes", "bins that there are")
 
 
 def new_memory(rows: int, slots: int) -> Memory:
