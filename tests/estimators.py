@@ -43,7 +43,7 @@ ESTIMATORS = {
     "Adaptive": Adaptive(OnlineBBM(n_estimators=3)),
     "AdaptiveRegressor": AdaptiveRegressor(LeastSquares()),
     "BatchBoost": BatchBoost(n_estimators=3),
-    "BatchBoostRegressor": BatchBoostRegressor(n_estimators=3),
+    "BatchBoostRegressor": BatchBoostRegressor(),
     "ClassTree": ClassTree(3),
     "DefensiveBoost": DefensiveBoost(n_estimators=3),
     "LeastSquares": LeastSquares(),

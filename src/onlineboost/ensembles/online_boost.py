@@ -65,13 +65,13 @@ class OnlineBoost(Ensemble):
         check_one_of("effort", self.effort, EFFORTS)
         parts = [*_linear(), *_TREES[self.effort]()]
         if check_bool("memory", self.memory) and self.effort != "low":
-            parts.insert(self.n_light() + 1, BatchBoost())
+            parts.append(BatchBoost())
         return parts
 
     def parts_for_classes(self) -> list[OnlineClassifier]:
         parts = self.parts()
         if self.effort == "normal":
-            parts[-3] = OnlineBBM(Tree(10, max_mb=_MB), 21, head="stack")
+            parts[self.n_light() + 1] = OnlineBBM(Tree(10, max_mb=_MB), 21, head="stack")
         return parts
 
     def n_light(self) -> int:
