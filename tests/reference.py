@@ -1831,6 +1831,9 @@ class BatchTrees:
         own = G * G / (H + l2)
         best, found = own + 1e-10 * own, (0.0, 0, 0, 0)
         for slot, edges in enumerate(self.edges):
+            zero = self.bin(slot, 0.0)
+            if sum(math.isnan(x[slot]) or self.bin(slot, x[slot]) != zero for x in self.X) < self.least:
+                continue
             missing = [i for i in rows if math.isnan(self.X[i][slot])]
             for b in range(len(edges) + bool(missing)):
                 left = [i for i in rows if self.bin(slot, self.X[i][slot]) <= b and i not in missing]

@@ -32,6 +32,7 @@ from onlineboost.transforms.edges import n_bins_of
 CLASSES, SQUARED, ABSOLUTE, QUANTILE = range(4)  # losses
 MOST_BINS = 1 << 16  # of all features together
 _STEP = 1 << 17  # values of a step
+_FEW_ROWS = 500  # fewer have smaller leaves
 _MASK = (1 << 32) - 1
 _LEAST_GAIN = 1e-10  # as a share of the leaf's own score
 _LEAST_CURVATURE = 1e-6  # of a row, as a share of its weight
@@ -240,7 +241,7 @@ def _step(training: Training, memory: Memory, bins: Bins, plan: Plan) -> None:
     phase = clock[_PHASE]
     if phase == _READ:
         if clock[_AT] == 0:
-            _choose_features(training, bins)
+            _choose_features(training, memory, bins, _least(plan, n))
         _read(training, memory, bins)
         if clock[_AT] == n:
             _set_base(training.trees, training.targets, training.weights, training.scores, training.spare, plan, n)
@@ -280,17 +281,39 @@ def _rows_of_step(training: Training) -> int:
     return max(_STEP // (training.clock[_FEATURES] + 8), 16)  # type: ignore[no-any-return]
 
 
+@hot
+def _least(plan: Plan, n: int) -> int:
+    """Number of rows that a leaf must have."""
+    return plan.few if n < _FEW_ROWS else plan.least
+
+
 @lean
-def _choose_features(training: Training, bins: Bins) -> None:
-    """The features that have bins, and where in a histogram these are; each has a further one for missing values."""
+def _choose_features(training: Training, memory: Memory, bins: Bins, least: int) -> None:
+    """The features by which rows may be split, and where in a histogram their bins are.
+
+    Each has a further bin for missing values. A feature that is zero in all rows but a few could only split off leaves
+    that are too small.
+    """
     n = first = 0
     for slot in range(bins.clock[MET]):
         many = n_bins_of(bins.edges[slot])
-        if first + many + 1 <= training.pool.shape[1]:
+        if first + many + 1 <= training.pool.shape[1] and _has_values(memory, slot, least):
             feature = training.features[n]
             feature[_NUMBER], feature[_FIRST], feature[_ZERO], feature[_BINS] = slot, first, bins.zero[slot], many
             n, first = n + 1, first + many + 1
     training.clock[_FEATURES], training.clock[_OF] = n, first
+
+
+@hot
+def _has_values(memory: Memory, slot: int, least: int) -> bool:
+    """Whether so many rows of the training have another bin than that of zero."""
+    codes, at, rows, n = memory.codes[slot], first_of_training(memory), memory.targets.shape[0], 0
+    for _ in range(memory.clock[LENGTH]):
+        n += codes[at] != 0
+        if n == least:
+            return True
+        at = at + 1 if at + 1 < rows else 0
+    return False
 
 
 @lean
@@ -554,7 +577,7 @@ def _find_split(training: Training, plan: Plan, n: int, leaf: int) -> None:
     mine, histogram = training.leaves[leaf], training.pool[leaf]
     rows = mine[_HIGH] - mine[_LOW]
     training.gains[leaf] = 0.0
-    least = plan.few if n < 500 else plan.least
+    least = _least(plan, n)
     if rows < 2 * least or training.clock[_LEAVES] == plan.leaves:
         return
     whole = mine[_SUM]
