@@ -257,3 +257,12 @@ def test_a_file_without_the_memory_answers_and_fills_it_again(name, tmp_path):
     assert np.array_equal(found.fitted.root.committees[0].committee.trees.numbers, trees)
     found.partial_fit(X[299:320], y[299:320])
     assert not np.array_equal(found.fitted.root.committees[0].committee.trees.numbers, trees)
+
+
+def test_there_are_as_many_rows_as_features_before_a_training():
+    X, y = rows_for("two")
+    wide = np.hstack([np.nan_to_num(X[:, :2])] * 100)
+    committee = BatchBoost(**SMALL).fit(wide[:199], y[:199]).fitted.root.committee
+    assert committee.memory.clock[LENGTH] == 0 and committee.trees.clock[0] == 0
+    trained = BatchBoost(**SMALL).fit(wide[:260], y[:260]).fitted.root.committee
+    assert trained.trees.clock[0] == 4 and trained.memory.clock[3] == 282

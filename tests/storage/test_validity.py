@@ -189,7 +189,7 @@ HOSTILE = [
     ("memory", "committee.memory.codes", put((0, 0), -100), "bins that there are"),
     ("memory", "committee.memory.targets", put(0, 2.0), "places of known classes"),
     ("memory", "committee.memory.weights", put(0, -1.0), "numbers from 0"),
-    ("memory", "committee.memory.clock", put(3, 1), "a training to come"),
+    ("memory", "committee.memory.clock", put(3, -1), "numbers from 0"),
     ("memory", "committee.memory.clock", put(2, 1 << 40), "rows that are kept"),
     ("memory", "committee.memory.clock", put(1, 5), "rows that are kept"),
     ("memory", "committee.trees.clock", put(0, 4), "numbers from|whole rounds"),

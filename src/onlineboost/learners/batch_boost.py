@@ -1,6 +1,7 @@
 """BatchBoost: gradient boosted trees of the batch kind, trained anew on the last rows at fixed rows of the stream.
 
-A training begins after 64, 90, 127, ... rows, each ``growth`` times the one before, on all rows that the memory has. A
+A training begins after 64, 90, 127, ... rows, each ``growth`` times the one before, on all rows that the memory has;
+the first one as soon as there are as many rows as features (on long sparse rows, trees would earn nothing before). A
 32nd of so many rows later its trees take the place of those before. In between, each row that is learnt does its share
 of the work. So no row waits long, and batches, threads and pauses change nothing.
 """
@@ -166,7 +167,7 @@ def _train(state: BatchState) -> None:
             batch_trees.take(training, state.trees)
             batch_trees.begin(training)
             clock[BEGAN] = clock[LENGTH] = 0
-    elif clock[KEPT] >= clock[NEXT]:
+    elif clock[KEPT] >= max(clock[NEXT], state.bins.clock[MET]):
         clock[BEGAN] = clock[KEPT]
         clock[LENGTH] = min(clock[KEPT], memory.targets.shape[0] * _PACE // (_PACE + 1))
         clock[NEXT] = math.floor(clock[KEPT] * state.growth + 0.5)
@@ -375,9 +376,9 @@ class BatchBoost(_Batch, Learner, state=BatchState, **kernels_of(__name__)):
     new trees are trained on them now and then.
 
     ``partial_fit`` keeps rows; it does not go on with the trees that there are. New ones are trained from nothing on
-    the last ``max_rows`` rows after 64, 90, 127, ... rows, and answer when a further 32nd of so many rows were learnt:
-    the work is divided among these. So the same rows give the same trees, bit for bit, whatever the batches; and rows
-    after the last training do not count before the next one.
+    the last ``max_rows`` rows after 64, 90, 127, ... rows, but not before there are as many rows as features, and
+    answer when a further 32nd of so many rows were learnt: the work is divided among these. So the same rows give the
+    same trees, bit for bit, whatever the batches; and rows after the last training do not count before the next one.
 
     A saved model contains the rows that are kept, as bins.
 
