@@ -78,7 +78,16 @@ def _interrupted(folder: Path, arguments: list[str]) -> None:
 
 def test_tasks_of_models_that_share_learners():
     tasks = tasks_of([OnlineBoost(), Linear(), OnlineBBM(Tree(3))], ["csv", "csv", "vw", "plug-in"])
-    assert sorted(map(str, tasks)) == ["CSV", "FTRLProximal", "Linear", "NaiveBayes", "Newton", "Tree", "VW text"]
+    assert sorted(map(str, tasks)) == [
+        "BatchBoost",
+        "CSV",
+        "FTRLProximal",
+        "Linear",
+        "NaiveBayes",
+        "Newton",
+        "Tree",
+        "VW text",
+    ]
     assert str(tasks[0]) == "Linear"
     assert any(isinstance(model, StackedEnsemble) for model in tasks[0].models)
 

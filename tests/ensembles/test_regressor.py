@@ -477,7 +477,7 @@ def test_the_report_has_weights_and_errors_of_the_parts(tmp_path):
     model = OnlineBoostRegressor()
     answers = model.progressive_fit(X, y)
     report = model.report()
-    assert report.n_examples == 1500 and len(report.names) == 5 and report.names[1] == "LeastSquares()"
+    assert report.n_examples == 1500 and len(report.names) == 6 and report.names[1] == "LeastSquares()"
     weights, excess = report.columns["weight"][0], report.columns["excess alone"][0]
     assert np.array_equal(weights, model.weights_) and weights[1] > weights[3]
     alone = RegressionTree(7, memory=8, evidence=32.0, features=0.5, random_state=3, max_mb=512)
