@@ -51,7 +51,7 @@ def test_a_command_compiles_side_by_side_once(tmp_path):
     train = ["train", "rows.csv", "--label", "y", "-a", "none", "--learner", "perceptron", "-o", "model"]
     first = command(tmp_path, train).stderr
     assert "onlineboost: compiling for this machine, once: Perceptron ...\nonlineboost: compiled in " in first
-    assert first.count("compil") == 3
+    assert first.count("once: ") == 1
     for again in (train, ["predict", "model", "rows.csv"]):
         second = command(tmp_path, again)
         assert second.stdout.endswith("compiled: 0.0\n"), second.stderr

@@ -260,7 +260,7 @@ def test_the_stack_equals_the_slow_one(n):
     logs.units[:] = 0.0, 0.5
     centres = rng.normal(size=(2, 300))
     rows = np.array([0, 300]), scores, t, weight, np.empty((300, 1)), centres[0], middle, typical, errors
-    states = new_scaling(), stack, new_spread(), logs, centres[1]
+    states = new_scaling(), stack, new_spread(), logs, centres[1], 5
     Call(stack_numbers, *rows, states, True, False, np.empty(n + 1))()
     for r in range(300):
         x = scores[:, r].copy()
@@ -286,7 +286,7 @@ def test_prices_are_learnt_by_their_logarithm():
     X, y = prices()
     errors = {}
     for target in ("identity", "auto", "log"):
-        model = OnlineBoostRegressor(target=target)
+        model = OnlineBoostRegressor(target=target, memory=False)
         answers, low, high = model.progressive_interval(X, y)
         errors[target] = np.mean((answers - y)[200:] ** 2)
         assert 0.88 < np.mean((low <= y) & (y <= high)) < 0.92
