@@ -25,11 +25,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "reade
 
 from reference_readers import Options, Result, read
 from test_readers_text import (
+    AMOUNTS,
     BAD_NUMBERS,
     CSV_HEADER,
     DATES,
+    MISSING,
     NAMES,
     NUMBERS,
+    ORDERED,
     SPICE,
     WORDS,
     assert_same,
@@ -44,11 +47,13 @@ MAX_KEPT = 3000  # inputs to mutate further
 CHUNKS = (16, 17, 23, 32, 64, 200, 1024)
 BATCHES = (1, 2, 7, 100)
 LIMIT = 1.0  # seconds for an input
+SEPARATORS, CURRENCIES = ",,,.' \u2019\u00a0\u202f", "$\u20ac\u00a3\u00a5\u20b9"
+AROUND = "-", "$", "%", "\u20ac", "(", ")", "/"
 TOKENS = {
     "vw": ["|", " ", ":", "'", "\t", "\r\n", "\n", "|a ", "|b:2 ", " :3", "1 ", "-1 2 '", "a:b", "1e18", "nan"],
     "libsvm": [" ", ":", "#", "\t", "\n", "\r\n", "1 ", "-1 ", "qid:", "1:", "0000000001:", "1e400", "nan"],
-    "csv": [",", '"', '""', "\n", "\r\n", "\r", " ", '","', '"\n', "1,", "nan", "2026-11-15T10:20:30Z"],
-    "jsonl": ["{", "}", "[", "]", ",", ":", '"', "\\", "\\u00e9", "\\ud83d\\ude00", "\n", "null", '"label":1', "-"],
+    "csv": [",", '"', '""', "\n", "\r\n", "\r", " ", '","', '"\n', "1,", "nan", "2026-11-15T10:20:30Z", *AROUND],
+    "jsonl": ["{", "}", "[", "]", ",", ":", '"', "\\", "\\u00e9", "\\ud83d\\ude00", "\n", "null", '"label":1', *AROUND],
 }  # fmt: skip
 
 
@@ -143,7 +148,34 @@ class Generator:
         return rng.choice([" ", "\t"]).join([self.label(), *pairs]) + rng.choice(["", "", " ", "#", " # x", " qid:1"])
 
     def cell(self) -> str:
-        return self.rng.choice([self.number(), self.rng.choice(WORDS), self.rng.choice(DATES)])
+        rng = self.rng
+        known = [rng.choice(cells) for cells in (WORDS, DATES, ORDERED, MISSING, AMOUNTS)]
+        return rng.choice([self.number(), *known, self.amount(), self.date()])
+
+    def amount(self) -> str:
+        """A number with signs and separators, in their places mostly."""
+        rng = self.rng
+        groups = [str(rng.randrange(1000)), *(f"{rng.randrange(1000):03}" for _ in range(rng.randrange(4)))]
+        text = rng.choice(SEPARATORS).join(groups) + rng.choice(["", "", ".5", ",25", "'5"])
+        gap = rng.choice(["", "", " ", "\u00a0", "\u202f"])
+        signs = rng.choice(["", "", "", "-", "+"]), rng.choice(["", *CURRENCIES]), rng.choice(["", "", "", "-"])
+        text = signs[0] + signs[1] + gap * bool(signs[1]) + signs[2] + text
+        text += rng.choice(["", "", gap + "%", gap + rng.choice(CURRENCIES)])
+        return f"({text})" if rng.random() < 0.2 else text
+
+    def date(self) -> str:
+        """A date with the day or the month first, or nearly."""
+        rng = self.rng
+        mark, form = rng.choice("/.-"), rng.choice(["{}", "{:02}"])
+        parts = (
+            form.format(rng.randrange(33)),
+            form.format(rng.randrange(14)),
+            f"{rng.choice([1, 1999, 2024, 2100]):04}",
+        )
+        time = rng.choice(
+            ["", "", "", " 10:30", "T23:59:60Z", " 24:00", " 1:30", "T10:30+02:00", " 10:30:15.25-0730", " "]
+        )
+        return mark.join(parts) + time
 
     def csv(self) -> str:
         rng = self.rng
@@ -186,12 +218,14 @@ class Generator:
 
     def options(self) -> Options:
         rng = self.rng
-        options = Options(bits=rng.choice([10, 12]), labelled=rng.random() < 0.6, skip=rng.random() < 0.75)
+        options = Options(labelled=rng.random() < 0.6, skip=rng.random() < 0.75)
         if self.format in ("csv", "jsonl"):
             options.weight = rng.choice([None, "w"])
             options.drop, options.categorical = rng.choice([(), ("skip",)]), rng.choice([(), ("zip", "12")])
+            options.day_first, options.month_first = rng.choice([((), ())] * 3 + [(("a",), ()), ((), ("a",))])
+            options.reading = rng.random() < 0.8
         if self.format == "csv" and rng.random() < 0.2:
-            options = Options(10, options.labelled, options.skip, "0", None, ("5",), ("3",), False)
+            options = Options(options.labelled, options.skip, "0", None, ("5",), ("3",), header=False)
         elif self.format == "csv":
             options.header = rng.choice([True, None])
         return options

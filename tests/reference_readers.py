@@ -19,12 +19,33 @@ from typing import NamedTuple
 import numpy as np
 
 NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-DATE = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?)?")
+TIME = rb"(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?)?"
+DATE = re.compile(rb"(\d{4})-(\d\d)-(\d\d)" + TIME)
+ORDERED = re.compile(
+    rb"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})(?P<time>.*)", re.DOTALL
+)
+MISSING = [
+    b"NA",
+    b"N/A",
+    b"n/a",
+    b"#N/A",
+    b"#NA",
+    b"<NA>",
+    b"NULL",
+    b"null",
+    b"None",
+    b"NaN",
+    b"nan",
+    b"-",
+    b"--",
+    b"?",
+]
 LARGEST = 1e18
 LONGEST_LABEL = 64
 MOST_SPELLINGS = 1024
 DEEPEST = 32
 FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY = "feature", "label", "weight", "ignored", "category"
+DAYS, MONTHS = "day first", "month first"
 
 
 MAX_ID = (1 << 31) - 1
@@ -56,6 +77,9 @@ class Options:
     weight: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    day_first: tuple[str, ...] = ()
+    month_first: tuple[str, ...] = ()
+    reading: bool = True  # amounts, words for missing values, yes and no; False: as before there were any
     header: bool | None = None
     separator: str = ","
 
@@ -63,6 +87,7 @@ class Options:
         """Of a member of a JSON object."""
         roles = [(self.label, LABEL), (self.weight, WEIGHT), *((drop, IGNORED) for drop in self.drop)]
         roles += [(name, CATEGORY) for name in self.categorical]
+        roles += [*((name, DAYS) for name in self.day_first), *((name, MONTHS) for name in self.month_first)]
         for known, role in roles:
             if known is not None and known.encode() == name:
                 return role
@@ -174,6 +199,9 @@ class Classes:
             raise Fault("BAD_LABEL", at)
         same = [place for place, other in self.known.items() if other == label]
         if not same and any(isinstance(label, str) != isinstance(other, str) for other in self.known.values()):
+            raise Fault("BAD_LABEL", at)
+        numbers = [other for other in (*self.known.values(), label) if isinstance(other, float)]
+        if not same and len(self.known) >= 2 and any(number % 1 for number in numbers):  # no names of classes
             raise Fault("BAD_LABEL", at)
         yes = label == 1 or str(label).lower() in ("1", "+1", "true", "yes", "y", "t")
         free = [1.0, 0.0] if yes else [0.0, 1.0]
@@ -433,20 +461,99 @@ def put_missing(draft: Draft, options: Options, name: bytes) -> None:
     put_category(draft, options, name, b"")
 
 
-def put_text(draft: Draft, options: Options, name: bytes, cell: bytes) -> None:
-    """A date as its parts, any other string as an indicator."""
-    if not cell:
-        return put_missing(draft, options, name)
+def put_text(draft: Draft, options: Options, name: bytes, cell: bytes, at: int) -> None:
+    """A date as its parts, an amount as a number, any other string as an indicator."""
     found = moment(cell)
+    if found is not None:
+        return put_moment(draft, options, name, *found)
+    if not cell or (options.reading and cell in MISSING):
+        return put_missing(draft, options, name)
+    value = amount(cell) if options.reading else None
+    if value is not None:
+        if not good(value):
+            raise Fault("LARGE_NUMBER", at)
+        return put_number(draft, options, name, value)
+    word = cell.lower() if options.reading and cell.lower() in (b"yes", b"no") else cell
+    return put_category(draft, options, name, word)
+
+
+def put_ordered(draft: Draft, options: Options, name: bytes, cell: bytes, role: str, at: int) -> None:
+    """A cell of a column of dates with the day or the month first."""
+    if not cell or cell in MISSING:
+        return put_missing(draft, options, name)
+    found = moment(cell) or ordered_moment(cell, role)
     if found is None:
-        return put_category(draft, options, name, cell)
-    days, seconds = found
+        raise Fault("BAD_DATE" if role == DAYS else "BAD_US_DATE", at)
+    return put_moment(draft, options, name, *found)
+
+
+def put_moment(draft: Draft, options: Options, name: bytes, days: int, seconds: int | None) -> None:
+    """A date as its parts."""
     put_number(draft, options, name, (days - 10957 + (seconds or 0) / 86400) / 365.2425)
     put_category(draft, options, name + b".month", b"%d" % month_of(days))
     put_category(draft, options, name + b".weekday", b"%d" % ((days + 3) % 7))
     if seconds:  # midnight is a date
         put_category(draft, options, name + b".hour", b"%d" % (seconds // 3600))
-    return None
+
+
+def ordered_moment(cell: bytes, role: str) -> tuple[int, int | None] | None:
+    """The moment of a date with the day or the month first: that of its date in ISO 8601."""
+    found = ORDERED.fullmatch(cell)
+    if found is None:
+        return None
+    day, month = (found["first"], found["second"]) if role == DAYS else (found["second"], found["first"])
+    return moment(found["year"] + b"-" + month.zfill(2) + b"-" + day.zfill(2) + found["time"])
+
+
+def amount(cell: bytes) -> float | None:
+    """The number in a cell with a percent sign, a currency sign or separators of thousands; None if it is no such."""
+    text = cell.decode(errors="replace").replace("\u2019", "'")
+    outer, sign = "", ""
+    if text.startswith("(") and text.endswith(")") and len(text) > 1:
+        outer, text = "-", text[1:-1]
+    elif text[:1] in ("+", "-"):
+        outer, text = text[0], text[1:]
+    unit = text[:1] in CURRENCIES and text != ""
+    if unit:
+        text = without_gap(text[1:])
+        if text[:1] in ("+", "-") and not outer:
+            sign, text = text[0], text[1:]
+    elif text[-1:] in (*CURRENCIES, "%") and text:
+        unit, text = True, without_gap(text[::-1][1:])[::-1]
+    if not text[:1].isascii() or not (text[:1].isdigit() or text[:1] == "."):
+        return None
+    value = whole_number(text.encode()) if unit else None
+    value = grouped(text, unit) if value is None else value
+    return None if value is None else -value if "-" in outer + sign else value
+
+
+CURRENCIES, GAPS = "$\u20ac\u00a3\u00a5\u20b9", " \u00a0\u202f"
+
+
+def without_gap(text: str) -> str:
+    """The text without the one space that may be at its start."""
+    return text[1:] if text[:1] in GAPS and text else text
+
+
+def grouped(text: str, unit: bool) -> float | None:
+    """A number with separators between groups of three digits; a decimal point that is another sign."""
+    digits = "0123456789"
+    marks = [c for c in text if c not in digits]
+    if not marks or text[0] not in digits[1:]:
+        return None
+    separator, last = marks[0], marks[-1]
+    decimal = last if last != separator else ""
+    whole, _, rest = text.partition(decimal) if decimal else (text, "", "")
+    if separator not in (*",.'", *(GAPS if unit else "")) or decimal not in ("", ",", ".") or (decimal and not rest):
+        return None
+    if separator == "." and not decimal:  # a number with a point
+        return None
+    groups = whole.split(separator)
+    if not 1 <= len(groups[0]) <= 3 or any(len(group) != 3 for group in groups[1:]) or len(groups) == 1:
+        return None
+    if any(c not in digits for c in "".join(groups) + rest):
+        return None
+    return float("".join(groups) + "." + rest if decimal else "".join(groups))
 
 
 def moment(cell: bytes) -> tuple[int, int | None] | None:
@@ -539,7 +646,8 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
     if len(set(names)) < len(names):
         raise Fault("SAME_NAME", 0)
     roles = [FEATURE] * len(names)
-    for wanted, role in ((options.drop, IGNORED), (options.categorical, CATEGORY)):
+    named = ((options.day_first, DAYS), (options.month_first, MONTHS))
+    for wanted, role in (*named, (options.drop, IGNORED), (options.categorical, CATEGORY)):
         for name in wanted:
             places = [k for k, n in enumerate(names) if n == name or (role == IGNORED and n.startswith(name + "."))]
             for k in places:
@@ -597,6 +705,8 @@ def csv_put(draft: Draft, options: Options, name: bytes, role: str, cell: bytes,
         draft.weight = value
     elif role == CATEGORY:
         put_category(draft, options, name, cell)
+    elif role in (DAYS, MONTHS):
+        put_ordered(draft, options, name, cell, role, at)
     elif role == FEATURE:
         word = cell.lower()
         if value is None and re.fullmatch(rb"[+-]?inf(inity)?", word):
@@ -610,7 +720,7 @@ def csv_put(draft: Draft, options: Options, name: bytes, role: str, cell: bytes,
         elif word in (b"", b"nan"):
             put_missing(draft, options, name)
         else:
-            put_text(draft, options, name, cell)
+            put_text(draft, options, name, cell, at)
 
 
 # ---- JSON lines
@@ -705,8 +815,10 @@ def json_value(
             raise Fault("BAD_WEIGHT", i)
         elif role == CATEGORY:
             put_category(draft, options, name, string)
+        elif role in (DAYS, MONTHS):
+            put_ordered(draft, options, name, string, role, i)
         elif role == FEATURE:
-            put_text(draft, options, name, string)
+            put_text(draft, options, name, string, i)
         return after
     number, after = number_at(text, i, end)
     if after > i:

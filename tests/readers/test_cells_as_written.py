@@ -123,6 +123,23 @@ def test_numbers_to_predict(tmp_path):
         LeastSquares().fit(open_stream([{"a": 1, "label": "a lot"}], task="number"))
 
 
+def test_amounts_that_are_too_large_are_errors(tmp_path):
+    """From every source; nothing else in the row is taken for them."""
+    table = [{"a": f"{k}%", "label": k % 2} for k in range(20)] + [{"a": "$1e19", "label": 1}]
+    model = Linear().fit(open_stream(table[:20]))
+    frame = pd.DataFrame(table)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+    for source in (*(str(tmp_path / f"t.{kind}") for kind in ("csv", "parquet", "jsonl")), frame, table):
+        with pytest.raises(DataError, match=r"(line|row) 2[12].*of magnitude at most 1e18, found '\"?\$1e19\"?'"):
+            list(open_stream(source))
+        assert sum(page.n_rows for page in open_stream(source, on_error="skip")) == 20
+        assert sum(page.n_rows for page in open_stream(source, categorical="a")) == 21
+    with pytest.raises(DataError, match="magnitude at most 1e18"):
+        model.predict_one({"a": "$1e19"})
+
+
 def test_percent_signs_and_decimal_commas(tmp_path):
     (tmp_path / "t.csv").write_text("a;label\n" + "".join(f"{k % 9},{k % 8}5%;{k % 2}\n" for k in range(60)))
     with pytest.warns(ReadWarning, match=r"'0,05' is read as the number 0.05, with a decimal comma"):

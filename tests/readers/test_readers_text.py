@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -20,6 +21,7 @@ from onlineboost.errors import DataError, ReadError
 from onlineboost.readers import status
 from onlineboost.readers.csv_header import guess_separator
 from onlineboost.readers.pages import ReadOptions
+from onlineboost.readers.rows import READING
 from onlineboost.readers.text import CHUNK, TextReader
 from onlineboost.registry import FORMATS as REGISTERED
 
@@ -61,11 +63,14 @@ def refusal_of(message: str) -> Refusal:
 
 def reader_for(format: str, options: Options, chunk: int, batch_size: int, guess: bool = False) -> TextReader:
     label = None if options.label == "label" else options.label
-    schema = Schema(label, options.weight, options.drop, options.categorical)
+    orders = {"day_first": options.day_first, "month_first": options.month_first}
+    schema = Schema(label, options.weight, options.drop, options.categorical, **orders)
     reading = ReadOptions(schema, Classes(), options.labelled, False, options.skip, batch_size, with_names=True)
     layout: dict = {"header": options.header, "separator": None if guess else options.separator, "decimal": "."}
     layout = layout if format == "csv" else {}  # the reference knows no commas: test_decimal_comma.py
-    return TextReader(REGISTERED.find(format).reader(reading, **layout).syntax, reading, chunk)
+    reader = TextReader(REGISTERED.find(format).reader(reading, **layout).syntax, reading, chunk)
+    reader.builder.rows.state[READING] = options.reading  # without columns of text: test_text_columns.py
+    return reader
 
 
 def compiled(format: str, text: bytes, options: Options, chunk: int = CHUNK, batch_size: int = 1000) -> Result:
@@ -197,7 +202,38 @@ DATES += ["0000-01-01", "2026-12-31T23:59:60Z", "9999-12-31T23:00:00-0130", "199
 DATES += ["2026-11-15T24:00", "2026-11-15T10:60", "2026-11-15 10:20:", "2026-11-15 10:20:30.", "2026-11-15Z"]
 DATES += ["2026-11-15T10:20+1", "2026-11-15T10:20+24:00", "2026-1-15", "12026-11-15"]
 WORDS = ["red", "true", "FALSE", "nan", "NaN", "null", "", "inf", "a b", "é", "+", "e", "trues", "infinit", "-nan"]
-cell = st.one_of(any_value, st.sampled_from(WORDS), st.sampled_from(DATES))
+ORDERED = ["25/12/2023", "12/25/2023", "1.2.2024", "01-02-2024 10:30", "3/4/2024T23:59:60+0130", "30/2/2024", "1/2/24"]
+ORDERED += ["1/2-2024", "001/2/2024", "1/2/2024 ", "1//2024", "1/2/20245"]
+AMOUNTS = [
+    "12%",
+    "12.5 %",
+    "$1,001.50",
+    "-$5",
+    "$-5",
+    "\u20ac 1.001,50",
+    "1 001,50 \u20ac",
+    "1'001\u2019500.5",
+    "(7 \u20ac)",
+    "1,001",
+]
+AMOUNTS += [
+    "1.001.002",
+    "\u00a3.5",
+    "1,5",
+    "0,123",
+    "1,00,000",
+    "($-5)",
+    "1\x00001'500.5",
+    "%",
+    "(",
+    "()",
+    "$",
+    "1e19%",
+    "$1e3",
+    "1\u202f001 \u20ac",
+]
+MISSING = ["NA", "N/A", "#N/A", "<NA>", "null", "None", "none", "-", "--", "?", "NA\x00", "yes", "NO", "Yes"]
+cell = st.one_of(any_value, *map(st.sampled_from, (WORDS, DATES, ORDERED, AMOUNTS, MISSING)))
 csv_cell = seasoned(
     st.one_of(
         cell,
@@ -265,8 +301,8 @@ LINES = {"vw": vw_line, "libsvm": svm_line, "csv": csv_line, "jsonl": json_line}
 SPICE = {
     "vw": b" |:\t\r\n'1e.-+a\xc3\xff\x00",
     "libsvm": b" :\t\r\n#1e.-+q\xff\x00",
-    "csv": b',"\r\n \t1e.-:T\xc3\xff\x00',
-    "jsonl": b'{}[],:"\\ \t\r\n1e.-utN\xc3\xff\x00',
+    "csv": b',"\r\n \t1e.-:T$%(/N\xc2\xff\x00',
+    "jsonl": b'{}[],:"\\ \t\r\n1e.-utN$%/\xc3\xff\x00',
 }
 
 
@@ -302,6 +338,8 @@ def options_for(format: str) -> st.SearchStrategy[Options]:
         weight=st.sampled_from([None, "w"]) if named else st.none(),
         drop=st.sampled_from([(), ("skip",)]) if named else st.just(()),
         categorical=st.sampled_from([(), ("zip", "12")]) if named else st.just(()),
+        day_first=st.sampled_from([(), (), ("a",)]) if named else st.just(()),
+        reading=st.sampled_from([True, True, False]),
         header=st.sampled_from([None, True]),
     )
 
@@ -327,7 +365,7 @@ def test_compiled_parsers_equal_the_reference_whatever_the_buffers(format, make)
 @given(mutated("csv"), options_for("csv"))
 def test_csv_without_a_header_equals_the_reference(text, options):
     options.header, options.label = False, "0"
-    options.weight, options.drop, options.categorical = None, ("5",), ("3",)
+    options.weight, options.drop, options.categorical, options.day_first = None, ("5",), ("3",), ()
     check("csv", text, options)
 
 
@@ -436,6 +474,8 @@ FAULTS = {  # kind: format, line, column of the mistake
     "CONTROL": [("jsonl", '{"label":1,"a":"\tx"}', 17)],
     "TOO_DEEP": [("jsonl", '{"label":1,"a":' + "[" * 32 + "]" * 32 + "}", 47)],
     "TRAILING": [("jsonl", '{"label":1} x', 13), ("jsonl", '{"label":1}}', 12)],
+    "BAD_DATE": [("jsonl", '{"label":1,"day":"soon"}', 18)],
+    "BAD_US_DATE": [("jsonl", '{"label":1,"month":"25/12/2023"}', 20)],
     "LIST_LABEL": [("jsonl", '{"label":[1]}', 10), ("jsonl", '{"label":1,"w":{}}', 16)],
 }
 
@@ -455,8 +495,8 @@ def test_a_fault_is_refused_at_its_place_or_skipped_and_counted(kind, example):
     text = (FIRST[format] + line + "\n" + LAST[format]).encode()
     place = Refusal(FIRST[format].count("\n") + 1, column, kind)
     for chunk, batch_size in BUFFERS:
-        named = {"drop": ("skip",), "categorical": ("zip",)} if format == "jsonl" else {}
-        options = Options(weight=weight, **named)
+        named = {"drop": ("skip",), "categorical": ("zip",), "day_first": ("day",), "month_first": ("month",)}
+        options = Options(weight=weight, **(named if format == "jsonl" else {}))
         assert compiled(format, text, options, chunk, batch_size).refusals == [place]
         options.skip = True
         found = compiled(format, text, options, chunk, batch_size)
@@ -502,6 +542,22 @@ def test_a_line_too_long_is_refused_or_skipped_whole():
 def test_a_skipped_record_ends_with_its_line_even_where_the_buffer_ends_before():
     text = b'label,a\n1,"x"y' + b",1" * 200 + b"\n0,2\n"
     check("csv", text, Options(skip=True))
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_every_cell_as_people_write_it(reading):
+    """In a column of any kind, and in one of dates; the generated texts have some of them only."""
+    cells = [*AMOUNTS, *MISSING, *ORDERED, *DATES, *WORDS]
+    csv = "label,w,a,b\n" + "".join(f'1,1,"{cell}","{cell}"\n' for cell in cells)
+    lines = "".join(json.dumps({"label": 1, "a": cell, "b": cell}) + "\n" for cell in cells)
+    for named in ({}, {"day_first": ("a",)}, {"month_first": ("a",)}):
+        options = Options(skip=True, reading=reading, **named)
+        check("csv", csv.encode(), options, [(CHUNK, 1000)])
+        check("jsonl", lines.encode(), options, [(CHUNK, 1000)])
+
+
+def test_separators_of_ascii_around_a_label_are_spaces():
+    check("csv", b'label,a\n"\x1d1",2\n-1 ,3\n', Options())
 
 
 @pytest.mark.parametrize("digits", range(1, 10))

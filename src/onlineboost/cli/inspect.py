@@ -10,12 +10,13 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.notes import Notes, load
+from onlineboost.cli.schema_file import write_schema
 from onlineboost.cli.summary import columns_lines
 from onlineboost.cli.terminal import format_labels, print_json, say, say_facts
 from onlineboost.data.kinds import kinds
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
-from onlineboost.errors import ModelFileError
+from onlineboost.errors import ConflictError, ModelFileError
 from onlineboost.parameters import brief
 from onlineboost.storage.pictures import check_picture, draw_bars
 
@@ -24,6 +25,10 @@ def inspect(
     model: Annotated[Path, typer.Argument(help="Model file.")],
     top: Annotated[int, o.plain("Number of strongest features to show.", min=0)] = 20,
     plot: Annotated[Path | None, o.plain("File for a picture of the strongest features (.png, .svg or .pdf).")] = None,
+    schema: Annotated[
+        Path | None,
+        o.plain("File to write instead: how columns are read, as JSON for train --schema; - prints it."),
+    ] = None,
     json_output: o.Json = False,
 ) -> None:
     """Show the strongest features, the algorithm and its settings, and what each weak learner or part is worth.
@@ -35,7 +40,17 @@ def inspect(
       onlineboost inspect clicks.model --plot clicks.svg
 
       onlineboost inspect clicks.model --json --top 100
+
+      onlineboost inspect clicks.model --schema clicks.schema.json
     """
+    if schema is not None:
+        if plot is not None or json_output:
+            other = "--plot" if plot is not None else "--json"
+            raise ConflictError(f"--schema writes nothing else: leave out {other}.")
+        loaded = load(model)
+        columns = loaded.fitted.columns
+        write_schema(schema, columns, kinds(columns, loaded.model.n_seen_), model)
+        return
     target = check_picture(plot, "--plot") if plot is not None else None
     facts = describe(model, top)
     if target is not None:

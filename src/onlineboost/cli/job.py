@@ -14,6 +14,7 @@ from typing import Any
 from onlineboost.cli.answers import check_kind, open_output, progressive_columns, progressive_names
 from onlineboost.cli.columns import warn_of_id_columns
 from onlineboost.cli.inputs import Inputs
+from onlineboost.cli.look_alikes import LookAlikes
 from onlineboost.cli.notes import Notes
 from onlineboost.cli.summary import Lines
 from onlineboost.cli.terminal import Interrupted, Progress, announce, peak_memory, say_skipped
@@ -68,6 +69,7 @@ class Job:
         self.finished = False
         self.read: set[int] = set()  # places among the inputs
         self.text: frozenset[str] = frozenset()  # columns that are known to be text
+        self.look_alikes: LookAlikes | None = None  # of a table that no model has learnt
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
@@ -106,6 +108,8 @@ class Job:
         self.lines, self.notes = Lines(training, self.quiet), notes
         if training.model.fitted is not None and training.model.fitted.columns.text is not None:
             self.text = training.model.fitted.columns.text.columns
+        if training.model.fitted is None:
+            self.look_alikes = LookAlikes()
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.announce()
         if self.passes > 1:
@@ -198,6 +202,8 @@ class Job:
                 self._await_code(progress)
                 if training.model.fitted is None and stream.has_columns:
                     warn_of_id_columns(page)
+                if self.look_alikes is not None:
+                    self.look_alikes.meet(page)
                 size, place = page.n_rows, places[page.source]
                 if place not in rows:
                     rows[place], skip = 0, self.inputs.meet(place, page)

@@ -49,6 +49,9 @@ Positive = Annotated[
         "false, no)"
     ),
 ]
+SchemaOption = Annotated[
+    Path | None, data("File with the roles of columns, as inspect --schema writes it; flags add to it.", "--schema")
+]
 OnErrorOption = Annotated[
     OnError, data("Handling of rows that cannot be read: raise an error, or skip and count them.")
 ]

@@ -23,11 +23,13 @@ from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
 from onlineboost.cli.notes import Notes, load
 from onlineboost.cli.registered import registered_options
+from onlineboost.cli.schema_file import SchemaFile
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import announce, print_json, printable
 from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
+from onlineboost.data.kinds import Kind
 from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError
 from onlineboost.evaluate.plots import draw, picture
@@ -46,6 +48,7 @@ def train(
     day_first: o.DayFirst = None,
     month_first: o.MonthFirst = None,
     positive: o.Positive = None,
+    schema_file: o.SchemaOption = None,
     task: Annotated[
         TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
     ] = TaskName.AUTO,
@@ -137,6 +140,8 @@ def train(
       onlineboost train fraud.csv --label fraud --class-weight balanced --threshold recall=0.9 -o fraud.model
 
       onlineboost train rentals.csv --label count --task number --lag 3
+
+      onlineboost train clicks.parquet --schema clicks.schema.json -o clicks.model
     """
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
@@ -156,15 +161,19 @@ def train(
         raise ConflictError(f"--delay simulates late labels on whole files: leave out {other}.")
     if again and resume is None:
         raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
+    given_schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
+    columns = SchemaFile.read(schema_file) if schema_file is not None else None
     if resume is not None:
         loaded = load(resume)
         notes = Notes.from_json(resume, loaded.notes)
         training = Training(loaded.model, loaded.base, notes.counts)
-        given_schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
+        if columns is not None:
+            raise ConflictError("--schema has no effect with --resume: columns come with the model.")
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
-        schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
-        chosen = chosen_options(context)
+        schema = given_schema if columns is None else columns.merged(given_schema)
+        positive = schema["positive"]
+        chosen = chosen_options(context) | ({"positive"} if positive is not None else set())
         schema |= find_dates(files, reading, schema)
         schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
@@ -201,6 +210,10 @@ def train(
         curves = training.curve.line(), training.base_curve.line()
         draw(picture(printable(title), training.model, curves), plot)
         result["plot"] = str(plot)
+    if job.look_alikes is not None:
+        job.look_alikes.say(training.model.fitted.columns)  # type: ignore[union-attr]
+    if columns is not None:
+        columns.say_differences({name: Kind(**facts) for name, facts in result["columns"].items()})
     if json_output:
         print_json(result)
     else:

@@ -113,7 +113,7 @@ def _grouped(text: Bytes, at: int, end: int, point: int, unit: bool, out: Bytes,
             continue
         sign, size = _sign_at(text, at, end)
         whole = run == 3 if separator else 1 <= run <= 3
-        if mark or not whole:
+        if mark or not whole or sign == 0:
             return 0.0, False
         if sign == _QUOTE:
             sign = _APOSTROPHE

@@ -208,7 +208,7 @@ def is_missing(text: Bytes, at: int, end: int) -> bool:
         return False
     for w in range(_MISSING.shape[0]):
         n = 0
-        while at + n < end and _MISSING[w, n] == text[at + n]:
+        while at + n < end and 0 != _MISSING[w, n] == text[at + n]:
             n += 1
         if at + n == end and _MISSING[w, n] == 0:
             return True

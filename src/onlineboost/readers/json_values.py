@@ -15,6 +15,7 @@ from onlineboost.readers.cells import (
     NO_DAY,
     NUMBER,
     TEXT,
+    TOO_LARGE,
     classify_date,
     classify_text,
     put_cell,
@@ -101,6 +102,8 @@ def put_value(
         kind, value, days = (TEXT, 0.0, 0) if role == CATEGORY else classify_text(rows, size, rows.cell, 1, n, POINT)
         if kind == TEXT and role == FEATURE:
             return put_text(rows, k, size, rows.cell, 1, n), after
+        if kind == TOO_LARGE:
+            return -status.LARGE_NUMBER, i
         return put_cell(rows, k, size, kind, value, days, rows.cell, 1, n), after
     value, after = parse_number(text, i, end)
     word = _NUMBER

@@ -80,7 +80,8 @@ def as_number(word: str) -> int | float | None:
     >>> as_number("+1.0"), as_number("2.5"), as_number("one")
     (1, 2.5, None)
     """
-    value = float(word) if _NUMBER.fullmatch(word.strip()) else math.inf
+    word = word.strip()
+    value = float(word) if _NUMBER.fullmatch(word) else math.inf
     if not abs(value) <= 1e300:
         return None
     return int(value) if value == int(value) else value

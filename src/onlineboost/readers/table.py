@@ -28,6 +28,7 @@ from onlineboost.readers.rows import (
     LABEL,
     MONTHS,
     NO_ROOM,
+    READING,
     ROWS,
     WEIGHT,
     WORDS,
@@ -41,7 +42,7 @@ from onlineboost.readers.table_columns import (
     plain_value,
     rows_of,
 )
-from onlineboost.readers.table_rows import as_bytes, bad_dates, close_gaps, fill_column, new_slots
+from onlineboost.readers.table_rows import as_bytes, bad_dates, close_gaps, fill_column, large_amounts, new_slots
 
 TEXT_COPIES = 4  # a text is held by Arrow, as large_string, and as bytes for the compiled code; the page comes on top
 _COLUMN_BYTES = 8 * SLOTS + 32  # of a column in a row: slots of features, and the arrays they come from
@@ -192,8 +193,11 @@ class BatchReader:
             yield from ((r, name, message) for r, message in _no_dates(cell, role))
         elif "numbers" in cell:
             bad = ~(np.abs(cell["numbers"]) <= LARGEST)
+        elif "texts" in cell and self.builder.rows.state[READING] and self._role_of(name, cell, role) == FEATURE:
+            bad = large_amounts(cell["texts"], cell["valid"])
         for r in np.flatnonzero(bad).tolist():
             value = cell["numbers"][r] if "numbers" in cell and cell["valid"][r] else "nothing"
+            value = repr(cell["texts"][r].as_py()) if "texts" in cell else value
             advice = id_advice(self.options, value) if role != WEIGHT else ""
             yield r, name, f"expected {expected}, found {value}{advice}"
 
@@ -211,7 +215,7 @@ class BatchReader:
         words = np.zeros(n, np.int64)
         for name, cell in cells.items():
             if "texts" in cell and name in slots:
-                role = self._role_of(name, cell, roles)
+                role = self._role_of(name, cell, roles[name])
                 words += as_bytes(builder, cell, role, name)
         place = new_slots(width, words)
         entries = int(place.start[-1])
@@ -238,11 +242,11 @@ class BatchReader:
         rows.state[ROWS] = n
         rows.state[ENTRIES] = close_gaps(rows, place.start)
 
-    def _role_of(self, name: str, cell: dict[str, Any], roles: dict[str, int]) -> int:
+    def _role_of(self, name: str, cell: dict[str, Any], role: int) -> int:
         """The role of a column of texts: one that was found to be text since is one now."""
-        if roles[name] == FEATURE and name in self.builder.text.columns:
+        if role == FEATURE and name in self.builder.text.columns:
             return WORDS
-        return CATEGORY if cell["grouped"] else roles[name]
+        return CATEGORY if cell["grouped"] else role
 
     def _signs(self, cell: dict[str, Any]) -> Iterator[tuple[int, str]]:
         """Find the signs of the labels, in the order of rows; (row, message) of each bad one."""

@@ -11,6 +11,7 @@ from onlineboost.compiled.jit import f32, njit, u64
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.data.hashing import id_of, name_hash
 from onlineboost.data.text import SHORTEST, is_text, next_word
+from onlineboost.readers.amounts import amount
 from onlineboost.readers.cells import (
     DATETIME,
     MISSING,
@@ -35,11 +36,12 @@ from onlineboost.readers.rows import (
     WORDS,
     Rows,
     add_name,
+    in_range,
     is_named,
     is_sighted,
     put,
 )
-from onlineboost.readers.scan import Bytes
+from onlineboost.readers.scan import SLACK, Bytes
 
 
 class Slots(NamedTuple):
@@ -202,6 +204,23 @@ def _bad_dates(offsets: Ints, text: Bytes, valid: NDArray[np.bool_], months: boo
     bad = np.zeros(valid.size, np.bool_)
     for r in range(valid.size):
         bad[r] = valid[r] and classify_date(text, offsets[r], offsets[r + 1], months)[0] == NO_DAY
+    return bad
+
+
+def large_amounts(texts: Any, valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which texts are amounts of a magnitude beyond the largest number."""
+    offsets, text = _buffers(texts)
+    return _large_amounts(offsets, text, valid, np.empty(text.size + SLACK, np.uint8))
+
+
+@njit
+def _large_amounts(offsets: Ints, text: Bytes, valid: NDArray[np.bool_], scratch: Bytes) -> NDArray[np.bool_]:
+    bad = np.zeros(valid.size, np.bool_)
+    for r in range(valid.size):
+        a, b = offsets[r], offsets[r + 1]
+        if valid[r] and b - a > 4 and not 58 <= text[a] < 0xC2:  # as ``classify_text``
+            value, good = amount(text, a, b, POINT, scratch, 0)
+            bad[r] = good and not in_range(value)
     return bad
 
 
