@@ -37,6 +37,7 @@ import onlineboost
 from onlineboost import (
     Adaptive,
     AdaptiveRegressor,
+    BatchBoostRegressor,
     DataError,
     LeastSquares,
     ModelFileError,
@@ -69,7 +70,7 @@ PAIRS = [
     ("adaptive-learners", "bayes"),
     ("stacked", "tree"),
     *((booster, "class-tree") for booster in CLASS_VOTES),
-    *(("numbers", name) for name in ("tree", "lines", "weighed", "ridge", "adaptive", "default")),
+    *(("numbers", name) for name in ("tree", "lines", "weighed", "ridge", "adaptive", "memory", "default")),
 ]
 KINDS = ("arrays", "dicts", "stream", "classes", "five")  # dicts and five have tickets
 NUMBERS = {  # regressors; they learn all kinds but classes
@@ -78,6 +79,7 @@ NUMBERS = {  # regressors; they learn all kinds but classes
     "weighed": lambda: OnlineGradientBoost(RegressionTree(3), 6, loss="quantile", quantile=0.8),
     "ridge": lambda: OnlineGradientBoost(LeastSquares(), 2, version="hull"),
     "adaptive": lambda: AdaptiveRegressor(LeastSquares(), delta=0.9),
+    "memory": lambda: BatchBoostRegressor(n_estimators=3, max_leaves=5, max_rows=200),
     "default": lambda: OnlineBoostRegressor(random_state=0),
 }
 

@@ -20,6 +20,7 @@ MODELS = {
     "lag": (ob.OnlineBBM(ob.Tree(2, grace=8), 2, random_state=3, lag=2), y),
     "classes": (ob.OnlineBBM(ob.Linear(), 2, random_state=3, class_weight="balanced"), FIVE),
     "plurality": (ob.OnlineMBBM(ob.ClassTree(2, grace=8), 2), FIVE),
+    "memory": (ob.BatchBoost(n_estimators=3, max_leaves=5, max_rows=200), y),
     "regressor": (ob.OnlineGradientBoost(ob.LeastSquares(), 2, random_state=0), NUMBERS),
 }
 

@@ -15,6 +15,7 @@ from onlineboost import (
     AdaBoostOLM,
     AdaBoostOLPlus,
     Adaptive,
+    BatchBoost,
     ClassTree,
     Copies,
     DefensiveBoost,
@@ -49,7 +50,15 @@ BOOSTERS = {
     "adaptive": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), delta=0.9),
     "adaptive-learners": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), reset="learners", delta=0.9),
     "stacked": lambda *a, **k: _stacked(*a, **k),
+    "memory": lambda learner, n, random_state, **k: StackedEnsemble(
+        [learner, small_batch_boost()], n_always=1, random_state=random_state
+    ),
 }
+
+
+def small_batch_boost() -> BatchBoost:
+    """Of a few rows, so that these are overwritten soon."""
+    return BatchBoost(n_estimators=3, max_leaves=5, min_rows=8, max_rows=200, max_slots=16)
 
 
 def _stacked(learner, n, random_state, **k) -> StackedEnsemble:

@@ -5,6 +5,7 @@ Binomial weights and potentials are exact integers until the last division, whic
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -1840,3 +1841,161 @@ class FTRL:
             self.w[place] = float(f32(-size if z > 0 else size))
             self.z[place], self.root[place] = float(f32(z)), float(f32(wider))
         return float(score)
+
+
+class BatchTrees:
+    """Gradient boosted trees over rows that are all there, best leaf first; sums are whole numbers of units.
+
+    ``edges`` are those of each feature. ``loss`` is "classes", "squared", or the level of a quantile.
+    """
+
+    def __init__(self, edges: list[list[float]], loss: Any, rounds: int, rate: float, leaves: int, l2: float) -> None:
+        self.edges, self.loss, self.rounds, self.rate = edges, loss, rounds, rate
+        self.leaves, self.l2 = leaves, l2
+        self.base: list[float] = []
+        self.trees: list[tuple[int, Any]] = []  # the score that a tree adds to, and its root
+
+    def fit(self, X: list[list[float]], y: list[float], w: list[float], classes: int, least: int) -> None:
+        self.X, self.y, self.w, self.least, self.known = X, y, w, least, classes if classes > 2 else 1
+        self.base, self.trees = self.start(), []
+        self.F = [list(self.base) for _ in X]
+        for _ in range(self.rounds):
+            before = [self.chances(f) for f in self.F]
+            for k in range(self.known):
+                slopes = self.slopes(k, before)
+                unit_g, unit_h = sum(abs(g) for g, _ in slopes) / 2**30, sum(h for _, h in slopes) / 2**31
+                self.g = [math.floor(float(np.float32(g)) * (1 / unit_g) + 0.5) for g, _ in slopes]
+                self.h = [math.floor(float(np.float32(h)) * (1 / unit_h) + 0.5) for _, h in slopes]
+                self.trees.append((k, self.tree(unit_g, unit_h, k)))
+
+    def start(self) -> list[float]:
+        total, n = sum(self.w), len(self.w)
+        if self.loss == "classes" and self.known > 1:
+            weights = [sum(w for y, w in zip(self.y, self.w, strict=True) if y == k) for k in range(self.known)]
+            return [math.log((weight + total / n / self.known) / (total + total / n)) for weight in weights]
+        mean = sum(y * w for y, w in zip(self.y, self.w, strict=True))
+        if self.loss == "classes":
+            return [math.log((mean + total / n / 2) / (total - mean + total / n / 2))]
+        return [mean / total if self.loss == "squared" else self.quantile(range(n), [0.0] * n)]
+
+    def quantile(self, rows: Iterable[int], F: list[float]) -> float:
+        """The smallest of what F leaves of the targets, below or at which is such a share of the weight."""
+        left = sorted((self.y[i] - F[i], self.w[i]) for i in rows)
+        for k in range(1, len(left) + 1):
+            if sum(w for _, w in left[:k]) >= self.loss * sum(w for _, w in left):
+                break
+        return left[k - 1][0]
+
+    def chances(self, F: list[float]) -> list[np.float32]:
+        if self.known == 1:
+            return [np.float32(0)]
+        e = [np.float32(math.exp(f - max(F))) for f in F]
+        return [np.float32(float(one) / float(sum(map(float, e)))) for one in e]
+
+    def slopes(self, k: int, chances: list[list[np.float32]]) -> list[tuple[float, float]]:
+        found = []
+        for F, p, y, w in zip(self.F, chances, self.y, self.w, strict=True):
+            if self.loss == "classes" and self.known == 1:
+                p = 1 / (1 + math.exp(-F[0]))
+                g, h = p - y, max(p * (1 - p), 1e-6)
+            elif self.loss == "classes":
+                p = float(p[k])
+                g, h = p - (y == k), max(p * (1 - p) * self.known / (self.known - 1), 1e-6)
+            elif self.loss == "squared":
+                g, h = F[0] - y, 1.0
+            else:
+                g, h = (1 - self.loss if F[0] > y else -self.loss), 1.0
+            found.append((w * g, w * h))
+        return found
+
+    def bin(self, slot: int, x: float) -> int:
+        return sum(edge < x for edge in self.edges[slot])
+
+    def tree(self, unit_g: float, unit_h: float, k: int) -> Any:
+        root: dict[str, Any] = {"rows": list(range(len(self.X)))}
+        leaves = [root]
+        splits = [self.best(root["rows"], unit_h)]
+        while len(leaves) < self.leaves and max(split[0] for split in splits) > 0:
+            n = max(range(len(leaves)), key=lambda n: (splits[n][0], -n))
+            leaf, (_, slot, b, right) = leaves[n], splits[n]
+            edge = self.edges[slot][b] if b < len(self.edges[slot]) else math.inf
+            leaf |= {"slot": slot, "edge": edge, "missing": right}
+            sides = [[i for i in leaf["rows"] if self.goes(leaf, self.X[i]) == side] for side in (0, 1)]
+            leaf["children"] = [{"rows": rows} for rows in sides]
+            leaves[n], splits[n] = leaf["children"][0], self.best(sides[0], unit_h)
+            leaves.append(leaf["children"][1])
+            splits.append(self.best(sides[1], unit_h))
+        for leaf in leaves:
+            rows = leaf["rows"]
+            if self.loss in ("classes", "squared"):
+                g, h = sum(self.g[i] for i in rows) * unit_g, sum(self.h[i] for i in rows) * unit_h
+                value = -g / (h + self.l2)
+            else:
+                value = self.quantile(rows, [F[0] for F in self.F])
+            leaf["value"] = float(np.float32(self.rate * value))
+            for i in rows:
+                self.F[i][k] += leaf["value"]
+        return root
+
+    def goes(self, node: Any, x: list[float]) -> int:
+        """The side of a row: 1 is the right one."""
+        value = x[node["slot"]]
+        return node["missing"] if math.isnan(value) else int(value > node["edge"])
+
+    def best(self, rows: list[int], unit_h: float) -> tuple[float, int, int, int]:
+        """The gain of the best split in units, its feature, its last bin on the left, the side of missing values."""
+        if len(rows) < 2 * self.least:
+            return 0.0, 0, 0, 0
+        G, H = sum(self.g[i] for i in rows), sum(self.h[i] for i in rows)
+        l2 = self.l2 / unit_h
+        own = G * G / (H + l2)
+        best, found = own + 1e-10 * own, (0.0, 0, 0, 0)
+        for slot, edges in enumerate(self.edges):
+            zero = self.bin(slot, 0.0)
+            if sum(math.isnan(x[slot]) or self.bin(slot, x[slot]) != zero for x in self.X) < self.least:
+                continue
+            missing = [i for i in rows if math.isnan(self.X[i][slot])]
+            for b in range(len(edges) + bool(missing)):
+                left = [i for i in rows if self.bin(slot, self.X[i][slot]) <= b and i not in missing]
+                if not any(self.bin(slot, self.X[i][slot]) == b for i in left):
+                    continue
+                for side in (0, 1) if missing else (None,):
+                    mine = left + missing if side == 0 else left
+                    g, h = sum(self.g[i] for i in mine), sum(self.h[i] for i in mine)
+                    if min(h, H - h) < self.least * H / len(rows):
+                        continue
+                    gain = g * g / (h + l2) + (G - g) * (G - g) / (H - h + l2)
+                    if gain > best:
+                        best = gain
+                        found = gain - own, slot, b, int(2 * h < H) if side is None else side
+        return found
+
+    def score(self, x: list[float]) -> list[float]:
+        F = list(self.base)
+        for k, node in self.trees:
+            while "children" in node:
+                node = node["children"][self.goes(node, x)]
+            F[k] += node["value"]
+        return F
+
+
+class BatchBoost:
+    """Trees trained anew after 64, 90, 127, ... rows on all rows so far, which answer some rows later."""
+
+    def __init__(self, trees: BatchTrees, classes: int, least: int, growth: float = 1.41) -> None:
+        self.trees, self.classes, self.least, self.growth = trees, classes, least, growth
+        self.rows: list[tuple[list[float], float, float]] = []
+        self.next, self.speaks, self.answering = 64, None, None
+
+    def scores(self, x: list[float]) -> list[float]:
+        return self.answering.score(x) if self.answering else [0.0] * self.classes
+
+    def learn(self, x: list[float], y: float, w: float) -> None:
+        self.rows.append((x, float(np.float32(y)), float(np.float32(w))))
+        n = len(self.rows)
+        if n == self.speaks:
+            X, y, w = map(list, zip(*self.rows[: self.began], strict=True))
+            self.answering, self.speaks = copy.copy(self.trees), None
+            self.answering.fit(X, y, w, self.classes, self.least if self.began >= 500 else max(self.least // 4, 1))
+        if self.speaks is None and n >= self.next:
+            self.began, self.speaks, self.next = n, n + max(n // 32, 1), math.floor(n * self.growth + 0.5)

@@ -128,7 +128,9 @@ def test_same_seed_same_run(booster, learner, stream):
     assert np.array_equal(first.progressive_fit(X, y), second.progressive_fit(X, y))
     assert everything(first) == everything(second)
     other.fit(X, y)
-    if learner != "perceptron":  # it moves where all err: several boosters give such an example to every copy for sure
+    if (
+        booster != "memory" and learner != "perceptron"
+    ):  # it moves where all err: several boosters give such an example to every copy for sure
         assert everything(first) != everything(other)
 
 
@@ -254,7 +256,8 @@ def test_memory_does_not_grow_with_the_stream(stream):
     X, y = stream
     for booster in BOOSTERS:
         model = make(booster, "linear")
-        model.fit(X[:10], y[:10])
+        first = len(X) if booster == "memory" else 10  # which is full after 200 rows
+        model.fit(X[:first], y[:first])
         size = len(pickle.dumps(model))
         for _ in range(5):
             model.partial_fit(X, y)

@@ -40,6 +40,7 @@ from onlineboost.errors import (
 )
 from onlineboost.fitted.tickets import Pending, Ticket
 from onlineboost.learners.base import Learner
+from onlineboost.learners.batch_boost import BatchBoost, BatchBoostRegressor
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.learners.class_tree import ClassTree
 from onlineboost.learners.copies import Copies
@@ -66,6 +67,8 @@ __all__ = [
     "Adaptive",
     "AdaptiveRegressor",
     "Alarm",
+    "BatchBoost",
+    "BatchBoostRegressor",
     "Binner",
     "Booster",
     "ClassLearner",

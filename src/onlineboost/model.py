@@ -620,8 +620,13 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     # ---- model files
 
-    def save(self, path: str | Path, *, base: OnlineModel | None = None, notes: Any = None) -> None:
+    def save(
+        self, path: str | Path, *, base: OnlineModel | None = None, notes: Any = None, memory: bool = True
+    ) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code.
+
+        With ``memory=False``, without the last rows that a model such as ``BatchBoost`` keeps: the loaded model answers
+        by the trees that it has until it has learnt as many rows again.
 
         The command line saves two more things in it: the ``base`` learner trained on the same stream, and ``notes``
         about the training, as JSON. ``load_all`` returns them.
@@ -635,7 +640,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             for lock in dict.fromkeys(one.lock for one in fitted.values()):
                 stack.enter_context(lock.reading)
             try:
-                content = model_file.packed({name: contents(one) for name, one in fitted.items()}, notes)
+                content = model_file.packed({name: contents(one, memory) for name, one in fitted.items()}, notes)
             except InvalidStateError as problem:
                 reason = f"{problem}. The model could not be loaded again: nothing was saved"
                 raise ModelFileError(path, problem.field, reason) from None

@@ -154,6 +154,12 @@ def fits_json(value: object) -> bool:
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
+def check_bool(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(name, value, "True or False")
+    return bool(value)
+
+
 def check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ParameterError(name, value, f"one of {', '.join(repr(choice) for choice in choices)}")

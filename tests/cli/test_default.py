@@ -97,6 +97,7 @@ def test_the_model_that_is_asked_for(letters, capsys, monkeypatch, options, mode
         ("--effort normal -a none", "Leave out --effort or --algorithm none."),
         ("--effort low --learner tree", "--effort does not apply to --learner: it is for OnlineBoost"),
         ("--effort low --no-standardize", "Leave out --effort or --standardize."),
+        ("--no-memory -a bbm", "--memory does not apply to --algorithm bbm: it is for OnlineBoost, the default"),
         ("--effort low --adaptive", "Leave out --effort or --adaptive."),
     ],
 )
@@ -108,6 +109,14 @@ def test_options_that_do_not_go_together(letters, capsys, options, message):
 def test_the_effort_comes_with_a_resumed_model(letters, model, capsys):
     _, err = run(capsys, "train", letters / "second.csv", "--resume", model, "--effort", "low", code=2)
     assert "--effort has no effect with --resume: settings come with the model." in err
+
+
+def test_the_rows_that_are_kept_are_said_and_may_be_left_out(letters, model, tmp_path, capsys):
+    assert json.loads(run(capsys, "inspect", model, "--json")[0])["rows_kept"] == ROWS
+    assert f"the last {ROWS:,} are kept, as bins (train --no-memory keeps none)" in run(capsys, "inspect", model)[0]
+    run(capsys, "train", letters / "first.csv", "--no-memory", "--no-baseline", "-q", "-o", tmp_path / "m")
+    facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
+    assert "rows_kept" not in facts and facts["settings"]["memory"] is False and len(facts["parts"]) == 8
 
 
 def test_efforts_are_those_of_the_class():
@@ -193,6 +202,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
         assert [part[key.replace(" ", "_")] for part in facts["parts"]] == report.columns[key][0].tolist()
     assert facts["settings"] == {
         "effort": "normal",
+        "memory": True,
         "max_classes": 100,
         "pairs": True,
         "max_mb": None,

@@ -50,8 +50,8 @@ def test_a_command_compiles_side_by_side_once(tmp_path):
     most_code(tmp_path / "cache", "*.csv_cells.*")
     train = ["train", "rows.csv", "--label", "y", "-a", "none", "--learner", "perceptron", "-o", "model"]
     first = command(tmp_path, train).stderr
-    assert first.startswith("onlineboost: compiling for this machine, once: Perceptron ...\nonlineboost: compiled in ")
-    assert first.count("compil") == 2
+    assert "onlineboost: compiling for this machine, once: Perceptron ...\nonlineboost: compiled in " in first
+    assert first.count("once: ") == 1
     for again in (train, ["predict", "model", "rows.csv"]):
         second = command(tmp_path, again)
         assert second.stdout.endswith("compiled: 0.0\n"), second.stderr
@@ -78,7 +78,16 @@ def _interrupted(folder: Path, arguments: list[str]) -> None:
 
 def test_tasks_of_models_that_share_learners():
     tasks = tasks_of([OnlineBoost(), Linear(), OnlineBBM(Tree(3))], ["csv", "csv", "vw", "plug-in"])
-    assert sorted(map(str, tasks)) == ["CSV", "Linear", "NaiveBayes", "Newton", "Tree", "VW text"]
+    assert sorted(map(str, tasks)) == [
+        "BatchBoost",
+        "CSV",
+        "FTRLProximal",
+        "Linear",
+        "NaiveBayes",
+        "Newton",
+        "Tree",
+        "VW text",
+    ]
     assert str(tasks[0]) == "Linear"
     assert any(isinstance(model, StackedEnsemble) for model in tasks[0].models)
 

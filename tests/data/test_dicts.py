@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from onlineboost import DataError, Linear
 from onlineboost.data import dicts as module
-from onlineboost.data.amounts import MISSING_WORDS, amount
+from onlineboost.data.amounts import MISSING_WORDS
 from onlineboost.data.arrays import brief
 from onlineboost.data.batch import LARGEST
 from onlineboost.data.columns import Columns
@@ -99,11 +99,9 @@ def slow_features(x, schema):
         if schema is not None and str(name) in schema.no_features:
             continue
         if isinstance(value, str) and value:
-            if value[4:5] == "-" and value[7:8] == "-":
+            if value in MISSING_WORDS or (value[4:5] == "-" and value[7:8] == "-"):
                 return None
-            if value in MISSING_WORDS or amount(value) is not None:
-                return None
-            found.append((f"{name}={value.lower() if value.lower() in ('yes', 'no') else value!s}", 1.0))
+            found.append((f"{name}={value!s}", 1.0))
             continue
         if isinstance(value, np.datetime64 | np.timedelta64):
             return None

@@ -200,7 +200,7 @@ def test_the_default_has_a_deeper_part():
     three = model.with_classes(two, 3)
     four = model.with_classes(three, 4)
     depths = [[getattr(part.leaves[0].learner, "max_depth", 0) for part in one.parts] for one in (two, three, four)]
-    assert depths == [[0, 0, 0, 0, 0, 8, deep, 0, 0] for deep in (5, 10, 10)]
+    assert depths == [[0, 0, 0, 0, 0, 8, deep, 0, 0, 0] for deep in (5, 10, 10)]
     assert four.parts[6].parts[:3] == three.parts[6].parts and four.stack is three.stack
     assert len({id(part.leaves[0].slots) for part in four.parts[5:7]}) == 1
 

@@ -260,7 +260,7 @@ def test_the_stack_equals_the_slow_one(n):
     logs.units[:] = 0.0, 0.5
     centres = rng.normal(size=(2, 300))
     rows = np.array([0, 300]), scores, t, weight, np.empty((300, 1)), centres[0], middle, typical, errors
-    states = new_scaling(), stack, new_spread(), logs, centres[1]
+    states = new_scaling(), stack, new_spread(), logs, centres[1], 5
     Call(stack_numbers, *rows, states, True, False, np.empty(n + 1))()
     for r in range(300):
         x = scores[:, r].copy()
@@ -286,7 +286,7 @@ def test_prices_are_learnt_by_their_logarithm():
     X, y = prices()
     errors = {}
     for target in ("identity", "auto", "log"):
-        model = OnlineBoostRegressor(target=target)
+        model = OnlineBoostRegressor(target=target, memory=False)
         answers, low, high = model.progressive_interval(X, y)
         errors[target] = np.mean((answers - y)[200:] ** 2)
         assert 0.88 < np.mean((low <= y) & (y <= high)) < 0.92
@@ -477,7 +477,7 @@ def test_the_report_has_weights_and_errors_of_the_parts(tmp_path):
     model = OnlineBoostRegressor()
     answers = model.progressive_fit(X, y)
     report = model.report()
-    assert report.n_examples == 1500 and len(report.names) == 5 and report.names[1] == "LeastSquares()"
+    assert report.n_examples == 1500 and len(report.names) == 6 and report.names[1] == "LeastSquares()"
     weights, excess = report.columns["weight"][0], report.columns["excess alone"][0]
     assert np.array_equal(weights, model.weights_) and weights[1] > weights[3]
     alone = RegressionTree(7, memory=8, evidence=32.0, features=0.5, random_state=3, max_mb=512)

@@ -375,7 +375,7 @@ def five(model, votes="then"):
     numbers = isinstance(model, onlineboost.OnlineRegressor)
     for k in range(60):
         model.learn_one(
-            {"a": rng.normal(), "b": rng.normal(), "c": "xyz"[k % 3]}, float(k % 5) if numbers else f"k{k % 5}"
+            {"a": rng.normal(), "b": rng.normal(), "c": "xyz"[k % 3]}, float(1 + k % 5) if numbers else f"k{k % 5}"
         )
     model.fitted.pending = Pending(votes=votes)
     model.ask({"a": 1.0, "b": -1.0, "new": 2.0})

@@ -142,7 +142,7 @@ def test_entry_points_are_not_read_for_known_names(tmp_path, outside):
 
 
 def test_names_are_those_of_the_command_line():
-    assert LEARNERS.names() == ["class-tree", "linear", "naive-bayes", "newton", "perceptron", "stump", "tree"]
+    assert LEARNERS.names() == ["class-tree", "ftrl", "linear", "naive-bayes", "newton", "perceptron", "stump", "tree"]
     assert {"bbm", "adaboost-ol", "adaboost-ol-s", "osboost", "osboost-ocp", "safe", "mbbm", "adaboost-olm"} <= set(
         BOOSTERS.names()
     )

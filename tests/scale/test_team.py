@@ -10,6 +10,7 @@ import importlib.util
 import numpy as np
 import pytest
 from local_ray import LocalRay
+from pairs import small_batch_boost
 
 from onlineboost import (
     AdaBoostOL,
@@ -41,7 +42,10 @@ MODELS = {
     "shares": lambda: OnlineBBM(Tree(3, replay=64, features=0.5), 5, random_state=0),
     "ocp": lambda: OSBoostOCP(Perceptron(), 3, random_state=0),
     "stacked": lambda: StackedEnsemble(
-        [Linear(standardize=True), Restarting(OnlineBBM(Tree(3, replay=64), 5), delta=0.9), Perceptron()],
+        [
+            Linear(standardize=True), Restarting(OnlineBBM(Tree(3, replay=64), 5), delta=0.9), Perceptron(),
+            small_batch_boost(),
+        ],
         n_always=2, random_state=0,
     ),
     "gradient": lambda: OnlineGradientBoost(RegressionTree(3, replay=64), 6, random_state=0),

@@ -18,6 +18,8 @@ from onlineboost import (
     ModelFileError,
     NotFittedError,
     OnlineBBM,
+    OnlineBoost,
+    OnlineBoostRegressor,
     PotentialBoost,
 )
 from onlineboost.errors import ReadWarning
@@ -277,3 +279,13 @@ def test_shared_scales_become_those_of_each_learner():
             "committee.weights": state.weights.shape,
             "committee.scale": state.scale.shape,
         }
+
+
+def test_the_defaults_of_older_files_keep_no_rows(stream, tmp_path):
+    """Parts that came later are left out where the description does not have their parameter."""
+    X, y = stream
+    for model in (OnlineBoost(memory=False, random_state=0), OnlineBoostRegressor(memory=False)):
+        model.fit(X[:100], y[:100]).save(tmp_path / "m")
+        forge(tmp_path / "m", tmp_path / "old", lambda _, facts: facts["parts"]["model"]["params"].pop("memory"))
+        found = onlineboost.load(tmp_path / "old")
+        assert found.memory is False and np.array_equal(found.predict(X), model.predict(X))

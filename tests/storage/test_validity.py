@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 
 import numpy as np
+import pairs
 import pandas as pd
 import pytest
 from model_files import closed, forge, opened
@@ -58,6 +59,7 @@ MODELS = {
     "defensive": lambda: DefensiveBoost(),
     "adaptive": lambda: Adaptive(OnlineBBM(n_estimators=3)),
     "watched": lambda: Adaptive(OnlineBBM(n_estimators=3), reset="learners"),
+    "memory": pairs.small_batch_boost,
     "stacked": lambda: StackedEnsemble([Linear(), Linear(standardize=True), NaiveBayes()], n_always=2),
 }
 
@@ -183,6 +185,20 @@ HOSTILE = [
     ("watched", "part0.watch.log", put((0, 1), 4), "numbers of windows"),
     ("watched", "part0.watch.totals", put((0, 1), 1e9), "the mistakes of all buckets"),
     ("watched", "part0.watch.block", put(0, 32.0), "no more mistakes than examples"),
+    ("memory", "committee.memory.codes", put((0, 0), 100), "bins that there are"),
+    ("memory", "committee.memory.codes", put((0, 0), -100), "bins that there are"),
+    ("memory", "committee.memory.targets", put(0, 2.0), "places of known classes"),
+    ("memory", "committee.memory.weights", put(0, -1.0), "numbers from 0"),
+    ("memory", "committee.memory.clock", put(3, -1), "numbers from 0"),
+    ("memory", "committee.memory.clock", put(2, 1 << 40), "rows that are kept"),
+    ("memory", "committee.memory.clock", put(1, 5), "rows that are kept"),
+    ("memory", "committee.trees.clock", put(0, 4), "numbers from|whole rounds"),
+    ("memory", "committee.trees.clock", put(1, 0), "whole rounds"),
+    ("memory", "committee.trees.nodes", put((0, 0, 1), 8), "children after their parents"),
+    ("memory", "committee.trees.nodes", put((0, 0, 0), 33), "numbers from"),
+    ("memory", "committee.trees.nodes", put((0, 0, 1), 0), "leaves that no value leaves"),
+    ("memory", "committee.trees.numbers", put((0, 0, 1), np.inf), "finite values"),
+    ("memory", "committee.trees.gains", put(0, -1.0), "numbers from 0"),
     ("stacked", "stack.information", put((0, 0), 0.0), "a positive definite matrix"),
     ("stacked", "stack.information", put((1, 0), 1e9), "a positive definite matrix"),
     ("stacked", "light.loss", put(0, -1.0), "numbers from 0"),
@@ -433,7 +449,13 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
 
 @pytest.mark.parametrize(
     ("booster", "learner"),
-    [("bbm", "standardized"), ("adaptive-learners", "tree"), ("bbm", "binned"), ("mbbm", "class-tree")],
+    [
+        ("bbm", "standardized"),
+        ("adaptive-learners", "tree"),
+        ("bbm", "binned"),
+        ("mbbm", "class-tree"),
+        ("memory", "linear"),
+    ],
 )
 def test_forged_files_are_refused_or_harmless(booster, learner, tmp_path, monkeypatch):
     """Sixty of the fuzzer's files and tickets, in this process; ``fuzz/README.md`` has the long run."""

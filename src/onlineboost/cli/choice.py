@@ -57,19 +57,20 @@ def are_numbers(labels: set[float]) -> bool:
 
 
 def choose_regressor(
-    chosen: set[str], seed: int, lag: int, target: Goal = "auto"
+    chosen: set[str], memory: bool, seed: int, lag: int, target: Goal = "auto"
 ) -> tuple[OnlineModel, OnlineModel | None]:
     """The model for numbers."""
     for name in ("positive", *_OF_CLASSES, *registered_options()):
         if name in chosen:
             raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
-    return OnlineBoostRegressor(random_state=seed, lag=lag, target=target), None
+    return OnlineBoostRegressor(random_state=seed, lag=lag, target=target, memory=memory), None
 
 
 def choose(
     given: dict[str, Any],
     chosen: set[str],
     effort: EffortName,
+    memory: bool,
     adaptive: bool,
     seed: int,
     lag: int,
@@ -80,7 +81,7 @@ def choose(
 
     There is no base learner beside a learner alone, nor with last labels or class weights: only models can have them.
     """
-    model, base = _chosen(given, chosen, effort, adaptive, seed)
+    model, base = _chosen(given, chosen, effort, memory, adaptive, seed)
     more = {"lag": lag, "class_weight": class_weights(class_weight, positive)}
     for name, value in more.items():
         if value and name not in model.get_params(deep=False):
@@ -127,14 +128,14 @@ def unknown_labels(model: OnlineModel) -> list[Any]:
 
 
 def _chosen(
-    given: dict[str, Any], chosen: set[str], effort: EffortName, adaptive: bool, seed: int
+    given: dict[str, Any], chosen: set[str], effort: EffortName, memory: bool, adaptive: bool, seed: int
 ) -> tuple[OnlineModel, OnlineModel | None]:
     algorithm = given["algorithm"].value
     learner = learner_for(algorithm, given, chosen)
     settings = [name for name in ("learner", *registered_options(), "adaptive") if name in chosen]
     _check(algorithm, [flag_of(name) for name in settings], chosen)
     if algorithm == AUTO and not settings:
-        return OnlineBoost(effort.value, random_state=seed), make_learner(learner, given)
+        return OnlineBoost(effort.value, memory=memory, random_state=seed), make_learner(learner, given)
     base = make_learner(learner, given)
     model = make_model("safe" if algorithm == AUTO else algorithm, base, given, seed)
     return Adaptive(model) if adaptive else model, None if algorithm == NONE else base.clone()
@@ -153,8 +154,9 @@ def _check(algorithm: str, settings: list[str], chosen: set[str]) -> None:
                 users = ", ".join(entry.name for entry in BOOSTERS if option in entry.options)
                 raise ConflictError(f"{flag_of(name)} needs an algorithm that has it: -a with one of {users}.")
     others = [f"--algorithm {algorithm}"] if algorithm != AUTO else settings
-    if "effort" in chosen and others:
-        raise ConflictError(
-            f"--effort does not apply to {others[0]}: it is for OnlineBoost, the default, "
-            f"which chooses its learners and their settings. Leave out --effort or {others[0]}."
-        )
+    for name in ("effort", "memory"):
+        if name in chosen and others:
+            raise ConflictError(
+                f"{flag_of(name)} does not apply to {others[0]}: it is for OnlineBoost, the default, "
+                f"which chooses its learners and their settings. Leave out {flag_of(name)} or {others[0]}."
+            )

@@ -84,6 +84,8 @@ def describe(path: Path, top: int) -> dict[str, Any]:
             {"name": name, "weight": weight}
             for name, weight in zip(model.part_names(), model.weights_.tolist(), strict=True)
         ]
+    if kept := loaded.fitted.root.n_kept:
+        facts["rows_kept"] = kept
     if columns.schema:
         given = columns.schema._asdict().items()
         facts["reading"] = {name: value for name, value in given if value is not False and value not in (None, ())}
@@ -135,6 +137,8 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("reading", ", ".join(f"{name}={value}" for name, value in facts["reading"].items())))
     lines.append(("features", f"{facts['features']:,}"))
     lines += columns_lines(facts["columns"])
+    if "rows_kept" in facts:
+        lines.append(("rows", f"the last {facts['rows_kept']:,} are kept, as bins (train --no-memory keeps none)"))
     if facts.get("alarms"):
         lines.append(
             ("alarms", f"{len(facts['alarms']):,}, the last after {facts['alarms'][-1]['example']:,} examples")

@@ -112,12 +112,12 @@ class Job:
             self.look_alikes = LookAlikes()
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.announce()
-        self.passes = self.inputs.passes
         if self.passes > 1:
             announce(
                 f"onlineboost: {self.passes:,} passes: only the error of the first is progressive. Later passes score "
                 "examples that the model has learnt; for its error on others, name a file with --holdout"
             )
+        self.passes = self.inputs.passes
         if self.predictions is not None and not self.inputs.are_new:
             raise _learnt_before()
         changes = bool(self.inputs.round()[1]) or self.output != self.resumed

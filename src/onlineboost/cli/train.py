@@ -63,6 +63,13 @@ def train(
     effort: Annotated[
         EffortName, o.boosting("Effort of OnlineBoost: more takes more time and errs less.")
     ] = EffortName.NORMAL,
+    memory: Annotated[
+        bool,
+        o.boosting(
+            "OnlineBoost keeps the last rows, as bins, and learns them more than once; the model file contains them.",
+            "--memory/--no-memory",
+        ),
+    ] = True,
     adaptive: Annotated[
         bool,
         o.boosting(
@@ -171,11 +178,11 @@ def train(
         schema["task"] = find_task(task, files, reading | schema, chosen)
         with without_notice():
             if schema["task"] == "number":
-                model, base = choose_regressor(chosen, seed, lag, target.value)
+                model, base = choose_regressor(chosen, memory, seed, lag, target.value)
             else:
                 if "target" in chosen:
                     raise ConflictError("--target is for numbers: leave it out, or take --task number.")
-                model, base = choose(given, chosen, effort, adaptive, seed, lag, class_weight, positive)
+                model, base = choose(given, chosen, effort, memory, adaptive, seed, lag, class_weight, positive)
                 base = bounded(base, max_classes) if base is not None else None
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
@@ -224,7 +231,7 @@ def chosen_options(context: typer.Context) -> set[str]:
 _SAVED_IN_MODEL = {
     *("label", "weight", "task", "target", "drop", "categorical", "text", "day_first", "month_first", "positive"),
     *("algorithm", "learner"),
-    *("adaptive", "effort", "lag", "class_weight", "seed", "baseline"),
+    *("adaptive", "effort", "memory", "lag", "class_weight", "seed", "baseline"),
 }
 
 

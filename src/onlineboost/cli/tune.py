@@ -181,7 +181,7 @@ def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[st
 
 def _regressors(chosen: set[str], seed: int) -> list[Entry]:
     """The default, boosted trees of three depths that remember all or the last rows, and linear models."""
-    default, _ = choose_regressor(chosen, seed, 0)
+    default, _ = choose_regressor(chosen, True, seed, 0)
     trees = [RegressionTree(depth, memory=memory) for depth in (3, 5, 8) for memory in (0, 64)]
     boosters = [OnlineGradientBoost(tree, n) for tree in trees for n in (20, 60)]
     linear = [LeastSquares(forgetting) for forgetting in (1.0, 0.9999, 0.999, 0.99)]

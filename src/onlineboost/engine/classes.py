@@ -124,6 +124,8 @@ def one_committee(node: Committee, n: int) -> OneCommittee:
         committee = learner.joined([node.committee] * times + [further], [old] * times + [n - known])
         head.platt[:known], head.inverse[:known] = node.head.platt, node.head.inverse  # type: ignore[union-attr]
         record.edges[:known], record.weights[:known] = node.record.edges, node.record.weights
+    if learner.gives_odds and not planning():  # Platt scaling that changes nothing, and never learns
+        head.platt[:], head.inverse[:] = (1, 0), 0
     if isinstance(node.head, ClassesHead):
         head = head._replace(temperature=node.head.temperature)
     same = {one.name: getattr(node, one.name) for one in fields(node)}

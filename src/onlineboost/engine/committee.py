@@ -23,6 +23,7 @@ from onlineboost.loop import adwin, loop
 from onlineboost.loop.adwin import NoWatch, Watch
 from onlineboost.loop.explaining import Explained, as_shares, can_explain, explained
 from onlineboost.loop.heads import Head, VoteHead, probabilities
+from onlineboost.loop.link import Alone
 from onlineboost.loop.loop import Mode
 from onlineboost.loop.record import Record, Settings, new_record
 from onlineboost.parameters import check_whole
@@ -207,6 +208,7 @@ class Committee(Node):
         if self.kept.indices.size:
             require(self.kept.indices.max() < self.n_slots, "kept.indices", "slots in use")
         self.kept.check_labels(self.n_classes)
+        self.learner.check_states(self.committee)
 
     def trimmed(self) -> Self:
         twin = super().trimmed()
@@ -270,7 +272,8 @@ class Committee(Node):
 
     @property
     def gives_odds(self) -> bool:
-        return not isinstance(self.head, VoteHead)
+        alone = isinstance(self.booster, Alone) and self.learner.gives_odds
+        return alone or not isinstance(self.head, VoteHead)
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)

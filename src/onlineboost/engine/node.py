@@ -227,6 +227,18 @@ class Node(Features, ABC):
             twin.parts = tuple(part.trimmed() for part in self.parts)
         return twin
 
+    def without_rows(self) -> Self:
+        """``trimmed``, without the rows that learners keep to learn them more than once."""
+        twin = self.trimmed()
+        for leaf in twin.committees:
+            leaf.committee = leaf.learner.without_rows(leaf.committee)
+        return twin
+
+    @property
+    def n_kept(self) -> int:
+        """Number of rows of the stream that a learner keeps, to learn them more than once."""
+        return max((leaf.learner.n_kept(leaf.committee) for leaf in self.committees), default=0)
+
     def snapshot(self) -> Self:
         """A copy with arrays of its own."""
         self.bring_back()

@@ -59,7 +59,7 @@ class Passage:
         if not one or (mode.learning and not node.is_old):
             stage.step(self.ends_here, self.on_stop)
         for transform in node.transforms if one and node.is_old and self.settles else ():
-            if transform.pauses:
+            if transform.pauses:  # compiled: a single row that does not pause runs no Python
                 stage.call(is_due, transform.due, ask=self.on_stop)
         stage.mark("end")
         stage.on_begin(self.begin)
@@ -134,6 +134,8 @@ class Passage:
                 node.replace()  # calls need not pause any more, and may be divided
         self.limits[0], self.limits[2] = done, node.n_learnt
         if done == stop:
+            if self.slotted.y.size == 1:  # the next row begins here, too: nothing else says where
+                self.rows[0], self.limits[0] = 0, 0
             return (*self.path, "end")
         ends[0] = self._next_replay(done)
         return (*self.path, 1)

@@ -65,6 +65,10 @@ class PartOfEnsemble:
     def __init__(self, node: Any) -> None:
         self.node = node
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without room that is not in use: it comes back with the next row that is learnt."""
+        return {"node": self.node.trimmed()}
+
     def run(self, rows: Batch, carry: Any, n_slots: int) -> tuple[Any, ...]:
         """The scores of the rows, which the model learns, and its alarms meanwhile."""
         from onlineboost.engine.program import run_batch

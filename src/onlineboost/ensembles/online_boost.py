@@ -6,25 +6,24 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.restarting import Alarm, Restarting
-from onlineboost.errors import ParameterError
+from onlineboost.learners.batch_boost import BatchBoost
 from onlineboost.learners.ftrl import FTRLProximal
 from onlineboost.learners.linear import Linear
 from onlineboost.learners.naive_bayes import NaiveBayes
 from onlineboost.learners.newton import Newton
 from onlineboost.learners.tree import Tree
-from onlineboost.parameters import check_one_of, check_whole
+from onlineboost.parameters import check_bool, check_one_of, check_whole
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
 _MB: dict[Effort, int] = {"low": 256, "normal": 512, "high": 2048}
 _MB_BEFORE = 512  # of each part with trees, in models of older versions
+_MEMORY_MB = 64  # for the rows that are kept, at most
 _CLASSES = 64  # of more than two, each gets one of so many shares of the memory of trees
 
 
@@ -42,6 +41,8 @@ class OnlineBoost(Ensemble):
     max_mb : megabytes of memory that the model may take, but for many features of many classes: half of it for trees, a
         quarter for pairs, a quarter for 262,144 features of linear learners. None: 256, 512 or 2,048 by effort; 0: no
         limit
+    memory : whether one part keeps the last rows, as bins, and learns them more than once (``BatchBoost``); not with
+        "low". A saved model contains these rows, unless it is saved with ``memory=False``
     random_state : seed
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
@@ -54,14 +55,15 @@ class OnlineBoost(Ensemble):
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
-    0.071
+    0.052
     """
 
-    absent: ClassVar[dict[str, Any]] = {"pairs": False, "max_mb": 0}
+    absent: ClassVar[dict[str, Any]] = {"pairs": False, "memory": False, "max_mb": 0}
 
     effort: Effort = "normal"
     _: KW_ONLY
     pairs: bool = True
+    memory: bool = True
     max_mb: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
@@ -80,8 +82,10 @@ class OnlineBoost(Ensemble):
         return [*self._light(), *trees, *self._small()]
 
     def _small(self) -> list[OnlineClassifier]:
-        """Parts for few features and few rows; in models of older versions, Newton forgets at one rate."""
-        return [Newton(steady=bool(self.pairs)), NaiveBayes()]
+        """Parts for few features and few rows, and the memory; Newton of older versions forgets at one rate."""
+        mb = min(max(self._mb() // 8, 1), _MEMORY_MB) if self._mb() else _MEMORY_MB
+        memory = [BatchBoost(max_mb=mb)] if check_bool("memory", self.memory) and self.effort != "low" else []
+        return [Newton(steady=check_bool("pairs", self.pairs)), NaiveBayes(), *memory]
 
     def _mb(self) -> int:
         """Megabytes for the whole model; 0: no limit."""
@@ -109,10 +113,8 @@ class OnlineBoost(Ensemble):
         return bool(self.pairs)
 
     def _light(self) -> list[OnlineClassifier]:
-        if not isinstance(self.pairs, bool | np.bool_):
-            raise ParameterError("pairs", self.pairs, "True or False")
         mb = max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE
-        return [*_linear(), FTRLProximal(max_mb=mb)] if self.pairs else _linear()
+        return [*_linear(), FTRLProximal(max_mb=mb)] if check_bool("pairs", self.pairs) else _linear()
 
 
 def check_effort(effort: Any) -> Effort:

@@ -45,7 +45,6 @@ from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, req
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
 _BASE, _FOLLOWER = 1, 2  # numbers of parts
-N_PLAIN = 5  # parts before those on the logarithm
 _LEAST_RATIO = 2.0  # of the largest of the first targets and the smallest, for parts on the logarithm
 _ROUNDS = 2  # over the weights of the stack, for each row
 _TYPICAL_RATE = 0.002  # share of the last error in the running mean
@@ -103,10 +102,10 @@ def stack_numbers(block: Any) -> None:
     in the units of y.
     """
     span, scores, t, weight, answers, centres, middle, typical, errors, states, learning, given, x = unpack(block)
-    scaling, stack, spread, logs, log_centres = states
+    scaling, stack, spread, logs, log_centres, plain = states
     for r in range(span[0], span[1]):
-        _read(scores, r, x)
-        for k in range(N_PLAIN, scores.shape[0]):
+        _read(scores, r, plain, x)
+        for k in range(plain, scores.shape[0]):
             x[k] = to_scores(scaling, centres[r], in_units(logs, log_centres[r], x[k]))
         mean = _bound(stack, x)
         if given and answers[r, 0] == answers[r, 0]:
@@ -138,9 +137,9 @@ def _bounded(stack: NumberStack, z: float) -> float:
 
 
 @hot
-def _read(scores: Floats, r: int, x: Floats) -> None:
+def _read(scores: Floats, r: int, plain: int, x: Floats) -> None:
     for k in range(scores.shape[0]):
-        x[k] = scores[k, r] + scores[k - 1, r] if k == _FOLLOWER or k == N_PLAIN + 1 else scores[k, r]
+        x[k] = scores[k, r] + scores[k - 1, r] if k == _FOLLOWER or k == plain + 1 else scores[k, r]
     x[scores.shape[0]] = 1.0
 
 
@@ -259,10 +258,15 @@ class RegressionEnsemble(RegressionNode):
             self.log_parts.awake[0] = first.max() > _LEAST_RATIO * first.min()
             set_units(self.logs, first)
 
+    @property
+    def n_plain(self) -> int:
+        """Number of parts before those on the logarithm."""
+        return len(self.parts) - (1 if self.logs is None else 3)
+
     def awake(self) -> tuple[Any, ...]:
         if self.log_parts is None or self.log_parts.awake[0]:
             return self.parts
-        return (*self.parts[:N_PLAIN], self.parts[-1])
+        return (*self.parts[: self.n_plain], self.parts[-1])
 
     def add_parts(self, stage: Stage, y: Floats, targets: Floats, centres: Floats, out: Floats) -> None:
         *parts, last = self.awake()
@@ -273,22 +277,22 @@ class RegressionEnsemble(RegressionNode):
         scores, local = stage.array("scores", (n, capacity, 1)), stage.array("local", (capacity, 1))
         flat, of_error = scores.reshape(n, capacity), local.reshape(capacity)
         logs, log_targets, log_centres = self.scaling, targets, centres
-        if n > N_PLAIN and self.logs is not None:
+        if n > self.n_plain and self.logs is not None:
             logs = self.logs
             log_targets, log_centres, log_left = (
                 stage.array(name, capacity) for name in ("log targets", "log centres", "log left")
             )
             stage.call(scale_targets, stage.span, y, weight, log_targets, log_centres, logs, mode.learning)
         for k, part in enumerate(parts):
-            goal = targets if k < N_PLAIN else log_targets
-            if k in (_FOLLOWER, N_PLAIN + 1):
+            goal = targets if k < self.n_plain else log_targets
+            if k in (_FOLLOWER, self.n_plain + 1):
                 rest = left if k == _FOLLOWER else log_left
                 stage.call(subtract, stage.span, goal, flat[k - 1], rest)
                 goal = rest
             stage.part(k, part, goal, scores[k])
         for part in self.parts[n:-1]:
             stage.silent(part)
-        states = self.scaling, self.stack, self.spread, logs, log_centres
+        states = self.scaling, self.stack, self.spread, logs, log_centres, self.n_plain
         more = states, mode.learning, mode.given, np.empty(n + 1)
         stage.call(stack_numbers, stage.span, flat, targets, weight, out, centres, middle, typical, errors, *more)
         stage.part(len(self.parts) - 1, last, errors, local)
@@ -302,11 +306,11 @@ class RegressionEnsemble(RegressionNode):
         scores = np.array([one.scores[:, 0] for one in found])
         scores[_FOLLOWER] += scores[_BASE]
         inner = np.ones(scores.shape)  # slopes of scores in those of the parts
-        if n > N_PLAIN and self.logs is not None:
-            base, follower = found[N_PLAIN:]
-            scores[N_PLAIN + 1] += scores[N_PLAIN]
+        if n > self.n_plain and self.logs is not None:
+            base, follower = found[self.n_plain :]
+            scores[self.n_plain + 1] += scores[self.n_plain]
             changes = base.sums(), base.sums() + follower.sums()
-            for k, change in enumerate(changes, N_PLAIN):
+            for k, change in enumerate(changes, self.n_plain):
                 answers, slopes = chord(self.logs, scores[k], change)
                 (c, s) = self.scaling.units
                 scores[k], inner[k] = (answers - c) / s, slopes / s
@@ -316,13 +320,13 @@ class RegressionEnsemble(RegressionNode):
             z = z + (weight * x[k] if k < n else weight)
         answers = np.clip(z, least, most)
         slopes = (1 / n + self.stack.weights[:n, None]) * _kept(x, scores) * _kept(answers, z) * inner
-        for base in (_BASE, N_PLAIN)[: 1 + (n > N_PLAIN)]:
+        for base in (_BASE, self.n_plain)[: 1 + (n > self.n_plain)]:
             slopes[base] += slopes[base + 1]
         terms = [term for one, slope in zip(found, slopes, strict=True) for term in one.scaled(slope.reshape(-1, 1))]
         return self.explain_in_units(Explained(answers.reshape(-1, 1), terms))
 
     def may_rest(self, k: int) -> bool:
-        return self.log_parts is not None and N_PLAIN <= k < len(self.parts) - 1
+        return self.log_parts is not None and self.n_plain <= k < len(self.parts) - 1
 
     def may_be_silent(self, k: int) -> bool:
         return True  # while the first rows are held back, and parts on the logarithm at any time

@@ -16,7 +16,6 @@ from onlineboost.diagnostics.report import Columns, Report
 from onlineboost.engine.replay import NO_NUMBERS
 from onlineboost.ensembles.regression import (
     COVERAGES,
-    N_PLAIN,
     LogParts,
     NumberStack,
     RegressionEnsemble,
@@ -24,11 +23,12 @@ from onlineboost.ensembles.regression import (
     new_spread,
 )
 from onlineboost.errors import ParameterError
+from onlineboost.learners.batch_boost import BatchBoostRegressor
 from onlineboost.learners.least_squares import LeastSquares
 from onlineboost.learners.regression_tree import RegressionTree
 from onlineboost.loop.record import Settings, new_record
 from onlineboost.loop.target_scaling import IDENTITY, LOG, new_scaling
-from onlineboost.parameters import brief, check_one_of
+from onlineboost.parameters import brief, check_bool, check_one_of
 from onlineboost.regressor import OnlineRegressor
 
 Goal = Literal["auto", "log", "identity"]
@@ -54,6 +54,8 @@ class OnlineBoostRegressor(OnlineRegressor):
     target : what is learnt of positive targets such as prices. "log": their logarithm; "identity": targets as they
         are; "auto": targets as they are, and two parts more on the logarithm, if the first targets are positive and
         the largest is more than twice the smallest; the stack weighs them
+    memory : whether one part keeps the last rows, as bins, and learns them more than once (``BatchBoostRegressor``). A
+        saved model contains these rows, unless it is saved with ``memory=False``
 
     Examples
     --------
@@ -67,26 +69,28 @@ class OnlineBoostRegressor(OnlineRegressor):
     True
     """
 
-    absent: ClassVar[dict[str, Any]] = {"target": "identity"}
+    absent: ClassVar[dict[str, Any]] = {"target": "identity", "memory": False}
 
     _: KW_ONLY
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
     target: Goal = "auto"
+    memory: bool = True
 
     def new_target(self) -> Numbers:
         check_one_of("target", self.target, GOALS)
         return Numbers(least=_LEAST_TARGET, expected=_POSITIVE) if self.target == "log" else Numbers()
 
-    def parts(self) -> list[OnlineGradientBoost | LeastSquares]:
+    def parts(self) -> list[OnlineGradientBoost | LeastSquares | BatchBoostRegressor]:
         """The models under the stack; with ``target="auto"``, the last two learn the logarithm."""
-        return [*self._plain_parts(), *(self._log_parts() if self.target == "auto" else ())]
+        memory = [BatchBoostRegressor()] if check_bool("memory", self.memory) else []
+        return [*self._online_parts(), *memory, *(self._log_parts() if self.target == "auto" else ())]
 
     def _log_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         return [LeastSquares(0.9999, follows=True), OnlineGradientBoost(_tree(4), _TREES, chains=2, shrinkage=0.5)]
 
-    def _plain_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
+    def _online_parts(self) -> list[OnlineGradientBoost | LeastSquares]:
         return [
             LeastSquares(0.99),
             LeastSquares(0.9999),
@@ -163,7 +167,7 @@ class OnlineBoostRegressor(OnlineRegressor):
     def part_names(self) -> list[str]:
         """The parts that see rows, as they are shown."""
         names = [brief(part) for part in self._check_fitted().spec.parts()][: self.weights_.size]
-        return [f"{name} of the logarithm" if k >= N_PLAIN else name for k, name in enumerate(names)]
+        return [f"{name} of the logarithm" if k >= self._node().n_plain else name for k, name in enumerate(names)]
 
     @property
     def weights_(self) -> Floats:

@@ -20,15 +20,15 @@ from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError, check_state
 
 
-def contents(fitted: Fitted) -> Part:
-    """The contents of a model file, from which learning continues exactly.
+def contents(fitted: Fitted, memory: bool = True) -> Part:
+    """The contents of a model file, from which learning continues exactly; without ``memory``, from new rows.
 
     Raises an ``InvalidStateError`` for a model that could not be loaded again.
     """
     if not isinstance(fitted.root, Node):
         expected = "a compiled learner such as Linear; save other models with pickle"
         raise ParameterError("estimator", fitted.spec.estimator, expected)
-    root = fitted.root.trimmed()
+    root = fitted.root.trimmed() if memory else fitted.root.without_rows()
     arrays = root.arrays()
     for name, state in root.states().items():
         check_state(name, state)

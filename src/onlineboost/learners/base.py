@@ -79,6 +79,9 @@ class WeakLearner(OnlineModel):
     several_classes: ClassVar[bool] = False
     """Whether learners of several classes are one committee, if each is alone: what it shares is read once."""
 
+    gives_odds: ClassVar[bool] = False
+    """Whether the votes of a learner alone are log odds; an ensemble takes others after Platt scaling."""
+
     workspace: ClassVar[Callable[[Any, int], Any]]
     """Scratch memory for rows of a length, separate from the committee."""
 
@@ -207,6 +210,17 @@ class WeakLearner(OnlineModel):
 
     def trimmed(self, committee: Any) -> Any:
         """The same committee without room that is not in use, or a copy of it."""
+        return committee
+
+    def check_states(self, committee: Any) -> None:
+        """Raise an ``InvalidStateError`` unless the states within a committee fit together."""
+
+    def n_kept(self, committee: Any) -> int:
+        """Number of rows of the stream that the committee keeps, to learn them more than once."""
+        return 0
+
+    def without_rows(self, committee: Any) -> Any:
+        """A trimmed committee without the rows that it keeps."""
         return committee
 
     def refitted(self, committee: Any) -> Any:

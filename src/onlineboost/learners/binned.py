@@ -79,7 +79,7 @@ class Binned:
     max_slots: int
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(meet=meet, full=full, **keywords)  # type: ignore[call-arg]  # of Learner
+        super().__init_subclass__(**{"meet": meet, "full": full} | keywords)  # of Learner
 
     @abstractmethod
     def with_room(self, n_learners: int, room: Any) -> Any:

@@ -49,3 +49,5 @@ LONG_RECORD = _error("expected a shorter line, with every quote closed")
 BAD_DATE = _error("expected a date with the day first, such as 25/12/2023")
 BAD_US_DATE = _error("expected a date with the month first, such as 12/25/2023")
 TOUCHING = _error("expected a space between the label and '|': without one it is a tag")
+
+OTHER_ORDER = {BAD_DATE: "month_first=... is the other order", BAD_US_DATE: "day_first=... is the other order"}

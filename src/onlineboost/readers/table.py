@@ -83,8 +83,8 @@ def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
 
 def _no_dates(cell: dict[str, Any], role: int) -> Iterator[tuple[int, str]]:
     """(row, message) of each text that is no date in the order of its column."""
-    expected = status.EXPECTED[status.BAD_US_DATE if role == MONTHS else status.BAD_DATE]
-    other = f"{'day_first=...' if role == MONTHS else 'month_first=...'} is the other order"
+    fault = status.BAD_US_DATE if role == MONTHS else status.BAD_DATE
+    expected, other = status.EXPECTED[fault], status.OTHER_ORDER[fault]
     for r in np.flatnonzero(bad_dates(cell["texts"], cell["valid"], role)).tolist():
         yield r, f"{expected}, found {cell['texts'][r].as_py()!r}; {other}"
 

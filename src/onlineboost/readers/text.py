@@ -255,9 +255,8 @@ class TextReader:
             advice = id_advice(self.options, message) or "; if it is a word, name the column in categorical=..."
             message = f"{message} in column {name!r}{advice}"
         if outcome in (status.BAD_DATE, status.BAD_US_DATE) and self.syntax.column is not None:
-            other = "day_first=..." if outcome == status.BAD_US_DATE else "month_first=..."
             name = self.syntax.column(before, self.table)
-            message = f"{message} in column {name!r}; {other} is the other order"
+            message = f"{message} in column {name!r}; {status.OTHER_ORDER[outcome]}"
         if outcome == status.LONG_RECORD:
             message = f"{status.EXPECTED[outcome]}: {beyond(MAX_LINE, self.max_line)}"
         place = f"{path}: line {line}, character {column}"

@@ -79,7 +79,7 @@ class Registry(Generic[T]):
 
     >>> from onlineboost.registry import LEARNERS
     >>> LEARNERS.names()[:2], LEARNERS.find("tree").title
-    (['class-tree', 'linear'], 'Tree')
+    (['class-tree', 'ftrl'], 'Tree')
     """
 
     def __init__(self, kind: str, room: str) -> None:
