@@ -27,6 +27,7 @@ from onlineboost.fitted.contents import contents, restore
 from onlineboost.fitted.explanation import Explanation
 from onlineboost.fitted.fitted import Fitted, Rows
 from onlineboost.fitted.lock import SharedLock
+from onlineboost.fitted.running import Metrics
 from onlineboost.fitted.thresholds import Cutoff, of_notes
 from onlineboost.fitted.tickets import Pending
 from onlineboost.interop.river import RiverMethods
@@ -585,6 +586,22 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def n_seen_(self) -> int:
         """Number of examples learnt."""
         return int(self._check_fitted().root.n_learnt)
+
+    @property
+    def metrics_(self) -> Metrics:
+        """Running metrics: of all rows learnt (``.all``) and of the last 1,000 (``.last``), each answered before.
+
+        Of classes the error and the log loss (None for models whose scores are no log odds), of numbers the mean
+        absolute and squared error; and the rate, in rows a second of learning, of this process.
+
+        >>> from onlineboost import OnlineBBM
+        >>> model = OnlineBBM(n_estimators=5, head="stack", random_state=0)
+        >>> for k in range(2000):
+        ...     model.learn_one({"size": k % 5, "heavy": k % 2}, k % 2)
+        >>> model.metrics_.all.rows, model.metrics_.all.error, model.metrics_.last.error
+        (2000, 0.001, 0.0)
+        """
+        return self._check_fitted().metrics
 
     @property
     def edges_(self) -> Floats:

@@ -31,6 +31,7 @@ from onlineboost.fitted.dicts import named_row
 from onlineboost.fitted.explanation import Explanation, by_column, explanation
 from onlineboost.fitted.lags import Lags
 from onlineboost.fitted.lock import SharedLock
+from onlineboost.fitted.running import Metrics, Running
 from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.fitted.tickets import Pending
 from onlineboost.loop.explaining import Explained, joined
@@ -59,6 +60,7 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
+    running: Running = field(default_factory=Running)  # metrics of the rows that were learnt
     threshold: Cutoff | None = None  # that was chosen for this model; None: the sign of a score is the answer
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
@@ -83,6 +85,7 @@ class Fitted:
         with self.lock.reading:
             root, columns = self.root.snapshot(), copy.deepcopy(self.columns)
             copies = {"root": root, "columns": columns, "pending": self.pending.frozen()}
+            copies["running"] = copy.copy(self.running)
             copies |= {"lags": copy.copy(self.lags), "class_weights": copy.copy(self.class_weights)}
             return vars(self) | copies | {"target": copy.copy(self.target), "programs": None}
 
@@ -192,11 +195,19 @@ class Fitted:
             with schedule.uninterrupted():
                 for piece in self._slices(part):
                     with self.lock.writing:
-                        piece = self.with_lags(self.weighted(piece), True)
-                        scores += self._learn_rows(piece)
-                        self.learn_labels(piece.y, piece.weight)
+                        scores += self._learn_piece(piece)
         self.warn()
         return joined_scores(scores, self.target.width)
+
+    def _learn_piece(self, piece: Any) -> list[Floats]:
+        """Learn examples as they were given, and take note of their labels and of how well they were answered."""
+        began, weight = time.perf_counter(), piece.weight
+        piece = self.with_lags(self.weighted(piece), True)
+        scores = self._learn_rows(piece)
+        self.learn_labels(piece.y, piece.weight)
+        seconds = time.perf_counter() - began
+        self.running.add(scores, piece.y, weight, seconds, self.root.gives_chances, self.of_numbers)
+        return scores
 
     def _slices(self, part: Any) -> Iterator[Any]:
         """Examples in slices that take no longer than a prediction of another thread should wait.
@@ -310,10 +321,9 @@ class Fitted:
         if not self.root.compiled:
             with self.lock.writing:
                 self.target = target
-                row = self.weighted(self.root.of_dict(x, self.columns, target, y, weight, True))
-                self._learn_rows(row)
-                self.learn_labels(row.y, row.weight)
+                self._learn_piece(self.root.of_dict(x, self.columns, target, y, weight, True))
             return
+        began = time.perf_counter()
         ids, values, names, sighted = self.columns.row(x, True)
         with self.lock.writing:
             own = self.class_weights.row(y, weight, target) if self.class_weights is not None else weight
@@ -325,9 +335,16 @@ class Fitted:
             if self.lags is not None:
                 self._meet_lags(self.lags)
                 ids, values = self._lagged(ids, values)
-            if own > 0 and not self.of_numbers and y >= self.root.n_classes:
+            known = self.root.n_classes
+            new = own > 0 and not self.of_numbers and y >= known
+            if new:
                 self.take_classes(int(y) + 1)
-            run_row(self.root, ids, values, y, own, True)
+            root = self.root
+            scores, _ = run_row(root, ids, values, y, own, True)
+            if weight > 0:
+                if new:  # who answers the first row of a class does not know it
+                    scores[known:] = -np.inf
+                self.running.add_one(scores, y, weight, began, root.gives_chances, self.of_numbers)
             if self.lags is not None or self.class_weights is not None:
                 self.learn_labels(np.array([y]), np.array([own]))
         if not self.root.n_learnt % _LOOK_EVERY:
@@ -360,6 +377,12 @@ class Fitted:
         if known:  # the model has not started over just now
             news = f"no feature of x was learnt: x has {listed([*x])}, the model knows {listed(known)}"
             warnings.warn(f"{news}. The answer is that to an empty dict", stacklevel=4)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Running metrics of the rows learnt so far."""
+        with self.lock.reading:
+            return self.running.metrics(self.root.gives_chances, self.of_numbers)
 
     # ---- answers
 
