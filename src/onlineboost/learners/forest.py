@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from onlineboost.data.allocation import filled, reserved
 from onlineboost.data.batch import Batch, Floats
@@ -92,8 +93,8 @@ class Forest(Binned, WeakLearner):
         most_rows, wanted = self.most_rows_of(n_learners, room)
         shape = rows * slots, n_bins, self.n_counts(room)
         return {
-            "nodes": filled(0, (n_learners, nodes, 5), np.int32),
-            "threshold": filled(0, (n_learners, nodes), np.float32),
+            "nodes": self.for_nodes((n_learners, nodes, 5), np.int32),
+            "threshold": self.for_nodes((n_learners, nodes), np.float32),
             "used": filled([1, 0], (n_learners, 2), np.int64),
             "start": filled(0, n_learners + 1, np.int64),
             "free": filled(0, rows, np.int32),
@@ -110,6 +111,10 @@ class Forest(Binned, WeakLearner):
             "evidence": float(self.evidence),
             "max_depth": int(self.max_depth),
         }
+
+    def for_nodes(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Zeros for all nodes that trees may have: most trees of one of many classes have few of them."""
+        return reserved(shape, dtype, small_pages=True) if self.thrifty else filled(0, shape, dtype)
 
     def most_rows_of(self, n_learners: int, room: Any) -> tuple[int, int]:
         """How many leaves of a tree can have histograms within the memory, and how many may want them."""
