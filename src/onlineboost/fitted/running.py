@@ -1,4 +1,4 @@
-"""Running metrics: how good a model was on the rows that it has learnt, each by its answer before the label was used."""
+"""Running metrics: how good the answers to the rows were, before their labels were learnt."""
 
 from __future__ import annotations
 
