@@ -15,7 +15,7 @@ from onlineboost.evaluate import progressive_score
 from onlineboost.readers import open_stream
 from tests.model_files import forge
 
-ROWS = 1500
+ROWS = 1800
 MODELS = {
     "two": lambda: OnlineBBM(Linear(), 3, head="stack", random_state=0),
     "votes": lambda: OnlineBBM(Linear(), 3, random_state=0, class_weight="balanced"),

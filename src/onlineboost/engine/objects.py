@@ -63,7 +63,6 @@ class ObjectNode:
     """The base of models of Python objects. They have no program: a loop in Python takes rows through them."""
 
     compiled = False
-    gives_chances = False
     settings: Settings
     record: Record
     parts: tuple[Any, ...]
@@ -72,6 +71,11 @@ class ObjectNode:
     sizes: ClassVar[list[Any]] = []
 
     n_classes = 2
+
+    @property
+    def gives_chances(self) -> bool:
+        """See ``Node``."""
+        return False
 
     @property
     def n_learnt(self) -> int:

@@ -206,7 +206,7 @@ class Fitted:
         scores = self._learn_rows(piece)
         self.learn_labels(piece.y, piece.weight)
         seconds = time.perf_counter() - began
-        self.running.add(scores, piece.y, weight, seconds, self.root.gives_chances, self.of_numbers)
+        self.running.add(self, scores, piece.y, weight, seconds)
         return scores
 
     def _slices(self, part: Any) -> Iterator[Any]:
@@ -339,12 +339,11 @@ class Fitted:
             new = own > 0 and not self.of_numbers and y >= known
             if new:
                 self.take_classes(int(y) + 1)
-            root = self.root
-            scores, _ = run_row(root, ids, values, y, own, True)
+            scores, _ = run_row(self.root, ids, values, y, own, True)
             if weight > 0:
                 if new:  # who answers the first row of a class does not know it
                     scores[known:] = -np.inf
-                self.running.add_one(scores, y, weight, began, root.gives_chances, self.of_numbers)
+                self.running.add_one(self, scores, y, weight, began)
             if self.lags is not None or self.class_weights is not None:
                 self.learn_labels(np.array([y]), np.array([own]))
         if not self.root.n_learnt % _LOOK_EVERY:

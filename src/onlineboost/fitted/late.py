@@ -127,7 +127,7 @@ def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers, given: float) -
     tell_row(root, *_features(row), y, weight, root.fitting(answers))
     fitted.learn_labels(row.y, row.weight)
     if given > 0:
-        fitted.running.add_one(scores, y, given, began, root.gives_chances, fitted.of_numbers)
+        fitted.running.add_one(fitted, scores, y, given, began)
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -115,9 +116,9 @@ class Running:
         self.last: Floats = np.zeros((LAST, 3))
         self.times: Floats = np.full(LAST, np.nan)  # seconds of each row of ``last``; NaN: of another process
         self.speed: Floats = np.zeros(3)  # rows and seconds in this process; seconds of the rows that come
+        self._root: Any = None  # whose rows are counted
         self._batch: Call | None = None
         self._one: tuple[Call, Floats, Floats, Floats] | None = None
-        self._kind: tuple[bool, bool] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays of its own: compiled code writes to them."""
@@ -129,40 +130,35 @@ class Running:
 
     # ---- learning
 
-    def add(self, scores: list[Floats], y: Any, weight: Any, seconds: float, odds: bool, numbers: bool) -> None:
+    def add(self, fitted: Any, scores: list[Floats], y: Any, weight: Any, seconds: float) -> None:
         """Count rows that were learnt within so many seconds."""
         start, y, weight = 0, np.ascontiguousarray(y, np.float64), np.ascontiguousarray(weight, np.float64)
-        self._choose(odds, numbers)
         for part in scores:
             stop = start + len(part)
             if stop > start:
                 self.speed[2] = seconds * (stop - start) / y.size
                 rows = np.ascontiguousarray(part, np.float64), y[start:stop], weight[start:stop]
-                if self._batch is None:
-                    self._batch = self._call(*rows)
+                if self._root is not fitted.root or self._batch is None:
+                    self._batch = self._call(fitted, rows)
                 self._batch.on(*rows)
                 self._batch.run()
             start = stop
 
-    def add_one(self, scores: Floats, y: float, weight: float, began: float, odds: bool, numbers: bool) -> None:
+    def add_one(self, fitted: Any, scores: Floats, y: float, weight: float, began: float) -> None:
         """Count one row, whose learning began at this time."""
-        one = self._one
-        if one is None or one[1].shape[1] != scores.size or self._kind != (odds, numbers):
-            self._choose(odds, numbers)
+        if self._root is not fitted.root or self._one is None:
             rows = np.zeros((1, scores.size)), np.zeros(1), np.zeros(1)
-            one = self._one = self._call(*rows), *rows
-        call, own, ys, weights = one
-        own[0], ys[0], weights[0] = scores, y, weight
+            self._one = self._call(fitted, rows), rows[0][0], *rows[1:]
+        call, own, ys, weights = self._one
+        own[:], ys[0], weights[0] = scores, y, weight
         self.speed[2] = perf_counter() - began
         call.run()
 
-    def _choose(self, odds: bool, numbers: bool) -> None:
-        if self._kind != (odds, numbers):
-            self._kind, self._batch, self._one = (odds, numbers), None, None
-
-    def _call(self, *rows: Floats) -> Call:
-        assert self._kind is not None
-        return Call(count_rows, *rows, self.rows, self.sums, self.last, self.times, self.speed, *self._kind)
+    def _call(self, fitted: Any, rows: Sequence[Floats]) -> Call:
+        if self._root is not fitted.root:
+            self._root, self._batch, self._one = fitted.root, None, None
+        arrays = self.rows, self.sums, self.last, self.times, self.speed
+        return Call(count_rows, *rows, *arrays, bool(fitted.root.gives_chances), fitted.of_numbers)
 
     # ---- answers
 
@@ -206,9 +202,7 @@ def _sums(last: Floats) -> Floats:
 
 
 def _metrics(n: int, sums: Floats, speed: Floats, odds: bool, numbers: bool) -> Any:
-    weight, loss, other = sums.tolist()
-    means = (loss / weight, other / weight) if weight > 0 else (None, None)
+    weight, *losses = sums.tolist()
+    first, second = (loss / weight if weight > 0 else None for loss in losses)
     rate = float(speed[0] / speed[1]) if speed[1] > 0 else None
-    if numbers:
-        return NumberMetrics(n, *means, rate)
-    return ClassMetrics(n, means[0], means[1] if odds else None, rate)
+    return NumberMetrics(n, first, second, rate) if numbers else ClassMetrics(n, first, second if odds else None, rate)
