@@ -21,6 +21,8 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.scores import joined_scores, squeezed
+from onlineboost.engine.memory import n_bytes
+from onlineboost.engine.node import Node
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.fitted import late
 from onlineboost.fitted.contents import contents, restore
@@ -114,6 +116,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Maximum number of features in a row; None: no limit."""
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
         return most
+
+    def memory_limit(self) -> int | None:
+        """Megabytes that the user allows the model; None: not given, or no limit."""
+        return None
 
     def max_features(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
@@ -625,6 +631,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Number of different features seen so far; None if the learners do not count them."""
         found: int | None = self._check_fitted().root.n_features_seen
         return found
+
+    def n_bytes(self) -> int:
+        """Bytes of memory that what was learnt takes; 0 for learners that are Python objects."""
+        root = self._check_fitted().root
+        return n_bytes(root) if isinstance(root, Node) else 0
 
     def columns_not_met(self) -> list[str]:
         """Columns that the parameters name (``crosses``) and that no feature seen so far belongs to."""

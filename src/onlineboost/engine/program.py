@@ -320,14 +320,15 @@ def ask_row(root: Node, ids: Ints32, values: Sequence[float]) -> PastAnswers:
     return program.answers()
 
 
-def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight: float, answers: PastAnswers) -> None:
-    """Learn one row that was answered before."""
+def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight: float, answers: PastAnswers) -> Floats:
+    """Learn one row that was answered before; returns its scores, in memory that the next row is written to."""
     _come_back(root, True)
     program = _program(root, TOLD, 1, len(values), len(values))
     program.fill(answers)
-    program.run_row(ids, values, y, weight)
+    scores = program.run_row(ids, values, y, weight)
     if root.n_learnt >= program.due:
         program.look()
+    return scores
 
 
 def run_slotted(root: Node, rows: Batch, mode: Mode, most: int = 2) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +22,12 @@ from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
 from onlineboost.data.scores import joined_scores, widened
 from onlineboost.engine import schedule
+from onlineboost.engine.memory import is_full
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.program import run_batch, run_row
 from onlineboost.engine.slotting import slotted
-from onlineboost.errors import DataError, ParameterError, RangeWarning, listed
+from onlineboost.errors import DataError, MemoryWarning, ParameterError, RangeWarning, listed
 from onlineboost.fitted.class_weights import ClassWeights
 from onlineboost.fitted.dicts import named_row
 from onlineboost.fitted.explanation import Explanation, by_column, explanation
@@ -41,6 +43,7 @@ Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
 _SLICE = 0.006  # processor seconds of learning, after which those who predict are let in
 _LEAST_SLICE, _MOST_SLICE = 16, 1 << 16  # rows
+_MEMORY_EVERY = 4096  # rows learnt between two looks whether memory is used up
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -62,6 +65,7 @@ class Fitted:
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
     running: Running = field(default_factory=Running)  # metrics of the rows that were learnt
     threshold: Cutoff | None = None  # that was chosen for this model; None: the sign of a score is the answer
+    look_at_memory: float = 0  # after so many rows; infinite: it was said that it is used up
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
@@ -357,7 +361,9 @@ class Fitted:
         return np.concatenate([np.asarray(ids, np.int32), more]), (*values, *last)
 
     def warn(self) -> None:
-        """Say, once for each feature, that its values have left the range that they had."""
+        """Say, once for each feature, that its values have left the range that they had; and that memory is used up."""
+        if self.root.n_learnt >= self.look_at_memory:
+            self._warn_of_memory()
         if self.root.n_strayed == self.n_strayed:
             return
         self.n_strayed = self.root.n_strayed
@@ -366,6 +372,14 @@ class Fitted:
                 self.strayed.add(name)
                 news = f"the values of {name!r} have left the range they had: new bins follow them"
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
+
+    def _warn_of_memory(self) -> None:
+        most = self.spec.memory_limit()
+        self.look_at_memory = self.root.n_learnt + _MEMORY_EVERY if most is not None else math.inf
+        if most is not None and is_full(self.root):
+            self.look_at_memory = math.inf
+            news = f"a part of the model has used its share of max_mb={most}: what else it could learn is left out"
+            warnings.warn(f"{news}. A larger max_mb errs less", MemoryWarning, stacklevel=6)
 
     def warn_of_strangers(self, x: Mapping[Any, Any], ids: Ints32) -> None:
         """Say that no feature of a dict was learnt."""

@@ -120,13 +120,15 @@ def _learn(fitted: Fitted, asked: list[Asked], y: list[float], weight: float) ->
 def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers, given: float) -> None:
     """Learn a row, whose weight was given before class weights; the model takes in a class that is new."""
     began, y, weight = perf_counter(), float(row.y[0]), float(row.weight[0])
-    scores = answers.scores[0, : _root(fitted).width]
+    known = fitted.root.n_classes
     if weight > 0 and not fitted.of_numbers and y >= fitted.root.n_classes:
         fitted.take_classes(int(y) + 1)
     root = _root(fitted)
-    tell_row(root, *_features(row), y, weight, root.fitting(answers))
+    scores = tell_row(root, *_features(row), y, weight, root.fitting(answers))
     fitted.learn_labels(row.y, row.weight)
     if given > 0:
+        if root.n_classes > known:  # who answered did not know the class
+            scores[known:] = -np.inf
         fitted.running.add_one(fitted, scores, y, given, began)
 
 

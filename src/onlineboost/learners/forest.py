@@ -190,6 +190,15 @@ class Forest(Binned, WeakLearner):
     def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
         return n_learners * self.most_rows_of(n_learners, room)[0] if room.bins else 0
 
+    def unused(self, committee: Any) -> int:
+        nodes, rows = committee.used.sum(axis=0).tolist()
+        of_nodes = sum(getattr(committee, name).nbytes for name in self.of_nodes)
+        free_nodes = 1 - nodes / max(len(committee.used) * committee.nodes.shape[1], 1)
+        return int(of_nodes * free_nodes + committee.histograms.nbytes * (1 - rows / max(committee.free.size, 1)))
+
+    def is_full(self, committee: Any, transforms: Any) -> bool:
+        return bool(committee.scarce and committee.free.size and committee.used[:, 1].max() >= committee.most_rows)
+
     def move(self, old: Any, new: Any) -> None:
         nodes = int(old.used[:, 0].max(initial=1))
         for name in self.of_nodes:
