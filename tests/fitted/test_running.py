@@ -20,6 +20,7 @@ MODELS = {
     "two": lambda: OnlineBBM(Linear(), 3, head="stack", random_state=0),
     "votes": lambda: OnlineBBM(Linear(), 3, random_state=0, class_weight="balanced"),
     "classes": lambda: StackedEnsemble([Linear(), Linear("logistic")], random_state=0),
+    "unknown": lambda: OnlineBBM(Linear(), 3, head="stack", random_state=0),  # log odds until there are three classes
     "numbers": LeastSquares,
 }
 
@@ -28,7 +29,13 @@ def data(kind: str):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(ROWS, 4))
     y = X @ [1, -2, 3, 0.5] + rng.normal(size=ROWS)
-    y = y if kind == "numbers" else np.digitize(y, [-1, 2]) * (np.arange(ROWS) > 40) if kind == "classes" else y > 0
+    y = (
+        y
+        if kind == "numbers"
+        else np.digitize(y, [-1, 2]) * (np.arange(ROWS) > 40)
+        if kind in ("classes", "unknown")
+        else y > 0
+    )
     return [{f"x{k}": value for k, value in enumerate(row)} for row in X.tolist()], y.tolist(), rng.integers(0, 3, ROWS)
 
 

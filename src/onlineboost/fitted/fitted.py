@@ -207,6 +207,7 @@ class Fitted:
         """Learn examples as they were given, and take note of their labels and of how well they were answered."""
         began, weight = time.perf_counter(), piece.weight
         piece = self.with_lags(self.weighted(piece), True)
+        self.running.follow(self.root)  # which may have more classes after these examples
         scores = self._learn_rows(piece)
         self.learn_labels(piece.y, piece.weight)
         seconds = time.perf_counter() - began

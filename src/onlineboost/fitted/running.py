@@ -89,10 +89,11 @@ def count_rows(block: Any) -> None:
                 for k in range(scores.shape[1]):
                     total += math.exp(scores[r, k] - scores[r, best])
                 loss = 1.0 if best != place else 0.0
-                known = place < scores.shape[1]
-                other = math.log(total) + scores[r, best] - scores[r, place] if known else _MOST_LOSS
+                met = place < scores.shape[1]
+                other = math.log(total) + scores[r, best] - scores[r, place] if met else _MOST_LOSS
             if not numbers:
-                other = (other if other < _MOST_LOSS else _MOST_LOSS) if odds else 0.0
+                known = odds[min(scores.shape[1] - 1, 1)]
+                other = (other if other < _MOST_LOSS else _MOST_LOSS) if known else 0.0
             at = rows[0] % last.shape[0]
             last[at, 0], last[at, 1], last[at, 2] = weight[r], loss, other
             times[at] = speed[2] / n
@@ -117,6 +118,7 @@ class Running:
         self.times: Floats = np.full(LAST, np.nan)  # seconds of each row of ``last``; NaN: of another process
         self.speed: Floats = np.zeros(3)  # rows and seconds in this process; seconds of the rows that come
         self._root: Any = None  # whose rows are counted
+        self._odds: Ints = np.zeros(2, np.int64)  # whether single scores, and those of many classes, are log odds
         self._batch: Call | None = None
         self._one: tuple[Call, Floats, Floats, Floats] | None = None
 
@@ -130,15 +132,22 @@ class Running:
 
     # ---- learning
 
+    def follow(self, root: Any) -> None:
+        """Count the rows of this root from now on."""
+        if self._root is not root:
+            self._root, self._batch, self._one = root, None, None
+            self._odds[int(root.n_classes > 2)] = root.gives_chances
+
     def add(self, fitted: Any, scores: list[Floats], y: Any, weight: Any, seconds: float) -> None:
         """Count rows that were learnt within so many seconds."""
+        self.follow(fitted.root)
         start, y, weight = 0, np.ascontiguousarray(y, np.float64), np.ascontiguousarray(weight, np.float64)
         for part in scores:
             stop = start + len(part)
             if stop > start:
                 self.speed[2] = seconds * (stop - start) / y.size
                 rows = np.ascontiguousarray(part, np.float64), y[start:stop], weight[start:stop]
-                if self._root is not fitted.root or self._batch is None:
+                if self._batch is None:
                     self._batch = self._call(fitted, rows)
                 self._batch.on(*rows)
                 self._batch.run()
@@ -147,6 +156,7 @@ class Running:
     def add_one(self, fitted: Any, scores: Floats, y: float, weight: float, began: float) -> None:
         """Count one row, whose learning began at this time."""
         if self._root is not fitted.root or self._one is None:
+            self.follow(fitted.root)
             rows = np.zeros((1, scores.size)), np.zeros(1), np.zeros(1)
             self._one = self._call(fitted, rows), rows[0][0], *rows[1:]
         call, own, ys, weights = self._one
@@ -155,10 +165,8 @@ class Running:
         call.run()
 
     def _call(self, fitted: Any, rows: Sequence[Floats]) -> Call:
-        if self._root is not fitted.root:
-            self._root, self._batch, self._one = fitted.root, None, None
-        arrays = self.rows, self.sums, self.last, self.times, self.speed
-        return Call(count_rows, *rows, *arrays, bool(fitted.root.gives_chances), fitted.of_numbers)
+        arrays = self.rows, self.sums, self.last, self.times, self.speed, self._odds
+        return Call(count_rows, *rows, *arrays, fitted.of_numbers)
 
     # ---- answers
 
