@@ -605,7 +605,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> for k in range(2000):
         ...     model.learn_one({"size": k % 5, "heavy": k % 2}, k % 2)
         >>> model.metrics_.all.rows, model.metrics_.all.error, model.metrics_.last.error
-        (2000, 0.001, 0.0)
+        (2000, 0.0025, 0.0)
         """
         return self._check_fitted().metrics
 
