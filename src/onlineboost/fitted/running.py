@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from onlineboost.compiled.block import Call, unpack
 from onlineboost.compiled.jit import njit
+from onlineboost.data.arrays import writable
 from onlineboost.data.batch import Floats, Ints
 from onlineboost.parameters import check_whole
 from onlineboost.storage.validity import COUNT, SUM, Limits, check_state, require
@@ -128,7 +129,7 @@ class Running:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
-        vars(self).update(state)
+        vars(self).update({name: writable(value) for name, value in state.items()})
 
     # ---- learning
 
