@@ -84,6 +84,10 @@ class RangeWarning(UserWarning):
     """The values of a feature have left the range that they had so far."""
 
 
+class MemoryWarning(UserWarning):
+    """The model has used the memory that it may take (``max_mb``)."""
+
+
 class ReadWarning(UserWarning):
     """How a file is read, where that was guessed or may be wrong."""
 

@@ -21,12 +21,15 @@ from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
 from onlineboost.data.scores import joined_scores, squeezed
+from onlineboost.engine.memory import n_bytes
+from onlineboost.engine.node import Node
 from onlineboost.errors import ConflictError, DataError, ModelFileError, ParameterError, not_fitted
 from onlineboost.fitted import late
 from onlineboost.fitted.contents import contents, restore
 from onlineboost.fitted.explanation import Explanation
 from onlineboost.fitted.fitted import Fitted, Rows
 from onlineboost.fitted.lock import SharedLock
+from onlineboost.fitted.running import Metrics
 from onlineboost.fitted.thresholds import Cutoff, of_notes
 from onlineboost.fitted.tickets import Pending
 from onlineboost.interop.river import RiverMethods
@@ -113,6 +116,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Maximum number of features in a row; None: no limit."""
         most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
         return most
+
+    def memory_limit(self) -> int | None:
+        """Megabytes that the user allows the model; None: not given, or no limit."""
+        return None
 
     def max_features(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
@@ -587,6 +594,22 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return int(self._check_fitted().root.n_learnt)
 
     @property
+    def metrics_(self) -> Metrics:
+        """Running metrics: of all rows learnt (``.all``) and of the last 1,000 (``.last``), each answered before.
+
+        Of classes the error and the log loss (None for models whose scores are no log odds), of numbers the mean
+        absolute and squared error; and the rate, in rows a second of learning, of this process.
+
+        >>> from onlineboost import OnlineBBM
+        >>> model = OnlineBBM(n_estimators=5, head="stack", random_state=0)
+        >>> for k in range(2000):
+        ...     model.learn_one({"size": k % 5, "heavy": k % 2}, k % 2)
+        >>> model.metrics_.all.rows, model.metrics_.all.error, model.metrics_.last.error
+        (2000, 0.0025, 0.0)
+        """
+        return self._check_fitted().metrics
+
+    @property
     def edges_(self) -> Floats:
         """The edge of each weak learner over guessing, weighted by its weights: 0 is guessing, 1 is always right."""
         record = self._check_fitted().root.learners
@@ -608,6 +631,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Number of different features seen so far; None if the learners do not count them."""
         found: int | None = self._check_fitted().root.n_features_seen
         return found
+
+    def n_bytes(self) -> int:
+        """Bytes of memory that what was learnt takes; 0 for learners that are Python objects."""
+        root = self._check_fitted().root
+        return n_bytes(root) if isinstance(root, Node) else 0
 
     def columns_not_met(self) -> list[str]:
         """Columns that the parameters name (``crosses``) and that no feature seen so far belongs to."""

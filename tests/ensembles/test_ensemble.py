@@ -20,6 +20,7 @@ from onlineboost import (
     ClassTree,
     FTRLProximal,
     Linear,
+    MemoryWarning,
     NaiveBayes,
     OnlineBBM,
     OnlineBoost,
@@ -472,3 +473,14 @@ def test_extreme_weights_leave_the_stack_of_classes_bounded(seed):
     )()
     assert np.isfinite(answers).all()
     assert np.abs(stack.weights).max() <= 1e3 and np.abs(light.weights).max() <= 1e3
+
+
+def test_a_given_limit_of_memory_is_said_once_when_it_is_reached():
+    X = np.random.default_rng(0).normal(size=(6000, 60))
+    y = X[:, :3].sum(axis=1) > 0
+    small, large = (OnlineBoost("low", max_mb=mb, pairs=False, random_state=0) for mb in (1, None))
+    with pytest.warns(MemoryWarning, match="max_mb=1") as caught:
+        small.fit(X, y).partial_fit(X, y)
+    assert len(caught) == 1
+    large.fit(X, y).partial_fit(X, y)  # nothing is said
+    assert 100_000 < small.n_bytes() < large.n_bytes() < 50_000_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,7 @@ from onlineboost.boosters.online_bbm import OnlineBBM
 from onlineboost.boosters.safe import SafeBoost
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.compiled import cache
-from onlineboost.data.batch import check_batch
+from onlineboost.data.batch import Batch, check_batch
 from onlineboost.ensembles.ensemble import Ensemble, StackedEnsemble
 from onlineboost.ensembles.online_boost import EFFORTS, OnlineBoost
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
@@ -31,6 +31,7 @@ from onlineboost.readers import open_stream
 from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS
 
 _ROWS = 6_000  # enough that trees grow and change their bins
+_FEW = 500  # of several classes
 _LEARNERS = 63  # at most, of a booster
 
 
@@ -38,7 +39,7 @@ class Task(Protocol):
     """Something to compile. Its names are the same in all processes."""
 
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> Sequence[str]: ...
 
     def run(self) -> None: ...
 
@@ -72,6 +73,29 @@ class Models:
             with tempfile.TemporaryDirectory() as folder:
                 fitted.save(Path(folder) / "model")
                 load(Path(folder) / "model").predict(X[:10])
+
+
+@dataclass(frozen=True)
+class SeveralClasses:
+    """More than two classes, for ensembles: what they have beyond the code of two."""
+
+    names = ("several classes",)
+
+    def __str__(self) -> str:
+        return "several classes"
+
+    def run(self) -> None:
+        from onlineboost.datasets import load_letter
+
+        X, _ = load_letter()
+        parts = [Linear(standardize=True), OnlineBBM(Linear(standardize=True), 2, head="stack")]
+        model = StackedEnsemble(parts, n_always=1)
+        for rows in (X[:_FEW], X[_FEW : 2 * _FEW]):
+            model.partial_fit(rows, np.arange(_FEW) % 3, range(3))
+            model.predict_proba(rows)
+        indices = np.array([5, 2, 5], np.int32)  # as words come
+        one = np.ones(1)
+        model.learn(Batch(np.array([0, 3]), indices, np.array([1, 0, 1], np.float32), one, one))
 
 
 @dataclass(frozen=True)
@@ -112,9 +136,10 @@ def _write_examples(path: Path, format: str) -> dict[str, Any]:
 
 _TABLES = ("arrow", "parquet")
 _CELLS = ["x colour day y", "0.5 red 2026-01-01 0", "-1e3 blue 2026-01-02 1", "4 red 2026-01-03 1"]
+_TEXTS = [f"{k} the_word_{k}_and_some_more_words_after_it 2026-01-01 {k % 2}" for k in range(200)]  # of a column
 _LINES = {
-    "csv": [line.replace(" ", ",") for line in _CELLS],
-    "tsv": [line.replace(" ", "\t") for line in _CELLS],
+    "csv": [line.replace(" ", ",").replace("_", " ") for line in (*_CELLS, *_TEXTS)],
+    "tsv": [line.replace(" ", "\t").replace("_", " ") for line in (*_CELLS, *_TEXTS)],
     "jsonl": ['{"x": 0.5, "colour": "red", "y": 0}', '{"x": null, "colour": "blue", "y": 1, "z": [true]}'],
     "libsvm": ["1 1:0.5 7:2", "-1 2:1e3"],
     "vw": ["1 2 'tag |a x:0.5 y |b red", "-1 |a x:1e3"],
@@ -123,6 +148,7 @@ _LINES = {
 
 def tasks_of(models: Iterable[OnlineModel], formats: Iterable[str] = ()) -> list[Task]:
     """Tasks for these models and formats: models of the same learners are one task, since they share code."""
+    models = [*models]
     by_learner: dict[str, dict[str, OnlineModel]] = {}
     for part in (part for model in models for part in _parts(model)):
         inside = _inside(part)
@@ -132,6 +158,7 @@ def tasks_of(models: Iterable[OnlineModel], formats: Iterable[str] = ()) -> list
     ours = [*_LINES, *(_TABLES if find_spec("pyarrow") is not None else ())]
     known = [format for format in dict.fromkeys(formats) if format in ours]
     tasks: list[Task] = [*(Models(name, tuple(some.values())) for name, some in by_learner.items()), *map(Files, known)]
+    tasks += [SeveralClasses()] if any(isinstance(model, Ensemble) for model in models) else []
     return sorted(tasks, key=lambda task: -len(task.models) if isinstance(task, Models) else -2)  # longest first
 
 

@@ -41,6 +41,7 @@ from onlineboost.compiled import cache
 from onlineboost.errors import (
     ConflictError,
     DataError,
+    MemoryWarning,
     MissingPackageError,
     ModelFileError,
     NotFittedError,
@@ -153,6 +154,7 @@ def _run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: announce(f"onlineboost: {_with_flags(message)}")
             warnings.simplefilter("always", RangeWarning)
+            warnings.simplefilter("always", MemoryWarning)
             warnings.simplefilter("default", ReadWarning)
             build(arguments)(arguments, prog_name="onlineboost", standalone_mode=True)
         return 0

@@ -336,6 +336,7 @@ class Job:
             "resting": getattr(training.model, "n_resting_", 0),
             "seconds": self.seconds,
             "memory": peak_memory(),
+            "model_memory": training.model.n_bytes(),
             "skipped": self.skipped,
             "labels": training.model.fitted.target.classes.tolist(),  # type: ignore[union-attr]
             "output": str(self.output) if self.output else None,

@@ -128,7 +128,9 @@ def print_summary(result: dict[str, Any]) -> None:
     if result["resting"]:
         lines.append(("parts resting", f"{result['resting']} (they cost much and earn nothing)"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
-    lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB"))
+    lines.append(
+        ("memory", f"{result['memory'] / 1e6:,.0f} MB, of which the model {result['model_memory'] / 1e6:,.3g} MB")
+    )
     lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
     if "predictions" in result:
         lines.append(("answers", result["predictions"]))

@@ -142,6 +142,11 @@ class Node(Features, ABC):
     def gives_odds(self) -> bool:
         """Whether scores are log odds."""
 
+    @property
+    def gives_chances(self) -> bool:
+        """Whether scores alone say how likely each label is, without a temperature that is learnt."""
+        return self.gives_odds and self.width == 1
+
     @abstractmethod
     def probabilities(self, scores: Floats) -> Floats:
         """Probabilities of place 1, or of all classes, given scores [rows, width]."""

@@ -151,6 +151,10 @@ class ClassObjectCommittee(ObjectCommittee):
             booster.take(SETTLE, number, y)
         return answers
 
+    @property
+    def gives_chances(self) -> bool:
+        return False
+
     def probabilities(self, scores: Floats) -> Floats:
         head: Any = self.head
         return probabilities(head.temperature, scores)

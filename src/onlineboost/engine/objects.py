@@ -16,7 +16,7 @@ from onlineboost.data.arrays import Source, writable
 from onlineboost.data.batch import Batch, Floats, Floats32
 from onlineboost.data.classes import Classes
 from onlineboost.data.columns import Columns
-from onlineboost.loop.heads import Head, probabilities
+from onlineboost.loop.heads import Head, VoteHead, probabilities
 from onlineboost.loop.link import LEAD, ROUND, SETTLE, VOTE, link, new_table
 from onlineboost.loop.loop import compare
 from onlineboost.loop.record import Record, Settings
@@ -71,6 +71,11 @@ class ObjectNode:
     sizes: ClassVar[list[Any]] = []
 
     n_classes = 2
+
+    @property
+    def gives_chances(self) -> bool:
+        """See ``Node``."""
+        return False
 
     @property
     def n_learnt(self) -> int:
@@ -182,6 +187,10 @@ class ObjectCommittee(ObjectNode):
 
     def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
         return next((node.names_met(names) for node in self.committee.nodes), {})
+
+    @property
+    def gives_chances(self) -> bool:
+        return not isinstance(self.head, VoteHead)
 
     def probabilities(self, scores: Floats) -> Floats:
         return probabilities(self.head, scores)

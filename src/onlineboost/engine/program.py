@@ -24,7 +24,7 @@ from onlineboost.engine.stage import Divider, Stage, Table
 from onlineboost.loop.loop import Mode
 
 CAPACITY = 1024  # rows that pass a node before the next one
-_DIVIDED = 1 << 15  # the same, where threads divide the work; fewer of long rows
+_DIVIDED = 1 << 15  # the same, where threads divide the work; fewer of long rows, or of many classes
 _MANY_ENTRIES = 1 << 20  # of their rows together
 _AWAY = 1 << 16  # and where actors do, which get it in pieces
 _PIECE = 512  # rows that a stage takes at a time there
@@ -255,7 +255,7 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
     if learning and root.away is not None:
         most = _AWAY
     elif learning and root.n_jobs > 1:
-        fitting = _MANY_ENTRIES * size // max(int(batch.indptr[-1] - batch.indptr[0]), 1)
+        fitting = _MANY_ENTRIES * size // max(int(batch.indptr[-1] - batch.indptr[0]), 1) // root.width
         most = min(max(1 << max(fitting, 1).bit_length() - 1, CAPACITY), _DIVIDED)
     longest = int(np.diff(batch.indptr).max(initial=0))
     while start < size:
@@ -320,14 +320,15 @@ def ask_row(root: Node, ids: Ints32, values: Sequence[float]) -> PastAnswers:
     return program.answers()
 
 
-def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight: float, answers: PastAnswers) -> None:
-    """Learn one row that was answered before."""
+def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight: float, answers: PastAnswers) -> Floats:
+    """Learn one row that was answered before; returns its scores, in memory that the next row is written to."""
     _come_back(root, True)
     program = _program(root, TOLD, 1, len(values), len(values))
     program.fill(answers)
-    program.run_row(ids, values, y, weight)
+    scores = program.run_row(ids, values, y, weight)
     if root.n_learnt >= program.due:
         program.look()
+    return scores
 
 
 def run_slotted(root: Node, rows: Batch, mode: Mode, most: int = 2) -> Floats:

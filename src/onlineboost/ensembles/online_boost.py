@@ -93,6 +93,9 @@ class OnlineBoost(Ensemble):
             return _MB[check_effort(self.effort)]
         return check_whole("max_mb", self.max_mb, 0, 1 << 20)
 
+    def memory_limit(self) -> int | None:
+        return self.max_mb or None
+
     def _tree_mb(self, n: int) -> int:
         """Megabytes for the histograms of each part with trees, of one of so many classes: half of all."""
         if not self._mb():

@@ -137,6 +137,10 @@ class StackedNode(Node):
     def gives_odds(self) -> bool:
         return True
 
+    @property
+    def gives_chances(self) -> bool:
+        return True
+
     def probabilities(self, scores: Floats) -> Floats:
         return chances(scores) if scores.shape[1] == 1 else softmax(scores)
 

@@ -13,6 +13,7 @@ from onlineboost.data.columns import Columns
 from onlineboost.engine.node import Node
 from onlineboost.errors import ModelFileError, ParameterError
 from onlineboost.fitted.fitted import Fitted
+from onlineboost.fitted.running import Running
 from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.fitted.tickets import Pending
 from onlineboost.parameters import check_whole
@@ -48,6 +49,9 @@ def contents(fitted: Fitted, memory: bool = True) -> Part:
         facts["last_labels"] = fitted.lags.describe()
     if fitted.class_weights is not None and fitted.class_weights.balanced:
         facts["label_counts"] = fitted.class_weights.describe()
+    if fitted.running.rows[0]:
+        arrays |= fitted.running.arrays()
+        facts["metrics"] = int(fitted.running.rows[0])
     if fitted.pending.next:  # the model was asked for tickets
         arrays |= fitted.pending.arrays()
         facts["pending"] = fitted.pending.describe()  # after them: the next number is beyond all
@@ -81,6 +85,8 @@ def restore(path: Path, model: Any, part: Part) -> Fitted:
         found.lags.restore(part.facts["last_labels"], target)
     if found.class_weights is not None and found.class_weights.balanced:
         found.class_weights.restore(part.facts["label_counts"], target)
+    if "metrics" in part.facts:  # files of before have none: they begin now
+        found.running = Running.restore(part.facts["metrics"], part.arrays)
     if "pending" in part.facts:
         found.pending = Pending.restore(part.facts["pending"], part.arrays, made, found.max_row_features)
     return found

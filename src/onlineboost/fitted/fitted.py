@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,16 +22,18 @@ from onlineboost.data.page import Page
 from onlineboost.data.regression import Numbers
 from onlineboost.data.scores import joined_scores, widened
 from onlineboost.engine import schedule
+from onlineboost.engine.memory import is_full
 from onlineboost.engine.node import Prepared
 from onlineboost.engine.objects import ObjectRows
 from onlineboost.engine.program import run_batch, run_row
 from onlineboost.engine.slotting import slotted
-from onlineboost.errors import DataError, ParameterError, RangeWarning, listed
+from onlineboost.errors import DataError, MemoryWarning, ParameterError, RangeWarning, listed
 from onlineboost.fitted.class_weights import ClassWeights
 from onlineboost.fitted.dicts import named_row
 from onlineboost.fitted.explanation import Explanation, by_column, explanation
 from onlineboost.fitted.lags import Lags
 from onlineboost.fitted.lock import SharedLock
+from onlineboost.fitted.running import Metrics, Running
 from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.fitted.tickets import Pending
 from onlineboost.loop.explaining import Explained, joined
@@ -40,6 +43,7 @@ Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
 _SLICE = 0.006  # processor seconds of learning, after which those who predict are let in
 _LEAST_SLICE, _MOST_SLICE = 16, 1 << 16  # rows
+_MEMORY_EVERY = 4096  # rows learnt between two looks whether memory is used up
 _LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
 
 
@@ -59,7 +63,9 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
+    running: Running = field(default_factory=Running)  # metrics of the rows that were learnt
     threshold: Cutoff | None = None  # that was chosen for this model; None: the sign of a score is the answer
+    look_at_memory: float = 0  # after so many rows; infinite: it was said that it is used up
     lags: Lags | None = field(init=False)  # the last labels, if they are features
     class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
     max_row_features: int | None = field(init=False)  # of the spec, which does not change
@@ -83,6 +89,7 @@ class Fitted:
         with self.lock.reading:
             root, columns = self.root.snapshot(), copy.deepcopy(self.columns)
             copies = {"root": root, "columns": columns, "pending": self.pending.frozen()}
+            copies["running"] = copy.copy(self.running)
             copies |= {"lags": copy.copy(self.lags), "class_weights": copy.copy(self.class_weights)}
             return vars(self) | copies | {"target": copy.copy(self.target), "programs": None}
 
@@ -192,11 +199,20 @@ class Fitted:
             with schedule.uninterrupted():
                 for piece in self._slices(part):
                     with self.lock.writing:
-                        piece = self.with_lags(self.weighted(piece), True)
-                        scores += self._learn_rows(piece)
-                        self.learn_labels(piece.y, piece.weight)
+                        scores += self._learn_piece(piece)
         self.warn()
         return joined_scores(scores, self.target.width)
+
+    def _learn_piece(self, piece: Any) -> list[Floats]:
+        """Learn examples as they were given, and take note of their labels and of how well they were answered."""
+        began, weight = time.perf_counter(), piece.weight
+        piece = self.with_lags(self.weighted(piece), True)
+        self.running.follow(self.root)  # which may have more classes after these examples
+        scores = self._learn_rows(piece)
+        self.learn_labels(piece.y, piece.weight)
+        seconds = time.perf_counter() - began
+        self.running.add(self, scores, piece.y, weight, seconds)
+        return scores
 
     def _slices(self, part: Any) -> Iterator[Any]:
         """Examples in slices that take no longer than a prediction of another thread should wait.
@@ -310,10 +326,9 @@ class Fitted:
         if not self.root.compiled:
             with self.lock.writing:
                 self.target = target
-                row = self.weighted(self.root.of_dict(x, self.columns, target, y, weight, True))
-                self._learn_rows(row)
-                self.learn_labels(row.y, row.weight)
+                self._learn_piece(self.root.of_dict(x, self.columns, target, y, weight, True))
             return
+        began = time.perf_counter()
         ids, values, names, sighted = self.columns.row(x, True)
         with self.lock.writing:
             own = self.class_weights.row(y, weight, target) if self.class_weights is not None else weight
@@ -325,9 +340,15 @@ class Fitted:
             if self.lags is not None:
                 self._meet_lags(self.lags)
                 ids, values = self._lagged(ids, values)
-            if own > 0 and not self.of_numbers and y >= self.root.n_classes:
+            known = self.root.n_classes
+            new = own > 0 and not self.of_numbers and y >= known
+            if new:
                 self.take_classes(int(y) + 1)
-            run_row(self.root, ids, values, y, own, True)
+            scores, _ = run_row(self.root, ids, values, y, own, True)
+            if weight > 0:
+                if new:  # who answers the first row of a class does not know it
+                    scores[known:] = -np.inf
+                self.running.add_one(self, scores, y, weight, began)
             if self.lags is not None or self.class_weights is not None:
                 self.learn_labels(np.array([y]), np.array([own]))
         if not self.root.n_learnt % _LOOK_EVERY:
@@ -341,7 +362,9 @@ class Fitted:
         return np.concatenate([np.asarray(ids, np.int32), more]), (*values, *last)
 
     def warn(self) -> None:
-        """Say, once for each feature, that its values have left the range that they had."""
+        """Say, once for each feature, that its values have left the range that they had; and that memory is used up."""
+        if self.root.n_learnt >= self.look_at_memory:
+            self._warn_of_memory()
         if self.root.n_strayed == self.n_strayed:
             return
         self.n_strayed = self.root.n_strayed
@@ -350,6 +373,14 @@ class Fitted:
                 self.strayed.add(name)
                 news = f"the values of {name!r} have left the range they had: new bins follow them"
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
+
+    def _warn_of_memory(self) -> None:
+        most = self.spec.memory_limit()
+        self.look_at_memory = self.root.n_learnt + _MEMORY_EVERY if most is not None else math.inf
+        if most is not None and is_full(self.root):
+            self.look_at_memory = math.inf
+            news = f"a part of the model has used its share of max_mb={most}: what else it could learn is left out"
+            warnings.warn(f"{news}. A larger max_mb errs less", MemoryWarning, stacklevel=6)
 
     def warn_of_strangers(self, x: Mapping[Any, Any], ids: Ints32) -> None:
         """Say that no feature of a dict was learnt."""
@@ -360,6 +391,12 @@ class Fitted:
         if known:  # the model has not started over just now
             news = f"no feature of x was learnt: x has {listed([*x])}, the model knows {listed(known)}"
             warnings.warn(f"{news}. The answer is that to an empty dict", stacklevel=4)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Running metrics of the rows learnt so far."""
+        with self.lock.reading:
+            return self.running.metrics(self.root.gives_chances, self.of_numbers)
 
     # ---- answers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -112,17 +113,23 @@ def _learn(fitted: Fitted, asked: list[Asked], y: list[float], weight: float) ->
     if fitted.class_weights is not None:
         weights = fitted.class_weights.rows(np.array(y), weights, fitted.target)
     for one, own, own_weight in zip(asked, y, weights.tolist(), strict=True):
-        _learn_row(fitted, one.row._replace(y=np.array([own]), weight=np.array([own_weight])), one.answers)
+        row = one.row._replace(y=np.array([own]), weight=np.array([own_weight]))
+        _learn_row(fitted, row, one.answers, weight)
 
 
-def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
-    """Learn a row; the model takes in a class that is new."""
-    y, weight = float(row.y[0]), float(row.weight[0])
+def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers, given: float) -> None:
+    """Learn a row, whose weight was given before class weights; the model takes in a class that is new."""
+    began, y, weight = perf_counter(), float(row.y[0]), float(row.weight[0])
+    known = fitted.root.n_classes
     if weight > 0 and not fitted.of_numbers and y >= fitted.root.n_classes:
         fitted.take_classes(int(y) + 1)
     root = _root(fitted)
-    tell_row(root, *_features(row), y, weight, root.fitting(answers))
+    scores = tell_row(root, *_features(row), y, weight, root.fitting(answers))
     fitted.learn_labels(row.y, row.weight)
+    if given > 0:
+        if root.n_classes > known:  # who answered did not know the class
+            scores[known:] = -np.inf
+        fitted.running.add_one(fitted, scores, y, given, began)
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
@@ -137,7 +144,7 @@ def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
 def learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
     """Learn a row that was answered so."""
     with fitted.lock.turn(), fitted.lock.writing, schedule.uninterrupted():
-        _learn_row(fitted, fitted.weighted(row), answers)
+        _learn_row(fitted, fitted.weighted(row), answers, float(row.weight[0]))
 
 
 def check_asking(fitted: Fitted, time: Any) -> None:

@@ -255,6 +255,14 @@ class WeakLearner(OnlineModel):
         """Most terms of features that the explanation of rows consists of."""
         return int(rows.indptr[-1] - rows.indptr[0])
 
+    def unused(self, committee: Any) -> int:
+        """Bytes that are reserved for more, and not used so far."""
+        return 0
+
+    def is_full(self, committee: Any, transforms: Any) -> bool:
+        """Whether all memory that it may take is used."""
+        return False
+
     def n_seen(self, committee: Any) -> int | None:
         """Number of different features seen so far; None if the learner does not count them."""
         return None

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from onlineboost.data.allocation import filled, reserved
 from onlineboost.data.batch import Batch, Floats
@@ -92,8 +93,8 @@ class Forest(Binned, WeakLearner):
         most_rows, wanted = self.most_rows_of(n_learners, room)
         shape = rows * slots, n_bins, self.n_counts(room)
         return {
-            "nodes": filled(0, (n_learners, nodes, 5), np.int32),
-            "threshold": filled(0, (n_learners, nodes), np.float32),
+            "nodes": self.for_nodes((n_learners, nodes, 5), np.int32),
+            "threshold": self.for_nodes((n_learners, nodes), np.float32),
             "used": filled([1, 0], (n_learners, 2), np.int64),
             "start": filled(0, n_learners + 1, np.int64),
             "free": filled(0, rows, np.int32),
@@ -110,6 +111,10 @@ class Forest(Binned, WeakLearner):
             "evidence": float(self.evidence),
             "max_depth": int(self.max_depth),
         }
+
+    def for_nodes(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Zeros for all nodes that trees may have: most trees of one of many classes have few of them."""
+        return reserved(shape, dtype, small_pages=True) if self.thrifty else filled(0, shape, dtype)
 
     def most_rows_of(self, n_learners: int, room: Any) -> tuple[int, int]:
         """How many leaves of a tree can have histograms within the memory, and how many may want them."""
@@ -184,6 +189,15 @@ class Forest(Binned, WeakLearner):
 
     def _all_rows(self, room: TreeRoom, n_learners: int) -> int:
         return n_learners * self.most_rows_of(n_learners, room)[0] if room.bins else 0
+
+    def unused(self, committee: Any) -> int:
+        nodes, rows = committee.used.sum(axis=0).tolist()
+        of_nodes = sum(getattr(committee, name).nbytes for name in self.of_nodes)
+        free_nodes = 1 - nodes / max(len(committee.used) * committee.nodes.shape[1], 1)
+        return int(of_nodes * free_nodes + committee.histograms.nbytes * (1 - rows / max(committee.free.size, 1)))
+
+    def is_full(self, committee: Any, transforms: Any) -> bool:
+        return bool(committee.scarce and committee.free.size and committee.used[:, 1].max() >= committee.most_rows)
 
     def move(self, old: Any, new: Any) -> None:
         nodes = int(old.used[:, 0].max(initial=1))

@@ -215,6 +215,9 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
             return committee, transforms
         return self._in(committee, n_places), (tokens.in_room(n_places),)
 
+    def is_full(self, committee: FTRLState, transforms: Transforms) -> bool:
+        return bool(transforms[0].due[0] == 2)  # type: ignore[attr-defined]
+
     def _in(self, committee: FTRLState, n_places: int) -> FTRLState:
         larger = self._of(committee.numbers.shape[2], n_places)
         if not planning():

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from onlineboost.data.allocation import filled
 from onlineboost.data.batch import Floats
 from onlineboost.errors import ParameterError
 from onlineboost.learners import tree_kernels
@@ -80,9 +79,9 @@ class Tree(
     def with_room(self, n_learners: int, room: TreeRoom) -> TreeState:
         return TreeState(
             **self.in_common(n_learners, room),
-            weight=filled(0, (n_learners, room.nodes, 2)),
-            wrong=filled(0, (n_learners, room.nodes, 2)),
-            since=filled(0, (n_learners, room.nodes, 4)),
+            weight=self.for_nodes((n_learners, room.nodes, 2)),
+            wrong=self.for_nodes((n_learners, room.nodes, 2)),
+            since=self.for_nodes((n_learners, room.nodes, 4)),
             allowed=some_slots(n_learners, room.slots, self.features, first=self.first_learner),
             adaptive=self.leaves == "adaptive",
             log_delta=math.log(1 / self.delta),
