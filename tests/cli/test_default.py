@@ -116,7 +116,7 @@ def test_the_rows_that_are_kept_are_said_and_may_be_left_out(letters, model, tmp
     assert f"the last {ROWS:,} are kept, as bins (train --no-memory keeps none)" in run(capsys, "inspect", model)[0]
     run(capsys, "train", letters / "first.csv", "--no-memory", "--no-baseline", "-q", "-o", tmp_path / "m")
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
-    assert "rows_kept" not in facts and facts["settings"]["memory"] is False and len(facts["parts"]) == 8
+    assert "rows_kept" not in facts and facts["settings"]["memory"] is False and len(facts["parts"]) == 9
 
 
 def test_efforts_are_those_of_the_class():
@@ -186,7 +186,7 @@ def test_parts_that_rest_are_said(letters, model, capsys, monkeypatch):
     print_summary(result)
     assert "parts resting:       3 (they cost much and earn nothing)" in capsys.readouterr().out
     parts = json.loads(run(capsys, "inspect", model, "--json")[0])["parts"]
-    assert [part["resting"] for part in parts] == [False] * 6 + [True] * 3
+    assert [part["resting"] for part in parts] == [False] * 7 + [True] * 3
     assert len(re.findall(r" \(rests\)\n", run(capsys, "inspect", model)[0])) == 3
 
 
@@ -240,7 +240,7 @@ def test_the_plot_of_an_ensemble_names_its_bars(model):
 
     left, right = _figure(picture("title", onlineboost.load(model), ([(1, 0.5), (9, 0.2)], [(1, 0.5)]))).axes
     assert [line.get_label() for line in left.lines] == ["OnlineBoost: 0.2000", "base learner alone: 0.5000"]
-    assert (right.get_xlabel(), len(right.patches)) == ("part", 9)
+    assert (right.get_xlabel(), len(right.patches)) == ("part", 10)
 
 
 def test_help_says_what_auto_is(capsys, monkeypatch):
