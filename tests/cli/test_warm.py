@@ -87,6 +87,7 @@ def test_tasks_of_models_that_share_learners():
         "Newton",
         "Tree",
         "VW text",
+        "several classes",
     ]
     assert str(tasks[0]) == "Linear"
     assert any(isinstance(model, StackedEnsemble) for model in tasks[0].models)

@@ -27,11 +27,11 @@ uniform(1, 2, 3)
 """
 
 
-def start(folder: Path, **environment: str) -> subprocess.Popen[str]:
+def start(folder: Path, script: str = SCRIPT, **environment: str) -> subprocess.Popen[str]:
     own = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], env=os.environ | own | environment, stdout=pipe, stderr=pipe, text=True
+        [sys.executable, "-c", script], env=os.environ | own | environment, stdout=pipe, stderr=pipe, text=True
     )
 
 
@@ -101,12 +101,12 @@ def test_a_process_waits_for_code_that_another_compiles(tmp_path):
 
 
 def test_code_that_another_process_has_compiled_meanwhile_is_read(compiled, tmp_path):
-    """This one compiles nothing, and leaves the file as it is."""
+    """This one compiles nothing, leaves the file as it is, and lets others go on."""
     (file,) = files(compiled)
     content = file.read_bytes()
     file.unlink()
     assert not turns.begin(file)
-    process = start(compiled)
+    process = start(compiled, f"{SCRIPT}from onlineboost.compiled import turns\nassert not turns._mine")
     time.sleep(3)
     assert process.poll() is None and not file.exists()
     file.write_bytes(content)

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from onlineboost.cli.terminal import announce
+from onlineboost.data.feature_names import column_of
 from onlineboost.data.page import Page
 from onlineboost.errors import ReadWarning
 from onlineboost.readers import open_stream
@@ -49,8 +50,9 @@ def orders(page: Page) -> dict[str, tuple[str, bool]]:
     """
     cells: dict[str, list[str]] = {}
     for _, name in page.names:
-        column, equals, cell = name.partition("=")
-        if equals and cell:
+        column = column_of(name, page.fields or ())
+        equals, cell = name[len(column) :][:1], name[len(column) + 1 :]
+        if equals == "=" and cell:
             cells.setdefault(column, []).append(cell)
     found = {}
     for column, words in cells.items():

@@ -186,8 +186,11 @@ class Cache(NullCache):  # type: ignore[misc]
         rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
         machine = target_context.codegen().magic_tuple()
         content = self._content(sig, machine)
-        if content is None and cache_directory() and turns.begin(self._path(cache_directory(), machine, sig)):
+        if content is None and cache_directory():
+            turns.begin(self._path(cache_directory(), machine, sig))
             content = self._content(sig, machine)
+            if content is not None:  # another process has compiled it in the meantime
+                turns.end()
         return content and CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: SLF001
 
     def _content(self, sig: Any, machine: Machine) -> bytes | None:

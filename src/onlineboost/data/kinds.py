@@ -55,7 +55,7 @@ def kinds(columns: Columns, rows: int) -> dict[str, Kind]:
             return "number"
         if name in numbers and name not in missing:
             return "mixed"
-        return "constant" if values < 2 else "category" if values < _NEARLY * rows else "id"
+        return "constant" if values < 2 and name not in missing else "category" if values < _NEARLY * rows else "id"
 
     return {name: Kind(kind(name, values), values) for name, values in headings.items()}
 

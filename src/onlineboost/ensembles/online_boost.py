@@ -37,10 +37,11 @@ class OnlineBoost(Ensemble):
     Parameters
     ----------
     effort : "low", "normal" or "high": more and larger parts take more time and err less
-    pairs : whether one part learns all pairs of features (``FTRLProximal``), in rows of at most 48
-    max_mb : megabytes of memory that the model may take, but for many features of many classes: half of it for trees, a
-        quarter for pairs, a quarter for 262,144 features of linear learners. None: 256, 512 or 2,048 by effort; 0: no
-        limit
+    pairs : whether one part learns all pairs of features (``FTRLProximal``), in rows of at most 48. False is also the
+        ensemble of older versions: Newton forgets at one rate, and trees rest on long rows only
+    max_mb : megabytes for histograms of trees (half of it) and weights of pairs (a quarter); the rows that are kept
+        take an eighth, 64 at most, and as much again for a training; linear learners have room for 262,144 features
+        whatever it is. None: 256, 512 or 2,048 by effort; 0: 512 for each part with trees and for pairs
     memory : whether one part keeps the last rows, as bins, and learns them more than once (``BatchBoost``); not with
         "low". A saved model contains these rows, unless it is saved with ``memory=False``
     random_state : seed
@@ -55,7 +56,7 @@ class OnlineBoost(Ensemble):
     >>> from onlineboost.evaluate import progressive_score
     >>> X, y = load_letter()
     >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
-    0.052
+    0.051
     """
 
     absent: ClassVar[dict[str, Any]] = {"pairs": False, "memory": False, "max_mb": 0}

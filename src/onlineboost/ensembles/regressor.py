@@ -105,7 +105,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         return OnlineGradientBoost(tree, 5, shrinkage=0.5)
 
     def base_learner(self) -> Any:
-        return self.parts()[-1].base_learner()
+        return self._online_parts()[-1].base_learner()
 
     def new_node(self, n_features: int, seed: int | None = None) -> RegressionEnsemble:
         seed = seed_of(self.random_state) if seed is None else seed

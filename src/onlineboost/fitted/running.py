@@ -67,7 +67,7 @@ class RunningState(NamedTuple):
 def count_rows(block: Any) -> None:
     """Add rows that were learnt, by their scores before."""
     scores, y, weight, rows, sums, last, times, speed, odds, numbers = unpack(block)
-    n = 0
+    n, known = 0, odds[min(scores.shape[1] - 1, 1)]
     for r in range(y.size):
         n += weight[r] > 0
     for r in range(y.size):
@@ -79,8 +79,10 @@ def count_rows(block: Any) -> None:
                 other = loss * loss
             elif scores.shape[1] == 1:
                 margin = scores[r, 0] if y[r] > 0 else -scores[r, 0]
-                loss = 1.0 if (scores[r, 0] >= 0) != (y[r] > 0) else 0.0
-                other = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
+                met = y[r] < 2  # a third class whose rows weigh nothing is none of these
+                loss = 0.0 if met and (scores[r, 0] >= 0) == (y[r] > 0) else 1.0
+                if known:
+                    other = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin))) if met else _MOST_LOSS
             else:
                 best = 0
                 for k in range(1, scores.shape[1]):
@@ -93,7 +95,6 @@ def count_rows(block: Any) -> None:
                 met = place < scores.shape[1]
                 other = math.log(total) + scores[r, best] - scores[r, place] if met else _MOST_LOSS
             if not numbers:
-                known = odds[min(scores.shape[1] - 1, 1)]
                 other = (other if other < _MOST_LOSS else _MOST_LOSS) if known else 0.0
             at = rows[0] % last.shape[0]
             last[at, 0], last[at, 1], last[at, 2] = weight[r], loss, other

@@ -36,7 +36,7 @@ from onlineboost.registry import Option
 from onlineboost.storage.validity import Limits
 from onlineboost.transforms.chain import Transforms
 from onlineboost.transforms.slots import BITS, MAX_BITS
-from onlineboost.transforms.tokens import FEATURE, LEAST, TokensState, new_tokens
+from onlineboost.transforms.tokens import FEATURE, LEAST, USED, TokensState, new_tokens
 
 _BETA = 1.0
 _MAX_SCORE, _MAX_WEIGHT, _MAX_STEP = 50.0, 1e3, 1e12
@@ -216,7 +216,8 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
         return self._in(committee, n_places), (tokens.in_room(n_places),)
 
     def is_full(self, committee: FTRLState, transforms: Transforms) -> bool:
-        return bool(transforms[0].due[0] == 2)  # type: ignore[attr-defined]
+        (tokens,) = transforms
+        return bool(tokens.clock[USED] == tokens.n_places)  # type: ignore[attr-defined]
 
     def _in(self, committee: FTRLState, n_places: int) -> FTRLState:
         larger = self._of(committee.numbers.shape[2], n_places)
