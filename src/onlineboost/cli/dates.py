@@ -50,7 +50,7 @@ def orders(page: Page) -> dict[str, tuple[str, bool]]:
     """
     cells: dict[str, list[str]] = {}
     for _, name in page.names:
-        column = column_of(name, page.fields or ())
+        column = name.partition("=")[0] if page.fields is None else column_of(name, page.fields)
         equals, cell = name[len(column) :][:1], name[len(column) + 1 :]
         if equals == "=" and cell:
             cells.setdefault(column, []).append(cell)
