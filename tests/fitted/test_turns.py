@@ -190,6 +190,7 @@ def test_an_interrupted_reader_is_forgotten():
     writer.start()
     assert writing.wait(10)
     me = threading.get_ident()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever an interrupted test before has left
     threading.Timer(0.2, signal.pthread_kill, (me, signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt), lock.reading:
         pass
