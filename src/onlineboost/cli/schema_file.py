@@ -20,7 +20,7 @@ _WORDS = ("category", "id", "constant")  # kinds that depend on how many rows th
 
 
 class SchemaFile:
-    """What a schema file says: options as flags give them, and the kinds of columns that were found."""
+    """The content of a schema file: the options of columns, and the kinds that were found."""
 
     def __init__(self, path: Path, facts: Any) -> None:
         self.path, self.facts = path, facts

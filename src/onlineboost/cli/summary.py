@@ -69,7 +69,7 @@ class Lines:
 
 
 def columns_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """What columns were taken for; what to do where a column is in part of another kind."""
+    """The kind of each column, and a warning of columns with cells of two kinds."""
     known = {name: Kind(**facts) for name, facts in found.items()}
     hint = "; --categorical COLUMN reads all cells as categories"
     lines = [(f"  {kind}", names + (hint if kind == "mixed" else "")) for kind, names in listed_kinds(known)]

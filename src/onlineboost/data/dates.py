@@ -70,8 +70,7 @@ def parse_datetime(text: Bytes, at: int, end: int) -> tuple[int, int]:
     year, month, day = _pair(text, at) * 100 + _pair(text, at + 2), _pair(text, at + 5), _pair(text, at + 8)
     if year < 0 or not 1 <= month <= 12 or _pair(text, at) < 0 or _pair(text, at + 2) < 0:
         return NO_DATE, NO_TIME
-    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not 1 <= day <= _MONTHS[month - 1] + leap:
+    if not _is_day(year, month, day):
         return NO_DATE, NO_TIME
     return _with_time(text, at + 10, end, days_of(year, month, day))
 
@@ -87,10 +86,16 @@ def parse_ordered(text: Bytes, at: int, end: int, month_first: bool) -> tuple[in
     year = _pair(text, j + 1) * 100 + _pair(text, j + 3)
     if _pair(text, j + 1) < 0 or _pair(text, j + 3) < 0 or not 1 <= month <= 12:
         return NO_DATE, NO_TIME
-    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not 1 <= day <= _MONTHS[month - 1] + leap:
+    if not _is_day(year, month, day):
         return NO_DATE, NO_TIME
     return _with_time(text, j + 5, end, days_of(year, month, day))
+
+
+@njit
+def _is_day(year: int, month: int, day: int) -> bool:
+    """Whether the month has such a day."""
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return bool(1 <= day <= _MONTHS[month - 1] + leap)
 
 
 @njit
