@@ -59,21 +59,33 @@ def test_a_command_compiles_side_by_side_once(tmp_path):
     other = [*train[:3], "name", *train[4:7], "stump"]
     wrong = command(tmp_path, other, code=1).stderr
     assert "no column 'name'" in wrong and "compiled in" not in wrong  # a typo does not wait for the compiler
-    other[3] = "y"
-    _interrupted(tmp_path, other)
 
 
-def _interrupted(folder: Path, arguments: list[str]) -> None:
-    """Ctrl-C while code is compiled ends the command and its processes."""
-    own = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
-    script = [sys.executable, "-m", "onlineboost", *arguments]
-    with subprocess.Popen(script, env=os.environ | own, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+@SEVERAL
+def test_interrupting_the_compiler_ends_its_processes(tmp_path):
+    (tmp_path / "rows.csv").write_text(CSV)
+    most_code(tmp_path / "cache")
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
+    script = [
+        sys.executable,
+        "-m",
+        "onlineboost",
+        "train",
+        "rows.csv",
+        "--label",
+        "y",
+        "-a",
+        "none",
+        "--learner",
+        "stump",
+    ]
+    with subprocess.Popen(script, env=os.environ | own, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr.readline() == "onlineboost: compiling for this machine, once: Stump ...\n"
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()
     assert (process.returncode, err.strip()) == (130, "onlineboost: interrupted")
-    assert not [path for path in folder.iterdir() if path.name.startswith("tmp")]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("tmp")]
 
 
 def test_tasks_of_models_that_share_learners():
