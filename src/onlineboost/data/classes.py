@@ -261,8 +261,8 @@ class Classes(Target):
         if y.ndim != 1:
             raise DataError(f"y has shape {y.shape}: expected one label per row, in one dimension")
         places = np.full(y.size, -1.0)
-        for place, label in enumerate(self.labels):
-            np.putmask(places, _equal(y, label), place)
+        for place, label in enumerate(self.labels):  # a row has one of them
+            places += _equal(y, label) * (place + 1.0)
         unknown = places < 0
         if unknown.any():
             row = int(np.argmax(unknown))
@@ -364,13 +364,13 @@ def _different(labels: Any) -> list[Any]:
 
 def _in_order(labels: NDArray[Any]) -> list[Any]:
     """The different labels, in the order in which they come."""
-    found: list[Any] = []
-    rest = labels if labels.dtype.kind in "biufUS" and labels.ndim == 1 else labels[:0]
-    while rest.size and len(found) < _FEW:  # of few labels, faster than to sort
-        found.append(rest[0])
-        rest = rest[rest != rest[0]]
-    if found and not rest.size:
-        return found
+    if labels.dtype.kind in "biufUS" and labels.ndim == 1 and labels.size:
+        found, others = [labels[0]], labels != labels[0]
+        while others.any() and len(found) < _FEW:  # of few labels, faster than to sort
+            found.append(labels[others.argmax()])
+            others &= labels != found[-1]
+        if not others.any():
+            return found
     different, first = np.unique(labels, return_index=True)
     return [*different[np.argsort(first, kind="stable")]]
 
