@@ -1,4 +1,4 @@
-"""The tables of docs/rivals.md and of the README, and the picture of error against speed, from committed figures.
+"""The tables of docs/benchmarks.md and of the README, and the picture of error against speed, from committed figures.
 
 python benchmarks/rivals_page.py
 """

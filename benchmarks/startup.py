@@ -117,16 +117,17 @@ def measure(base: str, wheel: Path, repeats: int) -> dict[str, Any]:
     return {"base": base, "repeats": repeats, "seconds": seconds, "weights": weights()}
 
 
-CASES = {"before": "before: commit {base}", "source": "from a source checkout", "wheel": "from the wheel"}
+CASES = {"source": "from a source checkout", "wheel": "from the wheel"}
 
 
 def blocks() -> dict[str, str]:
     found = kept(FIGURES)
     heads = ["", "first `train letter.csv` of a machine", "second", "import to first prediction"]
     rows = []
-    for name, seconds in found["seconds"].items():
+    for name, title in CASES.items():
+        seconds = found["seconds"][name]
         cells = [f"{seconds['first']:.1f} s", f"{seconds['second']:.1f} s", f"{seconds['prediction']:.2f} s"]
-        rows.append([CASES[name].format(base=found["base"][:7]), *cells])
+        rows.append([title, *cells])
     sizes = sorted(found["weights"].items(), key=lambda item: -item[1])
     large = [(name, size) for name, size in sizes if size >= 5]
     rest = sum(size for _, size in sizes) - sum(size for _, size in large)

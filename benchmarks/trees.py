@@ -31,7 +31,7 @@ FIGURES = FOLDER / "trees.json"
 SETS = ("letter", "activity", "nomao", "poker", "adult", "covtype")
 LEARNERS = {"Stump()": Stump(), "Tree(3)": Tree(3), "Tree(5)": Tree(5), "Tree(8)": Tree(8)}
 FEW = 20_000
-NAMED = {  # errors that docs/learners.md quotes
+NAMED = {  # errors that docs/choosing-a-model.md quotes
     "hard votes": "`Tree(max_depth=8)`, hard votes",
     "real votes": "`Tree(max_depth=8)`, real votes",
     "majority leaves": "`Tree(max_depth=8, leaves='majority')`, hard votes",

@@ -1,15 +1,13 @@
-"""Progressive error of boosted trees on sets and generators, before and after a change of how features reach the trees.
+"""Progressive error of boosted trees on sets and generators: bins that follow the stream, and replay.
 
-The sets in their own order and shuffled, River's generators, and streams that bins made once cannot follow. Writes the
-figures under the name given. Run it with the code at hand:
+The sets in their own order and shuffled, River's generators, and streams whose values change their range.
 
-    python experiments/bins.py now [--data FOLDER] [--rows 200000]
+    python experiments/bins.py [--data FOLDER] [--rows 200000]
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -123,43 +121,25 @@ def unchanged(y: np.ndarray) -> float:
 
 
 def blocks() -> dict[str, str]:
-    before, now = (kept(FIGURES)[name] for name in ("before", "now"))
-    usual = [name for name in now if name not in BROKEN]
-    shuffled = [name for name in usual if not name.endswith("in order")]
-
-    def less(names: list[str], kind: str, least: float) -> str:
-        """By how much the geometric mean has fallen."""
-        ratios = [(now[name][kind] + least) / (before[name][kind] + least) for name in names]
-        return f"{1 - math.exp(np.mean(np.log(ratios))):.1%}"
-
-    rows = []
-    for name in usual:
-        a, b = before[name], now[name]
-        errors = [f"{a['error']:.4f}", f"{b['error']:.4f}", f"{(b['error'] + 1e-5) / (a['error'] + 1e-5):.2f}"]
-        firsts = f"{a['first']:.3f}", f"{b['first']:.3f}"
-        rows.append([name, f"{b['rows']:,}", *errors, *firsts, f"{b['no change']:.4f}"])
-    broken = [[name, f"{before[name]['last']:.3f}", f"{now[name]['last']:.3f}"] for name in BROKEN]
+    found = kept(FIGURES)
+    rows = [
+        [name, f"{one['rows']:,}", f"{one['error']:.4f}", f"{one['first']:.3f}", f"{one['no change']:.4f}"]
+        for name, one in found.items()
+        if name not in BROKEN
+    ]
+    broken = [[name, f"{found[name]['last']:.3f}"] for name in BROKEN]
     return {
-        "shuffled": less(shuffled, "error", 1e-5),
-        "shuffled, first rows": less(shuffled, "first", 1e-3),
-        "streams": str(len(usual)),
-        "all": less(usual, "error", 1e-5),
-        "all, first rows": less(usual, "first", 1e-3),
-        "errors": table(
-            ["stream", "rows", "error before", "now", "ratio", "first 1,000 before", "now", "no change"], rows
-        ),
-        "broken": table(["stream", "before", "now"], broken),
+        "errors": table(["stream", "rows", "error", "first 1,000 rows", "no change"], rows),
+        "broken": table(["stream", "error"], broken),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=("before", "now"))
     add_data(parser)
     parser.add_argument("--rows", type=int, default=200_000)
     options = parser.parse_args()
-    found = {name: measured(*rows) for name, rows in track(streams(options.data, options.rows), "measuring", total=41)}
-    keep(FIGURES, kept(FIGURES) | {options.name: found})
+    keep(FIGURES, {name: measured(*rows) for name, rows in track(streams(options.data, options.rows), total=41)})
 
 
 if __name__ == "__main__":

@@ -453,7 +453,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Why rows have their scores: the contribution of each feature, which add up to the score with a bias.
 
         Of more than two classes, a set of contributions for the score of each; of a regressor, contributions to the
-        prediction. ``docs/explain.md`` says what they mean.
+        prediction. ``docs/explanations.md`` says what they mean.
 
         >>> import numpy as np
         >>> from onlineboost import Linear

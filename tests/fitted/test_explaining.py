@@ -1,4 +1,4 @@
-"""Contributions of features: they add up, and are what the definitions in ``docs/explain.md`` say."""
+"""Contributions of features: they add up, and are what the definitions in ``docs/explanations.md`` say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/scale.md run, and give the model's own answers."""
+"""The recipes of docs/scaling.md run, and give the model's own answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore"),  # other packages' warnings are theirs
 ]
-RECIPES = dict(re.findall(r"^### (.+?)\n\n```python\n(.*?)^```", (ROOT / "docs/scale.md").read_text(), re.M | re.S))
+RECIPES = dict(re.findall(r"^### (.+?)\n\n```python\n(.*?)^```", (ROOT / "docs/scaling.md").read_text(), re.M | re.S))
 
 
 def test_all_recipes_are_here():

@@ -60,7 +60,7 @@ class Pending:
     expired : what becomes of tickets that expire: "drop", or the label with which they are learnt, as in
         ``expired=("label", 0)``
     votes : the learners' weights come from their votes when the ticket is told ("now"), or from those when it was given
-        ("then"): these take four bytes each, and err more if labels are very late (docs/late-labels.md)
+        ("then"): these take four bytes each, and err more if labels are very late (docs/delayed-labels.md)
     """
 
     def __init__(self, most: int = MOST, age: float | None = None, expired: Any = "drop", votes: Votes = "now") -> None:

@@ -109,7 +109,7 @@ def read_model(given: Given, source: Source) -> Translation:
 def _regressor(given: Given) -> Translation:
     model = Translation(["--task", "number"], is_default=True)
     model.notes.append(
-        "the labels are numbers: OnlineBoostRegressor, which is more than vw's linear model (docs/numbers.md)."
+        "the labels are numbers: OnlineBoostRegressor, which is more than vw's linear model (docs/regression.md)."
     )
     without = [f"--{name}" for name in given if name in MODEL_OPTIONS]
     if without:

@@ -103,16 +103,16 @@ _ALIKE = {
     ),
     "affix dictionary ngram skips spelling": "make these features before, and write them into the file.",
     "csoaa ect log_multi oaa_subsample recall_tree": (
-        "leave it out: labels are classes, as many as come (docs/many-classes.md)."
+        "leave it out: labels are classes, as many as come (docs/multiclass.md)."
     ),
     "csv dsjson json": "onlineboost train reads this format by rules of its own (docs/data.md).",
     "cubic ksvm lrq nn": "the default of onlineboost train, which has trees, or --learner tree.",
     "ignore ignore_linear": "cut the namespaces out of the file, or read a table with --drop COLUMN.",
     "l1 l2": "there is no regularisation; standardising (leave out --no-standardize) bounds features.",
     "node span_server total unique_id": (
-        "onlineboost train --jobs N, or --engine ray --address ADDRESS (docs/scale.md)."
+        "onlineboost train --jobs N, or --engine ray --address ADDRESS (docs/scaling.md)."
     ),
-    "quantile_tau": "onlineboost train --task number, for labels that are numbers (docs/numbers.md).",
+    "quantile_tau": "onlineboost train --task number, for labels that are numbers (docs/regression.md).",
 }
 INSTEAD = {name: instead for names, instead in _ALIKE.items() for name in names.split()} | {
     "audit": "onlineboost predict MODEL FILE --explain 5 names the strongest features of each answer.",

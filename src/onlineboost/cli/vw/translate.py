@@ -168,7 +168,7 @@ def _train(given: dict[str, list[str]], model: Translation, found: Translation) 
     found.commands.append(shlex.join([*words, *_quiet(given)]))
     if start is None and not model.is_default:
         found.notes.append(
-            f"with no choices, onlineboost train {shlex.quote(data)} -f vw is OnlineBoost (docs/rivals.md)."
+            f"with no choices, onlineboost train {shlex.quote(data)} -f vw is OnlineBoost (docs/benchmarks.md)."
         )
 
 
