@@ -119,8 +119,8 @@ def open_stream(
     drop, categorical : columns to leave out, and columns whose numbers or texts are names (zip codes, ids)
     text : columns whose cells are texts: each word is a feature. Others are found by their cells
     day_first, month_first : columns whose dates are like 25/12/2023, or like 12/25/2023
-    positive : the positive label; all others are negative. None: of two, 1 (or True) is positive, else the second one
-        met; there may be more
+    positive : the positive label; all others are negative. None: of two, the larger one, or 1, true and yes against 0,
+        -1, false and no; there may be more
     task : "classes"; "binary": a third label is an error; or "number": labels are numbers to predict, as a regressor
         learns them
     y, sample_weight : labels and weights for arrays and data frames without them
