@@ -47,7 +47,7 @@ def beside_vw(results: dict[str, Any]) -> str:
 def blocks() -> dict[str, str]:
     results, several = found(), kept(FIGURES / "five/results.json")
     return {
-        "report": report.markdown(results, folded=False).partition("\n")[2],  # without its title
+        "report": report.markdown(results).partition("\n")[2].partition("\n## ")[0],  # its text above the tables
         "errors": report.readme_table(results),
         "beside vw": beside_vw(several),
         "command of several splits": f"`{several['command']}`",

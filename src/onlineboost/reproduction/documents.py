@@ -17,13 +17,13 @@ from onlineboost.reproduction.sections import TITLE, Section, findings, how, mad
 from onlineboost.reproduction.tables import Cell, Table, percent, written
 
 
-def markdown(results: Results, folded: bool = True) -> str:
-    """The sections of the page without charts; ``folded``: with the sections that are folded there."""
+def markdown(results: Results) -> str:
+    """The sections of the page, without charts."""
     numbers = summary(results)
     paragraphs = [quick(results), findings(results, numbers), how(results), made(results)]
     blocks = [f"# {TITLE}", *(_paragraph(text) for text in paragraphs if text)]
     for part in sections(results, numbers):
-        if (part.tables or part.points) and (folded or not part.folded):
+        if part.tables or part.points:
             blocks += _section(part)
     return "\n\n".join(blocks) + "\n"
 
