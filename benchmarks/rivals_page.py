@@ -32,7 +32,7 @@ RIVALS = {
     "VW boosting": "Vowpal Wabbit, `--boosting 10 --alg BBM`; it predicts labels, so it has no log loss",
     "SGD": 'scikit-learn\'s `SGDClassifier(loss="log_loss")` behind a `StandardScaler`, both with `partial_fit` in '
     "batches of 100 rows; a batch is predicted before it is learnt",
-    "LightGBM": "trained anew on all rows so far at row 256, 512, 1,024, ...; it keeps all rows",
+    "LightGBM": "retrained on all rows so far at row 256, 512, 1,024, ...; it keeps all rows",
     "River LR": "River's `StandardScaler() | LogisticRegression()`",
     "River HT": "River's `HoeffdingTreeClassifier()`",
     "River AMF": "River's Mondrian forest, `AMFClassifier()`: 10 trees",
@@ -223,7 +223,7 @@ def lowest(streams: Streams) -> str:
             rivals = [known[m] for m in (*RIVALS, NO_CHANGE) if m in known]
             best += min(known[m] for m in ours) < min(rivals)
         counts.append(best)
-    first = f"on {counts[0]} of {len(streams)} streams `{DEFAULT}` errs less than every rival that was run"
+    first = f"on {counts[0]} of {len(streams)} streams `{DEFAULT}` has a lower error than every rival that was run"
     return f"{first}, on {counts[1]} at least one of the three efforts does"
 
 

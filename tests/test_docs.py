@@ -18,6 +18,7 @@ PROSE = re.compile(
     r"\d ?(MB/s|microseconds|ns|ms)\b"
 )
 MEASURED = re.compile(r"[^A-Za-z]*(\.\d|\d ?%|\dx|\d ?(s|ms|/s|MB/s)\b)[^A-Za-z]*")
+FOLDERS = ("src", "tests", "scripts", "experiments", "benchmarks", "fuzz")  # of code
 LOG = "performance.md"  # of measurements, typed when they were made
 
 
@@ -102,6 +103,59 @@ def _steady(lines: list[str]) -> list[str]:
 
 
 def test_every_link_leads_somewhere():
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    """To a file, and to a heading of it."""
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("fuzz/*.md")]:
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text()):
+            path = page.parent / target if target else page
+            assert path.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in _anchors(path.read_text()), f"{page.name}: {target}#{anchor}"
+
+
+def _anchors(page: str) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page, flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_pages_that_messages_name_exist():
+    written = "".join(path.read_text() for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py"))
+    assert [name for name in set(re.findall(r"\bdocs/[\w-]+\.md", written)) if not (ROOT / name).exists()] == []
+
+
+def test_modules_that_the_examples_import_are_public():
+    """``docs/versions.md`` lists them."""
+    pages_ = "".join(path.read_text() for path in pages.PAGES)
+    used = set(re.findall(r"from (onlineboost[\w.]*) import|`(onlineboost\.[a-z_.]+)`", pages_))
+    public = set(re.findall(r"`(onlineboost[.\w]*)`", (ROOT / "docs/versions.md").read_text()))
+    modules = {name for pair in used for name in pair if name and _is_module(name)}
+    assert modules <= public
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT / "src" / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+WORDS = {  # searched for, and where they must stand
+    "classification": ("README", "classification", "multiclass"),
+    "regression": ("README", "regression"),
+    "concept drift": ("README", "concept-drift"),
+    "imbalanced": ("README", "imbalanced-data"),
+    "delayed": ("README", "delayed-labels"),
+    "deploy": ("README", "deployment", "classification"),
+    "monitor": ("README", "deployment", "concept-drift"),
+    "tutorial": ("README", "classification"),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_the_fields_words_stand_in_the_pages(word):
+    for name in WORDS[word]:
+        page = ROOT / ("README.md" if name == "README" else f"docs/{name}.md")
+        assert word in page.read_text().lower(), name
+
+
+def test_no_row_begins_with_a_riddle():
+    """The noun comes first."""
+    riddle = re.compile(r"^(?:\| ?|- |#+ )\W*(?:what|of which|those that|whoever)\b.*$", re.I | re.M)
+    for page in pages.PAGES:
+        assert riddle.findall(pages.BLOCK.sub("", page.read_text())) == [], page.name
