@@ -9,8 +9,8 @@ ifneq ($(wildcard ../shared/data),)
 export ONLINEBOOST_DATA ?= $(abspath ../shared/data)
 endif
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-# What is tried with other versions: all but comparisons with other libraries, whose versions differ too.
-TESTING := hypothesis pandas polars pytest pytest-xdist river scikit-learn scipy
+PIP := pip>=25.1  # the first that knows dependency groups
+# Tests with other versions: all but comparisons with other libraries, whose versions differ too.
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
 .PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare pages clean
@@ -30,7 +30,8 @@ $(READY): pyproject.toml constraints.txt  # the package alone
 
 $(DEVELOP): pyproject.toml constraints.txt  # files are compiled when they are imported: most never are
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --upgrade '$(PIP)'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable . --group dev
 	touch $(READY) $@
 
 test: export PYTHONDONTWRITEBYTECODE :=  # a hundred processes import the same files: bytecode is kept, a second each
@@ -49,18 +50,20 @@ river: $(DEVELOP)  ## River's own checks of every estimator, on whole streams; m
 
 lowest: lowest.txt  ## the tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --constraint lowest.txt --editable '.[plot]' $(TESTING)
+	$(VENV)-lowest/bin/python -m pip install --quiet --upgrade '$(PIP)'
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint lowest.txt --editable '.[plot]' --group test
 	$(VENV)-lowest/bin/python -m pytest $(TRIED)
 
 pythons:  ## the tests with every Python of PYTHONS that this machine has
 	for python in $(PYTHONS); do \
 		command -v $$python > /dev/null || { echo "$$python: not on this machine"; continue; }; \
 		$$python -m venv $(VENV)-$$python && \
-		$(VENV)-$$python/bin/python -m pip install --quiet --editable '.[plot]' $(TESTING) && \
+		$(VENV)-$$python/bin/python -m pip install --quiet --upgrade '$(PIP)' && \
+		$(VENV)-$$python/bin/python -m pip install --quiet --editable '.[plot]' --group test && \
 		$(VENV)-$$python/bin/python -m pytest $(TRIED) || exit 1; \
 	done
 
-wheel:  ## wheel and sdist in dist/; the wheel has compiled code for every Python of PYTHONS that this machine has
+wheel:  ## two wheels and an sdist in dist/: one for this platform with compiled code for every Python of PYTHONS that it has, one for any
 	rm -rf dist src/onlineboost/compiled/ahead
 	for python in $(PYTHONS); do \
 		$$python --version > /dev/null 2>&1 || { echo "$$python: not on this machine"; continue; }; \
@@ -70,8 +73,8 @@ wheel:  ## wheel and sdist in dist/; the wheel has compiled code for every Pytho
 		built=$(VENV)-wheel-$$python/bin/python || exit 1; \
 	done; \
 	[ "$$built" ] || { echo "none of $(PYTHONS) is on this machine: make wheel PYTHONS=..."; exit 1; }; \
+	$$built -m build --no-isolation --wheel && rm -rf src/onlineboost/compiled/ahead && \
 	$$built -m build --no-isolation --sdist --wheel && $$built -m twine check --strict dist/*
-	rm -rf src/onlineboost/compiled/ahead
 
 format: $(DEVELOP)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .

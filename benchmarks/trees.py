@@ -1,7 +1,7 @@
 """Boosted trees compared with a single tree, and with River's and CapyMOA's: progressive error, examples per second.
 
 One core, processor time. The other libraries get the same rows in the same order, fewer where they are slow; CapyMOA
-only if it is installed (``pip install '.[bench]'``, and Java).
+only if it is installed (``pip install --group bench``, and Java).
 
     python benchmarks/trees.py [--data FOLDER] [--rows 50000] [--repeats 5]
 """
