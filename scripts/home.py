@@ -39,8 +39,8 @@ def filled(project: str, address: str) -> str:
 def absolute(page: str, address: str | None) -> str:
     """The page with absolute links to files of the repository.
 
-    >>> absolute("[a](docs/a.md#b) ![c](docs/c.svg) [d](#e)", "https://a.b/c")
-    '[a](https://a.b/c/blob/main/docs/a.md#b) ![c](https://a.b/c/raw/main/docs/c.svg) [d](#e)'
+    >>> absolute("[a](a.md#b) ![c](docs/c.svg) [d](#e)", "https://a.b/c")
+    '[a](https://a.b/c/blob/main/a.md#b) ![c](https://a.b/c/raw/main/docs/c.svg) [d](#e)'
     """
     if address is None:
         return page
