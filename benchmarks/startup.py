@@ -3,7 +3,7 @@
 Each case is a whole process. "First" has an empty cache of compiled code; the wheel, made by ``make wheel``, is
 unpacked into a folder of its own. The base commit, this tree and the wheel take turns.
 
-    python benchmarks/startup.py --base COMMIT --wheel dist/onlineboost-*.whl [--repeats 5]
+    python benchmarks/startup.py --base COMMIT --wheel dist/onlineboost-*_*.whl [--repeats 5]
 """
 
 from __future__ import annotations
