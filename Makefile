@@ -9,7 +9,8 @@ ifneq ($(wildcard ../shared/data),)
 export ONLINEBOOST_DATA ?= $(abspath ../shared/data)
 endif
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-PIP := pip>=25.1  # the first that knows dependency groups
+# The first pip that knows dependency groups.
+PIP := pip>=25.1
 # Tests with other versions: all but comparisons with other libraries, whose versions differ too.
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
