@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import tomllib
 from pathlib import Path
@@ -66,6 +67,10 @@ def test_the_home_fills_every_placeholder():
     assert all(url.startswith("https://a.b/c") for url in urls) and home.home(filled) == "https://a.b/c"
     again = home.filled(filled, "https://d.e/f")
     assert "https://a.b/c" not in again and home.home(again) == "https://d.e/f"
+
+
+def test_examples_of_the_home():
+    assert doctest.testmod(home) == (0, 2)
 
 
 def test_an_index_gets_absolute_links_only():
