@@ -14,7 +14,7 @@ PIP := pip>=25.1
 # Tests with other versions: all but comparisons with other libraries, whose versions differ too.
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare pages clean
+.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare figures pages clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -102,6 +102,9 @@ ledger: $(DEVELOP)  ## ratios of speed, kept with the commit in docs/figures/led
 compare: $(DEVELOP)  ## the default and its parts beside VW, River, CapyMOA, LightGBM and scikit-learn; an hour, and it goes on where it stopped
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python experiments/classes.py $(if $(COVTYPE),--covtype $(COVTYPE))
+
+figures: $(DEVELOP)  ## everything in docs/figures that is older than its code; hours, and it goes on where it stopped
+	$(BIN)/python scripts/measure.py $(NAMES)
 
 pages: $(DEVELOP)  ## the generated text of README.md and docs, from the committed figures
 	$(BIN)/python scripts/pages.py

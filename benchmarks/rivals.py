@@ -1,8 +1,9 @@
 """The default, its parts and the rivals over public streams: error, log loss, examples per second, memory.
 
 Equal rows in an equal order, one core, a limit of CPU time for each run; every model runs on every stream once, in a
-process of its own (rivals_worker.py). Figures go to docs/figures/rivals.json after every run, and what is there is not
-measured again, unless --again names its model or stream. A run that passes the limit is recorded as stopped.
+process of its own (rivals_worker.py). Figures go to docs/figures/rivals.json after every run, and what is there is
+not measured again, unless --again names its model or stream, or it is ours and the code has changed. A run that
+passes the limit is recorded as stopped.
 
 Streams: the paper's sets, shuffled; elec, in order of time; and sets inside Python packages (rivals_streams.py). Sets
 that are not on this machine are left out. CapyMOA, LightGBM and those packages are in .venv-rivals, which the first run
@@ -17,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -34,6 +34,10 @@ import scipy.sparse as sp
 
 from onlineboost import DataError, datasets
 
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+import sources
+from figures import kept, measured, processor
+
 HERE = Path(__file__).parent
 FIGURES = HERE.parent / "docs/figures/rivals.json"
 VERSIONS, VENV = HERE / "rivals.txt", HERE.parent / ".venv-rivals"
@@ -45,6 +49,7 @@ SHUFFLED = ("letter", "activity", "nomao", "poker", "adult", "a9a", "covtype", "
 IN_ORDER = ("elec",)
 STREAMS = (*SHUFFLED, *IN_ORDER, *rivals_streams.STREAMS)
 MODELS = tuple(rivals_worker.MODELS)
+OURS = (*rivals_page.EFFORTS, *rivals_page.PARTS)
 Found = dict[str, Any]  # run: rows, limit, machine, versions; streams: by name, with the figures by model
 
 
@@ -116,16 +121,8 @@ def conditions(options: argparse.Namespace) -> dict[str, Any]:
     return {"rows": options.rows, "limit": options.limit, "machine": processor(), "versions": versions}
 
 
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-
-
 def read(path: Path) -> Found:
-    return json.loads(path.read_text()) if path.exists() else {"run": {}, "streams": {}}
+    return kept(path) if path.exists() else {"run": {}, "streams": {}}
 
 
 def save(found: Found, path: Path) -> None:
@@ -137,8 +134,9 @@ def save(found: Found, path: Path) -> None:
         streams.append(f'  "{name}": {{{facts}, "models": {{\n{runs}\n  }}}}')
     part = path.with_suffix(".part")
     path.parent.mkdir(parents=True, exist_ok=True)
-    run, together = json.dumps(found["run"]), ",\n".join(streams)
-    part.write_text(f'{{\n "run": {run},\n "streams": {{\n{together}\n }}\n}}\n')
+    facts, run, together = json.dumps(measured(path, old(found))), json.dumps(found["run"]), ",\n".join(streams)
+    figures = f'{{\n "run": {run},\n "streams": {{\n{together}\n }}\n}}'
+    part.write_text(f'{{"measured": {facts},\n"figures": {figures}}}\n')
     part.replace(path)
 
 
@@ -165,18 +163,31 @@ def measure(options: argparse.Namespace, found: Found, folder: Path) -> int:
         if streams.get(name, {}).get("limit") != options.rows:
             streams[name] = describe(name, path, options.rows)
     jobs = [(model, name) for model in options.models for name in paths]
-    done = [(m, n) for m, n in jobs if m in streams[n]["models"] and not {m, n} & set(options.again)]
+    now = sources.digest(FIGURES.stem)
+    done = [(m, n) for m, n in jobs if not aged(streams[n]["models"], m, now) and not {m, n} & set(options.again)]
     jobs = [job for job in jobs if job not in done]
     failures = 0
     for number, (model, name) in enumerate(jobs, 1):
         figures = run_model(model, paths[name], options.limit)
         print(f"{number} of {len(jobs)}: {name}, {model}: {line(figures)}", flush=True)
         failures += "failed" in figures
+        if model in OURS:
+            figures["sources"] = now
         if "failed" not in figures:
             known = streams[name]["models"] | {model: figures}
             streams[name]["models"] = {one: known[one] for one in MODELS if one in known}
             save(found, options.output)
     return failures
+
+
+def aged(runs: dict[str, Any], model: str, now: str | None) -> bool:
+    return model not in runs or (model in OURS and runs[model].get("sources") != now)
+
+
+def old(found: Found) -> bool:
+    """Whether there are figures of ours of other sources."""
+    now = sources.digest(FIGURES.stem)
+    return any(aged(stream["models"], model, now) for stream in found["streams"].values() for model in OURS)
 
 
 def names_of(text: str) -> list[str]:

@@ -1,6 +1,6 @@
 """How many of scikit-learn's and River's own checks every estimator passes.
 
-It goes on where it stopped; delete docs/figures/conformance.json to begin anew.
+It goes on where it stopped, if the code is still the same.
 
 python experiments/conformance.py
 """
@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("scripts", "tests")]
 from estimators import ESTIMATORS
-from figures import FOLDER, keep, kept
+from figures import FOLDER, begun, keep, kept
 
 ROWS = 40
 FIGURES = FOLDER / "conformance.json"
@@ -61,7 +61,7 @@ def blocks() -> dict[str, str]:
 def main() -> None:
     warnings.simplefilter("ignore")
     os.environ["ONLINEBOOST_QUIET"] = "1"
-    found = kept(FIGURES) if FIGURES.exists() else {}
+    found = begun(FIGURES)
     for name, model in ESTIMATORS.items():
         if name not in found:
             found[name] = {"sklearn": by_sklearn(model), "river": by_river(model)}

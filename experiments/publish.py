@@ -6,6 +6,7 @@ python experiments/publish.py
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from onlineboost.reproduction.run import together
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 import pages
-from figures import ROOT, kept, table
+from figures import ROOT, table
 
 FIGURES = ROOT / "docs/reproduction"
 PAGE = FIGURES / "report.html"
@@ -25,7 +26,7 @@ PAGE = FIGURES / "report.html"
 
 def found() -> dict[str, Any]:
     """The committed results with their timings."""
-    return together(*(kept(FIGURES / f"{name}.json") for name in ("results", "timings")))
+    return together(*(json.loads((FIGURES / f"{name}.json").read_text()) for name in ("results", "timings")))
 
 
 def beside_vw(results: dict[str, Any]) -> str:
@@ -45,7 +46,7 @@ def beside_vw(results: dict[str, Any]) -> str:
 
 
 def blocks() -> dict[str, str]:
-    results, several = found(), kept(FIGURES / "five/results.json")
+    results, several = found(), json.loads((FIGURES / "five/results.json").read_text())
     return {
         "report": report.markdown(results).partition("\n")[2].partition("\n## ")[0],  # its text above the tables
         "errors": report.readme_table(results),

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
-from figures import FOLDER, keep, kept, table
+from figures import FOLDER, begun, keep, kept, table
 
 FIGURES = FOLDER / "tables.json"
 POSITIVE = ("1", "yes")
@@ -301,14 +301,15 @@ def main() -> None:
         name, model, folder = options.run
         print(json.dumps(run_here(name, model, Path(folder))))
         return
-    found = kept(FIGURES) if FIGURES.exists() else {}
+    part = bool(options.models) or options.only != ",".join(CONTENDERS)
+    found = kept(FIGURES) if part else begun(FIGURES)
     with tempfile.TemporaryDirectory() as made:
         for name in options.only.split(","):
             models = [one for one in CONTENDERS[name] if not options.models or one in options.models.split(";")]
             measured = measure(name, models, options.seeds, options.folder or Path(made))
             found[name] = {one: measured.get(one, found.get(name, {}).get(one)) for one in CONTENDERS[name]}
             found[name] = {one: figures for one, figures in found[name].items() if figures}
-            keep(FIGURES, found)
+            keep(FIGURES, found, part=part)
     for problem in astray(found):
         print(f"does not count: {problem}", flush=True)
 

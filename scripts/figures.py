@@ -1,17 +1,23 @@
-"""Figures of experiments and benchmarks: measured, kept as JSON in docs/figures, shown in pages and pictures."""
+"""Figures of experiments and benchmarks: measured, kept as JSON in docs/figures, shown in pages and pictures.
+
+A file has the figures, and when, where and with which sources they were measured.
+"""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import hashlib
 import json
 import os
+import platform
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pages
+import sources
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs/figures"
@@ -24,15 +30,45 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def kept(path: Path) -> Any:
-    return json.loads(path.read_text())
+    return json.loads(path.read_text())["figures"]
 
 
-def keep(path: Path, figures: Any) -> Any:
-    """Write figures, with six digits, and all pages; return the figures as written."""
+def begun(path: Path) -> Any:
+    """Figures of a run that was stopped, if the sources are still the same; otherwise none."""
+    if not path.exists():
+        return {}
+    content = json.loads(path.read_text())
+    return content["figures"] if content["measured"]["sources"] == sources.digest(path.stem) else {}
+
+
+def keep(path: Path, figures: Any, *, part: bool = False) -> Any:
+    """Write figures, with six digits, and all pages; return the figures as written.
+
+    ``part``: the others are those of before, perhaps of other sources.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(rounded(figures), indent=1) + "\n")
+    content = {"measured": measured(path, part), "figures": rounded(figures)}
+    path.write_text(json.dumps(content, indent=1) + "\n")
     pages.main()
     return kept(path)
+
+
+def measured(path: Path, part: bool) -> dict[str, Any]:
+    """Date, machine and sources of what is measured now."""
+    now = sources.digest(path.stem)
+    if part and path.exists() and json.loads(path.read_text())["measured"]["sources"] != now:
+        now = None
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    cores = os.cpu_count() or 1
+    return {"date": today, "machine": f"{processor()}, {cores} cores", "sources": now}
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def rounded(value: Any) -> Any:
@@ -52,8 +88,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], words: int = 1) ->
 
 
 def stamp(path: Path) -> str:
-    """The name of a file of figures, and a digest of its content."""
-    return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    """The name of a file of figures, and a digest of them."""
+    content = json.loads(path.read_text())
+    figures = content["figures"] if isinstance(content, dict) else content  # the ledger is a list
+    return f"{path.name} {hashlib.sha256(json.dumps(figures).encode()).hexdigest()}"
 
 
 def draw(figure: Any, picture: Path, source: Path) -> None:

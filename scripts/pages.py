@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -48,7 +50,17 @@ def blocks(script: str) -> dict[str, str]:
     finally:
         sys.path.remove(str(path.parent))
     made: dict[str, str] = module.blocks()
-    return made
+    return {"measured": _measured(module)} | made
+
+
+def _measured(module: Any) -> str:
+    """When and where the figures of a script were measured."""
+    path = getattr(module, "FIGURES", None)
+    if path is None or not path.is_file():
+        return ""
+    content = json.loads(path.read_text())
+    facts = content.get("measured", {}) if isinstance(content, dict) else {}
+    return ", ".join(facts[key] for key in ("date", "machine") if facts.get(key))
 
 
 def main() -> None:

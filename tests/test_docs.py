@@ -8,6 +8,7 @@ from pathlib import Path
 
 import figures
 import pages
+import sources
 import pytest
 
 from onlineboost.__main__ import main
@@ -159,3 +160,22 @@ def test_no_row_begins_with_a_riddle():
     riddle = re.compile(r"^(?:\| ?|- |#+ )\W*(?:what|of which|those that|whoever)\b.*$", re.I | re.M)
     for page in pages.PAGES:
         assert riddle.findall(pages.BLOCK.sub("", page.read_text())) == [], page.name
+
+
+def test_every_file_of_figures_has_one_command():
+    files = {path.stem for path in figures.FOLDER.glob("*.json")}
+    assert files <= {*sources.COMMANDS, *sources.OTHERS}
+    assert all((figures.ROOT / command.split()[0]).is_file() for command in sources.COMMANDS.values())
+
+
+def test_figures_are_old_when_code_changes_not_when_comments_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    (tmp_path / "src").mkdir()
+    path = tmp_path / "src/a.py"
+
+    def digest(text):
+        path.write_text(text)
+        sources._code.cache_clear()
+        return sources._together({path})
+
+    assert digest('"""A."""\nx = 1  # one\n') == digest('"""B."""\nx = 1\n') != digest('"""B."""\nx = 2\n')

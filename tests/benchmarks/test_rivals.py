@@ -40,7 +40,7 @@ def test_a_run_on_a_real_stream(rivals, tmp_path, monkeypatch):
     models = ["linear", "VW"]
     command = ["--rows=400", "--streams=letter", f"--models={','.join(models)}", f"--output={output}"]
     rivals.main(command)
-    found = json.loads(output.read_text())["streams"]["letter"]
+    found = json.loads(output.read_text())["figures"]["streams"]["letter"]
     assert (found["rows"], found["features"], list(found["models"])) == (400, 16, models)
     assert all(100 < run["mistakes"] < 200 and run["seconds"] > 0 for run in found["models"].values())
     assert {name for name, run in found["models"].items() if "log_loss" in run} == {"VW"}
