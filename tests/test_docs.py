@@ -8,8 +8,8 @@ from pathlib import Path
 
 import figures
 import pages
-import sources
 import pytest
+import sources
 
 from onlineboost.__main__ import main
 
