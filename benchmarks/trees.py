@@ -22,7 +22,7 @@ from rich.progress import track
 
 from onlineboost import OnlineBBM, Stump, Tree
 from onlineboost.datasets import load_letter
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 from figures import FOLDER, add_data, keep, kept, table
@@ -34,9 +34,9 @@ FEW = 20_000
 NAMED = {  # errors that docs/choosing-a-model.md quotes
     "hard votes": "`Tree(max_depth=8)`, hard votes",
     "real votes": "`Tree(max_depth=8)`, real votes",
-    "majority leaves": "`Tree(max_depth=8, leaves='majority')`, hard votes",
-    "the Hoeffding bound": "`Tree(max_depth=8, grace=32, evidence=0)`, hard votes",
-    "random features": "`Tree(max_depth=8, features=0.7)`, hard votes",
+    "majority leaves": "`Tree(max_depth=8, leaf_prediction='majority')`, hard votes",
+    "the Hoeffding bound": "`Tree(max_depth=8, grace_period=32, min_split_gain=0)`, hard votes",
+    "random features": "`Tree(max_depth=8, max_features=0.7)`, hard votes",
 }
 
 
@@ -107,17 +107,17 @@ def gains(data: Path, rows: int) -> dict[str, dict[str, list[float]]]:
         loaded = load(data, name, rows)
         if loaded is not None:
             pairs = {kind: (learner, OnlineBBM(learner, 21, random_state=0)) for kind, learner in LEARNERS.items()}
-            found[name] = {kind: [progressive_score(model, *loaded) for model in pair] for kind, pair in pairs.items()}
+            found[name] = {kind: [progressive_error(model, *loaded) for model in pair] for kind, pair in pairs.items()}
     return found
 
 
 def accuracies(X: Any, y: np.ndarray) -> dict[str, list[float]]:
     """Errors on the first rows and on all, by kind of votes, and with parts of the tree switched off."""
     found = {}
-    for learner in (Tree(5), Tree(8), Tree(8, leaves="majority"), Tree(8, evidence=0, grace=32), Tree(8, features=0.7)):
+    for learner in (Tree(5), Tree(8), Tree(8, leaf_prediction="majority"), Tree(8, min_split_gain=0, grace_period=32), Tree(8, max_features=0.7)):
         for votes in ("hard", "real"):
             model = OnlineBBM(learner, 21, votes=votes, random_state=0)
-            errors = [progressive_score(model, X[:FEW], y[:FEW]), progressive_score(model, X, y)]
+            errors = [progressive_error(model, X[:FEW], y[:FEW]), progressive_error(model, X, y)]
             found[f"`{learner}`, {votes} votes"] = errors
     return found
 
@@ -125,8 +125,8 @@ def accuracies(X: Any, y: np.ndarray) -> dict[str, list[float]]:
 def stumps(X: Any, y: np.ndarray) -> dict[str, Any]:
     """Learners with hardly an edge: the edges of boosted stumps, and errors with a lower gamma and with real votes."""
     model = OnlineBBM(Stump(), 21, random_state=0).fit(X, y)
-    lower = progressive_score(OnlineBBM(Stump(), 21, gamma=0.02, random_state=0), X, y)
-    real = progressive_score(OnlineBBM(Stump(), 21, votes="real", random_state=0), X, y)
+    lower = progressive_error(OnlineBBM(Stump(), 21, gamma=0.02, random_state=0), X, y)
+    real = progressive_error(OnlineBBM(Stump(), 21, votes="real", random_state=0), X, y)
     return {"edges": model.edges_.tolist(), "lower gamma": lower, "real votes": real}
 
 
@@ -143,7 +143,7 @@ def peers(X: np.ndarray, y: np.ndarray, repeats: int) -> list[dict[str, Any]]:
             print(f"{name}: left out, {problem}")
             continue
         fast = statistics.mean([before, speed(ours, X, y, repeats)])
-        errors = {"error": wrong, "our error": progressive_score(ours, X[few], y[few])}
+        errors = {"error": wrong, "our error": progressive_error(ours, X[few], y[few])}
         found.append({"name": name, "rows": rows, **errors, "speed": rate, "our speed": fast})
     return found
 

@@ -16,7 +16,7 @@ from rich.progress import track
 from standardize import load_all, shuffled
 
 from onlineboost import Linear, OnlineBBM, OnlineClassifier, Tree
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 from figures import FOLDER, add_data, keep, kept, table
@@ -63,7 +63,7 @@ def main() -> None:
         stream = shuffled(whole, options.rows, seed=0)
         long = np.diff(stream.indptr).max() > LONGEST
         pairs = {kind: pair for kind, pair in models().items() if not (long and "crosses" in kind)}
-        errors = {kind: [progressive_score(model, stream) for model in pair] for kind, pair in pairs.items()}
+        errors = {kind: [progressive_error(model, stream) for model in pair] for kind, pair in pairs.items()}
         found[name] = {"rows": stream.y.size, "errors": errors}
     keep(FIGURES, found)
 

@@ -29,7 +29,7 @@ from onlineboost import (
     Tree,
 )
 from onlineboost.ensembles.online_boost import EFFORTS
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.learners.base import Learner
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
@@ -131,12 +131,12 @@ def main() -> None:
     with Progress(transient=True) as progress:
         task = progress.add_task("measuring", total=len(streams) * (1 + len(LEARNERS)))
         for name, stream in streams.items():
-            default[name] = {key: progressive_score(model, stream) for key, model in defaults().items()}
+            default[name] = {key: progressive_error(model, stream) for key, model in defaults().items()}
             progress.advance(task)
         for kind, learner in LEARNERS.items():
             for name, stream in streams.items():
                 made = models(learner, options.learners)
-                found[kind][name] = {key: progressive_score(model, stream) for key, model in made.items()}
+                found[kind][name] = {key: progressive_error(model, stream) for key, model in made.items()}
                 progress.advance(task)
     keep(FIGURES, {"default": default, "boosters": found})
 

@@ -19,7 +19,7 @@ from onlineboost import Linear, OnlineBBM, OnlineClassifier
 from onlineboost.data.batch import Batch, cut, joined
 from onlineboost.data.batch import shuffled as in_other_order
 from onlineboost.datasets import load_letter
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 from onlineboost.transforms.chain import through
 from onlineboost.transforms.standardize import new_standardize
@@ -67,7 +67,7 @@ def measure(sets: dict[str, Batch], rows: int, shuffles: int) -> dict[str, Any]:
             for kind in models(False):
                 pair = [models(standardize)[kind] for standardize in (False, True)]
                 errors[kind] = [
-                    float(np.mean([progressive_score(model, stream) for stream in streams])) for model in pair
+                    float(np.mean([progressive_error(model, stream) for stream in streams])) for model in pair
                 ]
             standardized = joined([*through((new_standardize(1 << 18),), streams[0], learning=True)])
             growth = np.ptp(standardized.indptr) / np.ptp(streams[0].indptr)

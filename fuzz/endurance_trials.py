@@ -80,7 +80,7 @@ def run_tickets(n: int, folder: Path) -> str:
     X = rng.normal(size=(2000, _NUMBERS))
     rows = [{f"x{j}": float(x) for j, x in enumerate(row)} | {"word": f"w{k % 50}"} for k, row in enumerate(X)]
     model = OnlineBoost("low", random_state=0)
-    model.pending = Pending(most=n)
+    model.pending = Pending(max_pending=n)
     for x, label in zip(rows, (X[:, 0] > 0).tolist(), strict=True):
         model.learn_one(x, int(label))
     before, step = memory(), n // 10

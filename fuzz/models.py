@@ -75,7 +75,7 @@ PAIRS = [
 KINDS = ("arrays", "dicts", "stream", "classes", "five")  # dicts and five have tickets
 NUMBERS = {  # regressors; they learn all kinds but classes
     "tree": lambda: RegressionTree(4),
-    "lines": lambda: OnlineGradientBoost(RegressionTree(3, leaves="linear"), 5, radius=3.0, shrinkage=0.3),
+    "lines": lambda: OnlineGradientBoost(RegressionTree(3, leaf_prediction="linear"), 5, radius=3.0, shrinkage=0.3),
     "weighed": lambda: OnlineGradientBoost(RegressionTree(3), 6, loss="quantile", quantile=0.8),
     "ridge": lambda: OnlineGradientBoost(LeastSquares(), 2, version="hull"),
     "adaptive": lambda: AdaptiveRegressor(LeastSquares(), delta=0.9),

@@ -80,8 +80,8 @@ def answered(model: Any, X: Any, **more: Any) -> Digests:
         found["probabilities"] = model.predict_proba(rows)
     if hasattr(model, "alarms_"):
         found["alarms"] = [tuple(alarm) for alarm in model.alarms_]
-    if hasattr(model, "n_resting_"):
-        found["resting"] = model.n_resting_
+    if hasattr(model, "n_paused_"):
+        found["resting"] = model.n_paused_
     found |= more
     return {name: digest(value) for name, value in found.items()} | (saved(model) if is_compiled(model) else {})
 
@@ -288,7 +288,7 @@ def rest_and_wake(model: Any, stream: Stream) -> Digests:
     resting = []
     for _ in range(65):
         model.partial_fit(X, y)
-        resting.append(model.n_resting_)
+        resting.append(model.n_paused_)
     return answered(model, X, was_resting=resting)
 
 
@@ -338,12 +338,12 @@ SINGLE: list[Any] = [
     ob.NaiveBayes(bins=8, max_slots=16),
     ob.Newton(max_slots=8),
     ob.Perceptron(standardize=True),
-    ob.Stump(grace=8, max_slots=16),
-    ob.Tree(3, grace=8, tie=0.3, max_slots=16),
-    ob.Tree(6, bins=64, leaves="majority"),
-    ob.ClassTree(3, grace=8, max_slots=16),
+    ob.Stump(grace_period=8, max_slots=16),
+    ob.Tree(3, grace_period=8, tau=0.3, max_slots=16),
+    ob.Tree(6, bins=64, leaf_prediction="majority"),
+    ob.ClassTree(3, grace_period=8, max_slots=16),
 ]
-TREE, CLASS_TREE, NUMBER_TREE = ob.Tree(3, grace=8), ob.ClassTree(3, grace=8), ob.RegressionTree(3)
+TREE, CLASS_TREE, NUMBER_TREE = ob.Tree(3, grace_period=8), ob.ClassTree(3, grace_period=8), ob.RegressionTree(3)
 BOOSTED: list[Any] = [
     ob.Linear(),
     TREE,
@@ -351,7 +351,7 @@ BOOSTED: list[Any] = [
     ob.NaiveBayes(bins=8, max_slots=16),
     ob.Newton(max_slots=8),
     ob.Perceptron(),
-    ob.Stump(grace=8, max_slots=16),
+    ob.Stump(grace_period=8, max_slots=16),
     CLASS_TREE,
 ]
 
@@ -411,7 +411,7 @@ NUMBERS: list[Any] = [
     ob.LeastSquares(),
     ob.LeastSquares(0.99),
     ob.RegressionTree(),
-    ob.RegressionTree(4, memory=64, leaves="linear", features=0.5, random_state=1),
+    ob.RegressionTree(4, memory=64, leaf_prediction="linear", max_features=0.5, random_state=1),
     ob.OnlineGradientBoost(NUMBER_TREE, 6, random_state=0),
     ob.OnlineBoostRegressor(random_state=0),
 ]
@@ -459,10 +459,10 @@ def ensembles() -> Iterator[Case]:
         yield from otherwise(turned, model)
     for slots in (16, 128):  # fewer than features, and more
         costly = ob.Perceptron(bits=4), ob.Restarting(ob.OnlineBBM(ob.Tree(2, max_slots=slots), 2))
-        model = ob.StackedEnsemble([ob.Linear(standardize=True), ob.Newton(), *costly], n_always=2, random_state=0)
+        model = ob.StackedEnsemble([ob.Linear(standardize=True), ob.Newton(), *costly], n_always_active=2, random_state=0)
         yield on(long_rows, model)
         yield from otherwise(long_rows, model, (90, 100, 192, 4000, 8500))
-    model = ob.StackedEnsemble([ob.Linear(), ob.NaiveBayes(max_slots=16)], n_always=1, random_state=0)
+    model = ob.StackedEnsemble([ob.Linear(), ob.NaiveBayes(max_slots=16)], n_always_active=1, random_state=0)
     yield on(long_rows, model, ", tried again", rest_and_wake)
 
 
@@ -532,7 +532,7 @@ def late_labels() -> Iterator[Case]:
     ):
         for votes in ("now", "then"):
             yield on(of, model, f", tickets, votes {votes}", ask_and_tell, votes=votes)
-    yield on(three, BBM, ", tickets that expire", ask_and_tell, most=30, age=40, expired=("label", "a"))
+    yield on(three, BBM, ", tickets that expire", ask_and_tell, max_pending=30, max_age=40, on_expire=("label", "a"))
 
 
 def single_rows() -> Iterator[Case]:

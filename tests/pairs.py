@@ -51,7 +51,7 @@ BOOSTERS = {
     "adaptive-learners": lambda *a, **k: Adaptive(OnlineBBM(*a, **k), reset="learners", delta=0.9),
     "stacked": lambda *a, **k: _stacked(*a, **k),
     "memory": lambda learner, n, random_state, **k: StackedEnsemble(
-        [learner, small_batch_boost()], n_always=1, random_state=random_state
+        [learner, small_batch_boost()], n_always_active=1, random_state=random_state
     ),
 }
 
@@ -65,7 +65,7 @@ def _stacked(learner, n, random_state, **k) -> StackedEnsemble:
     """An ensemble with parts that share slots and parts that do not, that start over, that may rest, of ensembles."""
     boosted = OnlineBBM(learner, n, head="stack", **k)
     parts = [Linear(standardize=True), boosted, Restarting(boosted, delta=0.9), Adaptive(Perceptron(), delta=0.9)]
-    return StackedEnsemble(parts, n_always=2, random_state=random_state)
+    return StackedEnsemble(parts, n_always_active=2, random_state=random_state)
 
 
 COMPILED = {
@@ -78,12 +78,12 @@ COMPILED = {
     "ftrl": lambda: FTRLProximal(max_row=8),
     "newton": lambda: Newton(max_slots=8),
     "perceptron": Perceptron,
-    "stump": lambda: Stump(grace=8, max_slots=16),
-    "tree": lambda: Tree(3, grace=8, tie=0.3, max_slots=16),
+    "stump": lambda: Stump(grace_period=8, max_slots=16),
+    "tree": lambda: Tree(3, grace_period=8, tau=0.3, max_slots=16),
 }
 CLASS_VOTES = {
-    "mbbm": lambda **k: OnlineMBBM(ClassTree(3, grace=8, max_slots=16), 5, **k),
-    "olm": lambda **k: AdaBoostOLM(ClassTree(3, grace=8, max_slots=16), 5, **k),
+    "mbbm": lambda **k: OnlineMBBM(ClassTree(3, grace_period=8, max_slots=16), 5, **k),
+    "olm": lambda **k: AdaBoostOLM(ClassTree(3, grace_period=8, max_slots=16), 5, **k),
 }  # over learners that vote for classes; tests/engine/test_classes.py has them
 OBJECTS = {
     "copies": lambda: Copies(Linear()),

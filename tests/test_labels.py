@@ -8,7 +8,7 @@ import pytest
 from river.linear_model import LogisticRegression
 
 from onlineboost import AdaBoostOLPlus, DataError, Linear, OnlineBBM, OnlineMBBM, ParameterError
-from onlineboost.evaluate import Threshold, progressive_score
+from onlineboost.evaluate import Threshold, progressive_error
 from onlineboost.readers import open_stream
 
 
@@ -139,7 +139,7 @@ def test_what_is_for_two_labels_says_so():
     with pytest.raises(ParameterError, match="a probability is a threshold already"):
         Threshold().choose(0.2)
     with pytest.raises(ParameterError, match="such as 'macro-f1'"):
-        progressive_score(Linear(), np.eye(3), [0, 1, 2], metric="f1")
+        progressive_error(Linear(), np.eye(3), [0, 1, 2], metric="f1")
 
 
 def test_frames_with_two_columns_of_one_name():

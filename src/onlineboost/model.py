@@ -121,9 +121,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """Megabytes that the user allows the model; None: not given, or no limit."""
         return None
 
-    def max_features(self) -> int:
+    def _slot_limit(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
-        return int(self.base_learner().max_features())
+        return int(self.base_learner().slot_limit())
 
     def new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
@@ -547,13 +547,13 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def pending(self) -> Pending:
-        """The tickets that wait for their labels; to bound them, ``model.pending = Pending(most=..., age=...)``."""
+        """The tickets that wait for their labels; bounds: ``model.pending = Pending(max_pending=..., max_age=...)``."""
         return self._check_fitted().pending
 
     @pending.setter
     def pending(self, pending: Pending) -> None:
         if not isinstance(pending, Pending):
-            raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(most, age, expired)")
+            raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(max_pending, max_age, on_expire)")
         with self._lock.turn():
             if self.fitted is None:
                 self.fitted = self.new_fitted(self.new_target())

@@ -19,7 +19,7 @@ from onlineboost.cli.summary import print_summary
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles.ensemble import Ensemble
 from onlineboost.ensembles.online_boost import EFFORTS
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.model import load_all
 from onlineboost.parameters import brief
 from onlineboost.readers import open_stream
@@ -131,8 +131,8 @@ def test_the_default_is_compared_with_a_linear_learner(letters, model, capsys):
     result = json.loads(out)
     stream = lambda: open_stream(letters / "first.csv")
     assert result["algorithm"] == "OnlineBoost"
-    assert result["error"] == progressive_score(OnlineBoost(random_state=0), stream())
-    assert result["base_error"] == progressive_score(Linear(standardize=True), stream())
+    assert result["error"] == progressive_error(OnlineBoost(random_state=0), stream())
+    assert result["base_error"] == progressive_error(Linear(standardize=True), stream())
     y = np.concatenate([page.batch.y for page in stream()])
     wrong, alone = (
         (one.progressive_fit(stream()) >= 0) != (y > 0)
@@ -180,7 +180,7 @@ def test_a_part_that_starts_over_is_said(letters, model, capsys, monkeypatch):
 
 
 def test_parts_that_rest_are_said(letters, model, capsys, monkeypatch):
-    monkeypatch.setattr(Ensemble, "n_resting_", property(lambda ensemble: 3))
+    monkeypatch.setattr(Ensemble, "n_paused_", property(lambda ensemble: 3))
     result = json.loads(run(capsys, "train", letters / "first.csv", "--json")[0])
     assert result["resting"] == 3
     print_summary(result)
@@ -232,7 +232,7 @@ def test_inspection_of_models_in_a_list(tmp_path, capsys):
     onlineboost.StackedEnsemble(models, random_state=0).fit(X[:500], y[:500]).save(tmp_path / "m")
     out, _ = run(capsys, "inspect", tmp_path / "m")
     shared = "random_state=0, lag=0, class_weight=None, on_drift=None"
-    assert f"settings:            models={models!r}, max_classes=100, n_always=None, {shared}\n" in out
+    assert f"settings:            estimators={models!r}, max_classes=100, n_always_active=None, {shared}\n" in out
 
 
 def test_the_plot_of_an_ensemble_names_its_bars(model):

@@ -23,7 +23,7 @@ MODELS = {
     "linear": Linear,
     "standardized": lambda: Linear(standardize=True),
     "bbm": lambda: OnlineBBM(Linear(), 3),
-    "tree": lambda: Tree(3, grace=8, tie=0.3),
+    "tree": lambda: Tree(3, grace_period=8, tau=0.3),
     "full": lambda: Linear(bits=2),
     "adaptive": lambda: Adaptive(OnlineBBM(Linear(), 3), delta=0.9),
 }

@@ -32,7 +32,7 @@ from onlineboost import (
     StackedEnsemble,
     Tree,
 )
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 
 MODELS = {
@@ -46,7 +46,7 @@ MODELS = {
     "crosses": lambda: OnlineBBM(Linear(bins=4, crosses=[("0", "1")], bits=8), 3, random_state=0),
     "restarting": lambda: Restarting(OnlineBBM(Tree(2, replay=64), 3, random_state=0), delta=0.5),
     "stacked": lambda: StackedEnsemble(
-        [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4), NaiveBayes()], n_always=1, random_state=0
+        [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4), NaiveBayes()], n_always_active=1, random_state=0
     ),
     "adaptive": lambda: Adaptive(OnlineBBM(Tree(2, replay=64), 3, random_state=0)),
 }
@@ -111,7 +111,7 @@ def test_answers(kind, rows):
     assert model.score(X, y) == np.mean(model.predict(X) == y)
     known = model.predict_proba_one(dict(enumerate(X[7].tolist())))
     assert [known[label] for label in model.classes_] == pytest.approx(chances[7].tolist())
-    error = progressive_score(MODELS[kind](), X, y)
+    error = progressive_error(MODELS[kind](), X, y)
     assert error < 0.5 and error < 1 - max(np.mean(y == label) for label in "abcd")
 
 
@@ -143,7 +143,7 @@ def test_the_first_row_of_a_class_is_answered_without_it(kind, rows):
     scores = MODELS[kind]().progressive_fit(X[:12], y)
     assert np.isneginf(scores[np.arange(4, 12, 2), np.arange(2, 6)]).all()
     assert np.isfinite(scores[np.arange(5, 12, 2), np.arange(2, 6)]).all()
-    assert progressive_score(MODELS[kind](), X[:12], np.arange(12)) >= 10 / 12
+    assert progressive_error(MODELS[kind](), X[:12], np.arange(12)) >= 10 / 12
 
 
 def test_one_against_the_rest_by_hand(rows):
@@ -180,7 +180,7 @@ def test_one_committee_by_hand(learner, rows):
 def test_stack_of_classes_by_hand(rows):
     X, y = rows
     parts = [Linear(standardize=True), OnlineBBM(Tree(3, replay=64), 4, random_state=1), NaiveBayes()]
-    ensemble, names = StackedEnsemble(parts, n_always=1, random_state=0), ["a", "b", "c", "d"]
+    ensemble, names = StackedEnsemble(parts, n_always_active=1, random_state=0), ["a", "b", "c", "d"]
     scores = np.stack([part.clone().progressive_fit(X, y, classes=names) for part in parts], axis=1)
     answers = ensemble.progressive_fit(X, y, classes=names)
     every, light = reference.ClassesStack(3, chances=True), reference.ClassesStack(1, chances=False)

@@ -99,11 +99,11 @@ def test_features_that_come_while_parts_rest_are_not_met(monkeypatch):
     dicts = [({f"x{j}": float(x) for j, x in enumerate(row)}, int(label)) for row, label in zip(X, y, strict=True)]
     for k in range(150, 300):
         dicts[k][0][f"late{k // 7 % 20}"] = float("nan")
-    single, *batches = (StackedEnsemble([Linear(), Tree(3)], n_always=1, random_state=0) for _ in range(3))
+    single, *batches = (StackedEnsemble([Linear(), Tree(3)], n_always_active=1, random_state=0) for _ in range(3))
     rests = 0
     for x, label in dicts:
         single.learn_one(x, label)
-        rests += single.n_resting_
+        rests += single.n_paused_
     assert 0 < rests < len(dicts)
     for model, n in zip(batches, (13, 700), strict=True):
         for k in range(0, len(dicts), n):

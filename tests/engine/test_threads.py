@@ -36,10 +36,10 @@ MODELS = {
     "crossed": lambda: Linear(crosses=True, bits=8),
     "perceptron": lambda: OnlineBBM(Perceptron(), 5, random_state=0),
     "bayes": lambda: SafeBoost(NaiveBayes(max_slots=64), 9, random_state=0),
-    "stump": lambda: OnlineBBM(Stump(grace=4, max_slots=64), 5, random_state=0),
-    "tree": lambda: DefensiveBoost(Tree(3, grace=4, max_slots=64), 5, random_state=0),
+    "stump": lambda: OnlineBBM(Stump(grace_period=4, max_slots=64), 5, random_state=0),
+    "tree": lambda: DefensiveBoost(Tree(3, grace_period=4, max_slots=64), 5, random_state=0),
     "stack": lambda: OnlineBBM(n_estimators=5, head="stack"),
-    "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace=4, max_slots=64), 5, random_state=0), delta=0.9),
+    "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace_period=4, max_slots=64), 5, random_state=0), delta=0.9),
     "copies": lambda: OnlineBBM(Copies(Linear()), 3),
 }
 ROWS, NEW = 110, 40
@@ -118,7 +118,7 @@ def test_batches_are_learnt_while_others_predict(stream):
     parts = [slice(k, k + 10) for k in range(0, 400, 10)]
 
     def make():
-        return SafeBoost(Tree(3, grace=8), 9, random_state=0)
+        return SafeBoost(Tree(3, grace_period=8), 9, random_state=0)
 
     steps, states = make(), []
     for part in parts:

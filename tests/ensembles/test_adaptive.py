@@ -43,7 +43,7 @@ LEARNERS = [
     Perceptron(),
     NaiveBayes(),
     Stump(),
-    Tree(6, grace=8, max_mb=1, max_slots=256, bins=64),
+    Tree(6, grace_period=8, max_mb=1, max_slots=256, bins=64),
 ]
 
 
@@ -174,7 +174,7 @@ def test_each_learner_is_watched_by_itself():
 
 
 @pytest.mark.parametrize(
-    "model", [OnlineBBM(Tree(3, grace=8), 5, random_state=1), SafeBoost(Linear(), 6), NaiveBayes()], ids=repr
+    "model", [OnlineBBM(Tree(3, grace_period=8), 5, random_state=1), SafeBoost(Linear(), 6), NaiveBayes()], ids=repr
 )
 def test_adaptive_is_its_slow_twin(model):
     X, y = changing(1600, every=400)
@@ -345,7 +345,7 @@ def test_learners_from_outside_leave_nothing_in_the_cache(tmp_path):
     """What is compiled for them would name their classes, which other programs do not have."""
     page = (ROOT / "docs/write-your-own-learner.md").read_text()
     lines = [line[4:] for line in page.splitlines() if line.startswith((">>> ", "... "))]
-    start, stop = (next(k for k, line in enumerate(lines) if word in line) for word in ("import", "progressive_score"))
+    start, stop = (next(k for k, line in enumerate(lines) if word in line) for word in ("import", "progressive_error"))
     (tmp_path / "mine.py").write_text("\n".join(lines[start:stop]).replace("OnlineBBM, ", ""))
     for script in (OUTSIDE, INSIDE):
         path = [str(tmp_path)] if script is OUTSIDE else []

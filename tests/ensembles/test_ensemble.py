@@ -35,7 +35,7 @@ from onlineboost.compiled.block import Call
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles import restarting, resting
 from onlineboost.ensembles.stack import new_classes_work, new_scales, new_stack, stack_classes
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.loop.heads import VoteHead
 from onlineboost.loop.record import new_record
 
@@ -50,7 +50,7 @@ def noise(n: int = 1500, features: int = 70) -> tuple[np.ndarray, np.ndarray]:
 def test_the_stack_is_its_slow_twin():
     X, y = changing(1600, every=400)
     weight = np.random.default_rng(3).choice([0.25, 1.0, 3.0, 40.0], size=len(y))
-    trees = OnlineBBM(Tree(3, grace=8), 5, head="stack")
+    trees = OnlineBBM(Tree(3, grace_period=8), 5, head="stack")
     events: list[Alarm] = []
     models = [Linear(standardize=True), Restarting(trees, delta=0.1), Perceptron(), SafeBoost(Linear(), 6)]
     model = StackedEnsemble(models, random_state=4, on_drift=events.append)
@@ -66,7 +66,7 @@ def test_the_stack_is_its_slow_twin():
 
 def resting_model() -> StackedEnsemble:
     costly = NaiveBayes(max_slots=16), Restarting(Perceptron(bits=4))
-    return StackedEnsemble([Linear(), Perceptron(), *costly], n_always=2, random_state=0)
+    return StackedEnsemble([Linear(), Perceptron(), *costly], n_always_active=2, random_state=0)
 
 
 @pytest.mark.parametrize("slots", [16, 128], ids=["full", "not full"])
@@ -75,7 +75,7 @@ def test_parts_rest_as_their_slow_twin(monkeypatch, slots):
     monkeypatch.setattr(resting, "LOOK_EVERY", 256)
     X, y = noise()
     models = [Linear(), Perceptron(), NaiveBayes(max_slots=slots), Perceptron(bits=4)]
-    model = StackedEnsemble(models, n_always=2, random_state=0)
+    model = StackedEnsemble(models, n_always_active=2, random_state=0)
     slow = reference.Ensemble([one.clone() for one in models], [False] * 4, 2)
     expected, rests = [], []
     for x, label in zip(X, y, strict=True):
@@ -85,7 +85,7 @@ def test_parts_rest_as_their_slow_twin(monkeypatch, slots):
     answers, found = [], []
     for x, label in zip(X, y, strict=True):
         answers += model.progressive_fit(x[None], [label], classes=[-1, 1]).tolist()
-        found.append(model.n_resting_ == 2)
+        found.append(model.n_paused_ == 2)
     np.testing.assert_allclose(answers, expected, rtol=1e-6, atol=1e-9)
     assert found == rests
     assert sum(np.diff(found)) >= 3  # to rest, to a trial, to rest
@@ -96,12 +96,12 @@ def test_parts_rest_as_their_slow_twin(monkeypatch, slots):
 
 def test_short_rows_and_parts_that_earn_do_not_rest():
     X, y = noise()
-    assert not resting_model().fit(X[:, :60], y).n_resting_
-    assert resting_model().fit(X, y).n_resting_ == 2
+    assert not resting_model().fit(X[:, :60], y).n_paused_
+    assert resting_model().fit(X, y).n_paused_ == 2
     crossed = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)  # nothing for linear learners
     X[:, :2] = np.sign(X[:, :2])
     trees = OnlineBBM(Tree(2, max_slots=64), 5, head="stack")
-    assert not StackedEnsemble([Linear(), trees], n_always=1, random_state=0).fit(X, crossed).n_resting_
+    assert not StackedEnsemble([Linear(), trees], n_always_active=1, random_state=0).fit(X, crossed).n_paused_
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_batches_files_and_copies_do_not_matter_where_parts_rest(monkeypatch, ro
 def test_rows_that_parts_do_not_see_cost_nothing(monkeypatch):
     X, y = noise()
     model = resting_model().fit(X[:400], y[:400])
-    assert model.n_resting_ == 2
+    assert model.n_paused_ == 2
 
     def run(*_):
         raise AssertionError("a part that rests was run")
@@ -223,7 +223,7 @@ def test_what_parts_earn_is_the_margin():
 def test_the_report_shows_the_stack_that_answers():
     """The light one answers while its loss is the smaller, though no part rests."""
     X, y = changing(every=10_000)
-    model = StackedEnsemble([Linear(standardize=True), Perceptron()], n_always=1).fit(X[:, ::-1], y)
+    model = StackedEnsemble([Linear(standardize=True), Perceptron()], n_always_active=1).fit(X[:, ::-1], y)
     node = model.fitted.root
     node.stack.loss[0], node.light.loss[0] = 2.0, 1.0
     weights = model.report().columns["weight"][0]
@@ -292,12 +292,12 @@ def test_zeros_and_missing_values_do_not_make_rows_long():
     X, y = noise(300)
     X[:, 50:], X[::2, 0] = 0, np.nan
     models = [Adaptive(Linear()), NaiveBayes(max_slots=16), Perceptron(bits=4)]
-    arrays, dicts = (StackedEnsemble(models, n_always=1, random_state=0) for _ in range(2))
+    arrays, dicts = (StackedEnsemble(models, n_always_active=1, random_state=0) for _ in range(2))
     arrays.fit(X, y)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         dicts.learn_one({str(j): value if value == value else None for j, value in enumerate(x)}, label)
     assert arrays.fitted.root.rest.rows.tolist() == dicts.fitted.root.rest.rows.tolist()
-    assert not arrays.n_resting_ and not dicts.n_resting_
+    assert not arrays.n_paused_ and not dicts.n_paused_
 
 
 def test_models_within_models_are_saved_as_deep_as_they_are_loaded(tmp_path):
@@ -401,7 +401,7 @@ def test_two_rising_prices():
         (lambda: StackedEnsemble(Linear()), "a list of 1 to 50 models"),
         (lambda: StackedEnsemble([SGDClassifier()]), "boosters and learners of onlineboost"),
         (lambda: StackedEnsemble([Linear(), OnlineBBM(SGDClassifier(loss="log_loss"))]), "models of compiled learners"),
-        (lambda: StackedEnsemble([Linear()], n_always=2), "n_always"),
+        (lambda: StackedEnsemble([Linear()], n_always_active=2), "n_always_active"),
         (lambda: StackedEnsemble([Linear()], on_drift=3), "on_drift"),
         (lambda: OnlineBoost("most"), "effort"),
         (lambda: Restarting("tree"), "estimator"),
@@ -421,7 +421,7 @@ def test_a_model_that_starts_over_can_be_asked():
     assert model.estimator_.n_seen_ == 3000 - model.alarms_[-1].example
     assert "The model, since then: Boosting" in model.verdict()
     assert str(model.report()) == str(model.estimator_.report())
-    assert progressive_score(Restarting(Linear(), delta=0.05), X, y) < 0.5
+    assert progressive_error(Restarting(Linear(), delta=0.05), X, y) < 0.5
 
 
 def test_votes_for_classes_are_no_log_odds():

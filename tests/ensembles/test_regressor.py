@@ -36,7 +36,7 @@ from onlineboost.regressor import r2
 MODELS = {
     "tree": lambda: RegressionTree(4),
     "least squares": lambda: LeastSquares(0.99),
-    "span": lambda: OnlineGradientBoost(RegressionTree(4, features=0.6), 12, chains=3, radius=20.0),
+    "span": lambda: OnlineGradientBoost(RegressionTree(4, max_features=0.6), 12, chains=3, radius=20.0),
     "hull": lambda: OnlineGradientBoost(RegressionTree(3), 5, version="hull"),
     "poisson": lambda: OnlineGradientBoost(RegressionTree(3), 5, loss="poisson"),
     "linear": lambda: OnlineGradientBoost(Linear(standardize=True), 33),
@@ -480,7 +480,7 @@ def test_the_report_has_weights_and_errors_of_the_parts(tmp_path):
     assert report.n_examples == 1500 and len(report.names) == 6 and report.names[1] == "LeastSquares()"
     weights, excess = report.columns["weight"][0], report.columns["excess alone"][0]
     assert np.array_equal(weights, model.weights_) and weights[1] > weights[3]
-    alone = RegressionTree(7, memory=8, evidence=32.0, features=0.5, random_state=3, max_mb=512)
+    alone = RegressionTree(7, memory=8, min_split_gain=32.0, max_features=0.5, random_state=3, max_mb=512)
     trees = OnlineGradientBoost(alone, 40, chains=2, shrinkage=0.5)
     errors = [np.mean((found - y)[-500:] ** 2) for found in (trees.progressive_fit(X, y), answers)]
     assert excess[4] == pytest.approx(np.sqrt(errors[0] - errors[1]), rel=0.3) and excess[1] < excess[4] / 5

@@ -15,7 +15,7 @@ from onlineboost.__main__ import main
 from onlineboost.cli.notes import Notes
 from onlineboost.data.scores import joined_scores
 from onlineboost.datasets import load_letter
-from onlineboost.evaluate import Measurement, progressive_score
+from onlineboost.evaluate import Measurement, progressive_error
 from onlineboost.evaluate.measurement import metrics_of
 from onlineboost.evaluate.metrics import Calibration, Confusion, Curve, Metric, Ranking, auc
 from onlineboost.evaluate.metrics.top_k import TopK
@@ -184,10 +184,10 @@ def test_the_area_has_the_same_bits_whenever_a_class_comes():
 
 def test_metrics_fit_the_task():
     X = np.random.default_rng(0).random((60, 2))
-    assert progressive_score(LeastSquares(), X, X[:, 0], metric="rmse") < 0.3
+    assert progressive_error(LeastSquares(), X, X[:, 0], metric="rmse") < 0.3
     for model, metric, able in ((LeastSquares(), "error", "'mae' or 'r2' or 'rmse'"), (Linear(), "rmse", "'auc'")):
         with pytest.raises(ParameterError, match=f"a metric of scores: {able}"):
-            progressive_score(model, X, (X[:, 0] > 0.5).astype(int), metric=metric)
+            progressive_error(model, X, (X[:, 0] > 0.5).astype(int), metric=metric)
 
 
 def test_a_measurement_without_probabilities_leaves_their_metrics_out():
@@ -213,10 +213,10 @@ def test_a_metric_of_ones_own_is_one_class(stream, monkeypatch):
     monkeypatch.setattr("onlineboost.evaluate.progressive.METRICS", ours)
     ours.add(Metric("margin", "mean margin", Margin, lower_is_better=False))
     X, y = stream
-    assert progressive_score(Linear(), X, y, metric="margin") == np.mean((y > 0) * Linear().progressive_fit(X, y))
+    assert progressive_error(Linear(), X, y, metric="margin") == np.mean((y > 0) * Linear().progressive_fit(X, y))
 
 
-# ---- progressive_score
+# ---- progressive_error
 
 MODELS = [
     Linear(),
@@ -239,16 +239,16 @@ def test_progressive_score_is_that_of_a_loop_that_scores_then_learns(model, stre
         scores.append(looped.decision_function(X[row])[0])
         looped.partial_fit(X[row], y[row], sample_weight=weight[row])
     wrong = sum(w for s, label, w in zip(scores, y, weight, strict=True) if (s >= 0) != (label > 0))
-    assert progressive_score(model, X, y, sample_weight=weight) == pytest.approx(wrong / weight.sum(), abs=1e-12)
+    assert progressive_error(model, X, y, sample_weight=weight) == pytest.approx(wrong / weight.sum(), abs=1e-12)
     area = roc_auc_score(y, scores, sample_weight=weight)
-    assert progressive_score(model, X, y, "auc", weight) == pytest.approx(area, abs=1e-12)
+    assert progressive_error(model, X, y, "auc", weight) == pytest.approx(area, abs=1e-12)
 
 
 def test_progressive_score_does_not_change_the_model(stream):
     X, y = stream
     new, fitted = OnlineBBM(Tree(2), 3, random_state=0), OnlineBBM(Tree(2), 3, random_state=0).fit(X[:50], y[:50])
     before = fitted.decision_function(X)
-    assert progressive_score(fitted, X, y) == progressive_score(new, X, y)
+    assert progressive_error(fitted, X, y) == progressive_error(new, X, y)
     assert not new.__sklearn_is_fitted__()
     assert fitted.n_seen_ == 50
     np.testing.assert_array_equal(fitted.decision_function(X), before)
@@ -258,8 +258,8 @@ def test_progressive_score_does_not_change_the_model(stream):
 def test_progressive_score_takes_any_two_labels(stream, negative, positive):
     X, y = stream
     labels = [positive if label > 0 else negative for label in y]
-    assert progressive_score(OnlineBBM(n_estimators=3), X, labels) == progressive_score(OnlineBBM(n_estimators=3), X, y)
-    assert progressive_score(Linear(), X, labels, metric="auc") > 0.7
+    assert progressive_error(OnlineBBM(n_estimators=3), X, labels) == progressive_error(OnlineBBM(n_estimators=3), X, y)
+    assert progressive_error(Linear(), X, labels, metric="auc") > 0.7
 
 
 @pytest.mark.parametrize("batch_size", [7, 1000])
@@ -274,13 +274,13 @@ def test_progressive_score_of_a_stream_is_that_of_its_scores(stream, batch_size)
     scores = model.clone().progressive_fit(opened())
     signs = np.concatenate([page.batch.y for page in opened()])
     error = np.average((scores >= 0) != (signs > 0), weights=weight)
-    assert progressive_score(model, opened()) == pytest.approx(error)
-    assert progressive_score(model, opened(), metric="auc") == pytest.approx(
+    assert progressive_error(model, opened()) == pytest.approx(error)
+    assert progressive_error(model, opened(), metric="auc") == pytest.approx(
         roc_auc_score(signs, scores, sample_weight=weight)
     )
     pages = list(opened())
     if len(pages) == 1:
-        assert progressive_score(model, pages[0].batch) == progressive_score(model, opened())
+        assert progressive_error(model, pages[0].batch) == progressive_error(model, opened())
 
 
 def test_progressive_score_is_what_training_on_the_command_line_prints(stream, tmp_path, capsys):
@@ -292,7 +292,7 @@ def test_progressive_score_is_what_training_on_the_command_line_prints(stream, t
     said = json.loads(capsys.readouterr().out)
     base = Linear(standardize=True)
     for model, key in ((OnlineBBM(base, 5, random_state=0), "error"), (base, "base_error")):
-        assert progressive_score(model, open_stream(path, label="half")) == said[key]
+        assert progressive_error(model, open_stream(path, label="half")) == said[key]
 
 
 def test_progressive_score_says_what_it_cannot_do(stream):
@@ -301,18 +301,18 @@ def test_progressive_score_says_what_it_cannot_do(stream):
         ParameterError,
         match=r"metric='log-loss': expected a metric of scores: 'auc' or 'error' or 'f1' or 'macro-f1' or",
     ):
-        progressive_score(Linear(), X, y, metric="log-loss")
+        progressive_error(Linear(), X, y, metric="log-loss")
     with pytest.raises(ParameterError, match="metric='eror': expected one of auc, .*; did you mean 'error'"):
-        progressive_score(Linear(), X, y, metric="eror")
+        progressive_error(Linear(), X, y, metric="eror")
     with pytest.raises(DataError, match="the target y is None"):
-        progressive_score(Linear(), X)
+        progressive_error(Linear(), X)
     with pytest.raises(DataError, match="has its own labels"):
-        progressive_score(Linear(), open_stream(X, y=y), y)
+        progressive_error(Linear(), open_stream(X, y=y), y)
     with pytest.raises(DataError, match="no rows"):
-        progressive_score(Linear(), open_stream(X[:0], y=y[:0]))
-    assert math.isnan(progressive_score(Linear(), X, y, sample_weight=np.zeros(len(y))))
+        progressive_error(Linear(), open_stream(X[:0], y=y[:0]))
+    assert math.isnan(progressive_error(Linear(), X, y, sample_weight=np.zeros(len(y))))
     one = open_stream([({"a": 1.0}, 1)] * 3)
-    assert math.isnan(progressive_score(Linear(), one, metric="auc"))
+    assert math.isnan(progressive_error(Linear(), one, metric="auc"))
 
 
 def test_metrics_of_classes_do_not_depend_on_pages():
@@ -323,7 +323,7 @@ def test_metrics_of_classes_do_not_depend_on_pages():
     y[:200] = np.where(y[:200] == "A", "A", "D")
     for metric in ("auc", "error", "macro-f1"):
         found = {
-            progressive_score(Tree(2), open_stream(X, y=y, batch_size=rows), metric=metric) for rows in (20, 64, 600)
+            progressive_error(Tree(2), open_stream(X, y=y, batch_size=rows), metric=metric) for rows in (20, 64, 600)
         }
         assert len(found) == 1 and 0 < found.pop() < 1
 

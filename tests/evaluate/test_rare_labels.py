@@ -13,7 +13,7 @@ from sklearn import metrics
 
 from onlineboost import Linear, OnlineBBM, ParameterError
 from onlineboost.data.classes import Classes
-from onlineboost.evaluate import Measurement, Threshold, progressive_score
+from onlineboost.evaluate import Measurement, Threshold, progressive_error
 from onlineboost.evaluate.metrics.confusion import Confusion, cost
 from onlineboost.evaluate.threshold import Cutoff, Rule
 from onlineboost.evaluate.training import Training
@@ -73,12 +73,12 @@ def test_the_positive_label_does_not_depend_on_the_order_of_rows(first, second):
     scores, larger = model.clone().progressive_fit(X, y), max(first, second)
     answers, wanted = scores >= 0, y == larger
     error = np.mean(answers != wanted)
-    assert progressive_score(model, X, y) == pytest.approx(error)
+    assert progressive_error(model, X, y) == pytest.approx(error)
     assert tune([model], X, y).best.error == pytest.approx(error, abs=0.02)  # which names the classes in their order
-    assert progressive_score(model, X, y, "f1") == pytest.approx(metrics.f1_score(wanted, answers))
-    stream = progressive_score(model, open_stream(X, y=y, batch_size=70), metric="f1")
+    assert progressive_error(model, X, y, "f1") == pytest.approx(metrics.f1_score(wanted, answers))
+    stream = progressive_error(model, open_stream(X, y=y, batch_size=70), metric="f1")
     assert stream == pytest.approx(metrics.f1_score(wanted, answers))
-    assert progressive_score(model, X, y, "pr-auc") == pytest.approx(metrics.average_precision_score(wanted, scores))
+    assert progressive_error(model, X, y, "pr-auc") == pytest.approx(metrics.average_precision_score(wanted, scores))
 
 
 # ---- thresholds

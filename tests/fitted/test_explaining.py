@@ -130,7 +130,7 @@ def shapley(value, n: int) -> np.ndarray:
 
 
 def test_a_tree_of_one_split_has_shapley_values():
-    model = Tree(1, leaves="majority").fit(X, Y)
+    model = Tree(1, leaf_prediction="majority").fit(X, Y)
     state = model.fitted.root.committee
     assert state.used[0, 0] == 3
     ids = model.fitted.root.slots.ids()
@@ -156,7 +156,7 @@ def test_linear_learners_and_products_have_shapley_values():
 
 
 def test_a_path_through_a_tree_is_credited_split_by_split():
-    model = Tree(3, leaves="majority").fit(X, Y)
+    model = Tree(3, leaf_prediction="majority").fit(X, Y)
     state, ids = model.fitted.root.committee, model.fitted.root.slots.ids()
 
     def weights(node):
@@ -205,7 +205,7 @@ def test_many_classes_have_a_set_of_contributions_each():
 
 CLASS_VOTES = {
     "alone": ClassTree(3),
-    "majorities": ClassTree(3, leaves="majority"),
+    "majorities": ClassTree(3, leaf_prediction="majority"),
     "mbbm": OnlineMBBM(ClassTree(3), 5, random_state=0),
     "olm": AdaBoostOLM(ClassTree(3), 5, random_state=0),
     "olm, last expert": AdaBoostOLM(ClassTree(3), 5, expert="last", random_state=0),
@@ -258,7 +258,7 @@ def shared_by_hand(terms: np.ndarray, amount: float) -> np.ndarray:
 
 def test_a_vote_for_a_class_is_shared_among_the_splits_of_its_path():
     labels = np.digitize(X[:, 2] + X[:, 0] / 2, [-0.5, 0.5])
-    model = ClassTree(3, leaves="majority").fit(X, labels)
+    model = ClassTree(3, leaf_prediction="majority").fit(X, labels)
     state, ids = model.fitted.root.committee, model.fitted.root.slots.ids()
     order = [model.fitted.target.labels.index(label) for label in model.classes_]
     assert state.used[0, 0] > 5
@@ -287,7 +287,7 @@ def test_a_vote_for_a_class_is_shared_among_the_splits_of_its_path():
 def test_the_values_of_naive_bayes_count_in_turn():
     """A leaf that votes by naive Bayes: each value adds what it changes in the chances of the classes."""
     labels = np.digitize(X[:, 2], [-0.5, 0.5])
-    model = ClassTree(1, evidence=1e9).fit(X, labels)
+    model = ClassTree(1, min_split_gain=1e9).fit(X, labels)
     state, slots = model.fitted.root.committee, model.fitted.root.slots
     wrong = state.wrong[0, 0]
     assert state.used[0, 0] == 1 and wrong[1] < wrong[0]

@@ -11,7 +11,7 @@ import river.metrics
 import onlineboost
 from onlineboost import LeastSquares, Linear, OnlineBBM, StackedEnsemble
 from onlineboost.errors import ModelFileError
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 from tests.model_files import forge
 
@@ -98,7 +98,7 @@ def test_metrics_are_those_of_river(kind):
 
 def test_errors_are_progressive_and_late_answers_count_as_they_were_given():
     rows, y, _ = data("two")
-    expected = progressive_score(MODELS["two"](), stream("two"))
+    expected = progressive_error(MODELS["two"](), stream("two"))
     assert learnt("two", 500).metrics_.all.error == pytest.approx(expected)
     model = MODELS["two"]()
     model.learn_one(rows[0], True)

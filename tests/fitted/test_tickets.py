@@ -34,7 +34,7 @@ from onlineboost.data.batch import one_row
 from onlineboost.data.hashing import feature_id
 from onlineboost.engine.node import PastAnswers
 from onlineboost.ensembles.resting import LENGTH
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.evaluate.progressive import Delayed
 from onlineboost.fitted.asked import HEAD, SIGNATURE
 from onlineboost.readers import open_stream
@@ -217,7 +217,7 @@ def test_tickets_expire_by_number_and_by_age(dicts):
     model = OnlineBBM(n_estimators=3)
     model.learn_one(*dicts[0])
     model.learn_one(*dicts[1])
-    model.pending = Pending(most=5)
+    model.pending = Pending(max_pending=5)
     tickets = [model.ask(x) for x in rows[:8]]
     assert [*model.pending] == [3, 4, 5, 6, 7]
     with pytest.raises(TicketError, match="ticket 2 was told before, or has expired"):
@@ -227,7 +227,7 @@ def test_tickets_expire_by_number_and_by_age(dicts):
     model.tell(tickets[3], 1)
     seen = model.n_seen_
     timed = OnlineBBM(n_estimators=3)
-    timed.pending = Pending(age=10.0, expired=("label", -1))
+    timed.pending = Pending(max_age=10.0, on_expire=("label", -1))
     for k in range(20):
         timed.ask(rows[k], time=2.0 * k)
     assert [*timed.pending] == [14, 15, 16, 17, 18, 19]
@@ -248,14 +248,14 @@ def test_the_oldest_ticket_is_found_at_once_after_many_have_expired():
         return process_time() - began
 
     before = seconds()
-    pending.most = 50_000
+    pending.max_pending = 50_000
     assert len(pending.due(None)) == 150_000
     assert seconds() < 20 * before + 0.01  # in a dict, all that were removed are passed over each time
 
 
 def test_tickets_of_other_copies_are_remembered_up_to_a_bound(dicts, tmp_path):
     model = OnlineBBM(n_estimators=3)
-    model.pending = Pending(most=3)
+    model.pending = Pending(max_pending=3)
     for x, y in dicts[:50]:
         model.learn_one(x, y)
     model.ask(dicts[0][0])
@@ -275,11 +275,11 @@ def test_tickets_of_other_copies_are_remembered_up_to_a_bound(dicts, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"most": 0}, "most=0"),
-        ({"age": -1}, "age=-1"),
-        ({"age": "1"}, "age='1'"),
-        ({"expired": "negative"}, "'drop', or \\('label', y\\)"),
-        ({"expired": ("label", None)}, "'drop', or"),
+        ({"max_pending": 0}, "max_pending=0"),
+        ({"max_age": -1}, "max_age=-1"),
+        ({"max_age": "1"}, "max_age='1'"),
+        ({"on_expire": "negative"}, "'drop', or \\('label', y\\)"),
+        ({"on_expire": ("label", None)}, "'drop', or"),
     ],
 )
 def test_wrong_bounds_of_tickets(given, message):
@@ -291,7 +291,7 @@ def test_bounds_are_not_changed_while_tickets_wait(dicts):
     model = OnlineBBM(n_estimators=3)
     model.ask(dicts[0][0])
     with pytest.raises(onlineboost.ConflictError, match="Tickets wait"):
-        model.pending = Pending(most=5)
+        model.pending = Pending(max_pending=5)
     with pytest.raises(DataError, match="expected onlineboost.Pending"):
         model.pending = 5
 
@@ -316,7 +316,7 @@ HOSTILE = {
     "order": lambda arrays, facts: facts["parts"]["model"]["pending"].update(next=1),
     "signature": lambda arrays, facts: arrays["model.pending.tickets"].__setitem__(70, 255),
     "secret": lambda arrays, facts: facts["parts"]["model"]["pending"].update(secret="00"),
-    "settings": lambda arrays, facts: facts["parts"]["model"]["pending"].update(most="many"),
+    "settings": lambda arrays, facts: facts["parts"]["model"]["pending"].update(max_pending="many"),
     "early": lambda arrays, facts: facts["parts"]["model"]["pending"].update(early=[1]),
     "missing": lambda arrays, facts: facts["parts"]["model"]["pending"].pop("secret"),
     "long secret": lambda arrays, facts: (without(arrays), facts["parts"]["model"]["pending"].update(secret="00" * 99)),
@@ -523,9 +523,9 @@ STRANGE = {
     "x that is an object": lambda m, t: m.ask(object()),
     "x with a name of 5000 digits": lambda m, t: m.ask({10**5000: 1.0}),
     "x with a value of 400 digits": lambda m, t: m.ask({"a": 10**400}),
-    "an age without end": lambda m, t: Pending(age=float("inf")),
-    "an age of 400 digits": lambda m, t: Pending(age=10**400),
-    "a label for those expired that is an array": lambda m, t: Pending(expired=np.zeros(2)),
+    "an age without end": lambda m, t: Pending(max_age=float("inf")),
+    "an age of 400 digits": lambda m, t: Pending(max_age=10**400),
+    "a label for those expired that is an array": lambda m, t: Pending(on_expire=np.zeros(2)),
 }
 
 
@@ -548,10 +548,10 @@ def test_strange_times_labels_and_tickets_are_errors_of_ours(kind_of_model, kind
 def test_no_delay_is_the_usual_evaluation(stream):
     X, y = stream
     model = OnlineBBM(Tree(3), 5, random_state=0)
-    assert progressive_score(model, X, y, delay=0) == progressive_score(model, X, y)
-    assert progressive_score(model, X, y, delay=50) != progressive_score(model, X, y)
+    assert progressive_error(model, X, y, delay=0) == progressive_error(model, X, y)
+    assert progressive_error(model, X, y, delay=50) != progressive_error(model, X, y)
     with pytest.raises(ParameterError, match="delay=-1"):
-        progressive_score(model, X, y, delay=-1)
+        progressive_error(model, X, y, delay=-1)
 
 
 def test_a_delay_by_times_is_that_of_the_column(dicts):
@@ -635,15 +635,15 @@ def test_times_and_labels_that_make_no_sense(dicts):
         with pytest.raises(DataError, match="the time is"):
             model.ask(dicts[0][0], time=time)
     with pytest.raises(DataError, match="the labels are 'no'"):
-        model.pending = Pending(most=2, expired=("label", "no"))
+        model.pending = Pending(max_pending=2, on_expire=("label", "no"))
     assert len(model.pending) == 0
 
 
 def test_fit_keeps_the_bounds_of_tickets(stream):
     model = OnlineBBM(n_estimators=3)
-    model.pending = Pending(most=7, age=3)
+    model.pending = Pending(max_pending=7, max_age=3)
     model.fit(*stream)
-    assert (model.pending.most, model.pending.age) == (7, 3)
+    assert (model.pending.max_pending, model.pending.max_age) == (7, 3)
 
 
 def test_a_row_without_a_time_is_an_error(dicts):
@@ -656,4 +656,4 @@ def test_a_row_without_a_time_is_an_error(dicts):
 def test_a_label_of_expired_tickets_beyond_the_classes_allowed_is_refused_at_once():
     model = Linear(max_classes=2).fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(DataError, match="more than 2"):
-        model.pending = Pending(most=3, expired=("label", 2))
+        model.pending = Pending(max_pending=3, on_expire=("label", 2))

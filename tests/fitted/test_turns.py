@@ -27,10 +27,10 @@ from onlineboost.fitted.lock import SharedLock
 from onlineboost.readers import open_stream
 
 MODELS = {
-    "tree": lambda: OnlineBBM(Tree(3, grace=8), 5, random_state=0),
+    "tree": lambda: OnlineBBM(Tree(3, grace_period=8), 5, random_state=0),
     "bayes": lambda: OnlineBBM(NaiveBayes(), 3, random_state=0),
     "lags": lambda: OnlineBBM(Linear(), 5, random_state=0, lag=2, class_weight="balanced"),
-    "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace=8), 4, random_state=0), delta=0.9),
+    "adaptive": lambda: Adaptive(OnlineBBM(Tree(3, grace_period=8), 4, random_state=0), delta=0.9),
     "numbers": lambda: OnlineBoostRegressor(random_state=0),
 }
 
@@ -143,7 +143,7 @@ def test_a_model_is_fitted_by_one_thread_at_a_time(stream):
 
 def test_expired_tickets_are_learnt_once():
     model = OnlineBBM(n_estimators=3)
-    model.pending = Pending(most=1, expired=("label", "late"))
+    model.pending = Pending(max_pending=1, on_expire=("label", "late"))
     model.learn_one({"a": 1.0}, "here")
     at_once(*(lambda: [model.ask({"a": 1.0}) for _ in range(20)] for _ in range(3)))
     assert len(model.pending) == 1 and model.n_seen_ == 60

@@ -38,7 +38,7 @@ def numbers(X: np.ndarray, seed: int, n: int) -> np.ndarray:
 def test_every_answer_is_that_of_the_slow_tree(seed, kind, weights, depth, n_bins, memory, evidence, replay, leaves):
     X, _, weight = make_stream(seed, kind, weights)
     y = numbers(X, seed, len(X))
-    choices = {"memory": memory, "evidence": evidence, "replay": replay, "leaves": leaves}
+    choices = {"memory": memory, "min_split_gain": evidence, "replay": replay, "leaf_prediction": leaves}
     fast = RegressionTree(depth, bins=n_bins, max_slots=16, **choices)
     scores = fast.progressive_fit(X, y, weight)
     tree = reference.RegressionTree(depth, n_bins, 16, evidence, memory, 10.0, leaves)
@@ -79,13 +79,13 @@ def test_leaves_follow_lines_where_they_err_less():
     for y, better, worse in ((np.abs(X[:, 0] - 0.5), "linear", "mean"), (noise, "mean", "linear")):
         errors = {}
         for leaves in LEAVES:
-            answers = RegressionTree(3, memory=8, smoothing=1, leaves=leaves).progressive_fit(X, y)
+            answers = RegressionTree(3, memory=8, smoothing=1, leaf_prediction=leaves).progressive_fit(X, y)
             errors[leaves] = np.mean((answers - y)[1000:] ** 2)
         assert errors[better] < 0.99 * errors[worse]
         assert errors["auto"] < (errors[better] + errors[worse]) / 2
 
 
-@pytest.mark.parametrize("learner", [RegressionTree(2, features=0.5), Tree(2, features=0.5)], ids=repr)
+@pytest.mark.parametrize("learner", [RegressionTree(2, max_features=0.5), Tree(2, max_features=0.5)], ids=repr)
 def test_trees_apart_keep_their_features(learner):
     whole = learner.committee(5, 8)
     assert np.array_equal(learner.apart(whole, 2, 5).allowed, whole.allowed[2:5])
@@ -106,8 +106,8 @@ def test_little_memory_still_learns():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"max_depth": 0}, {"max_depth": 21}, {"memory": -1}, {"evidence": np.nan}, {"smoothing": -1}, {"features": 0},
-     {"random_state": -1}, {"bins": 5}, {"leaves": "tree"}],
+    [{"max_depth": 0}, {"max_depth": 21}, {"memory": -1}, {"min_split_gain": np.nan}, {"smoothing": -1}, {"max_features": 0},
+     {"random_state": -1}, {"bins": 5}, {"leaf_prediction": "tree"}],
 )  # fmt: skip
 def test_wrong_parameters(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):

@@ -99,11 +99,11 @@ def test_a_tree_equals_the_slow_one(
     X, y, weight = make_stream(seed, kind, weights)
     tree = Tree(
         depth,
-        leaves=leaves,
+        leaf_prediction=leaves,
         bins=n_bins,
-        tie=tie,
-        evidence=evidence,
-        grace=grace,
+        tau=tie,
+        min_split_gain=evidence,
+        grace_period=grace,
         max_nodes=max_nodes,
         max_slots=slots,
         replay=replay,
@@ -135,10 +135,10 @@ def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, l
     y = np.where(np.arange(700) < 100, y % 2, np.where(np.arange(700) < 400, np.minimum(y, 2), y))
     tree = ClassTree(
         depth,
-        leaves=leaves,
+        leaf_prediction=leaves,
         bins=n_bins,
-        evidence=evidence,
-        grace=grace,
+        min_split_gain=evidence,
+        grace_period=grace,
         max_slots=slots,
         replay=replay,
     )
@@ -169,7 +169,7 @@ def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, l
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
 def test_a_stump_equals_the_slow_one(seed, kind, n_bins, grace, weights, slots, replay):
     X, y, weight = make_stream(seed, kind, weights)
-    scores = Stump(bins=n_bins, grace=grace, max_slots=slots, replay=replay).progressive_fit(X, y, weight)
+    scores = Stump(bins=n_bins, grace_period=grace, max_slots=slots, replay=replay).progressive_fit(X, y, weight)
     slow = reference.Stump(n_bins, grace)
     assert_same(scores, slow, X, y, weight, slots, replay)
 
@@ -258,9 +258,9 @@ def test_words_and_missing_values_are_split_by():
         ({"max_depth": 21}, "max_depth=21: expected at most 20"),
         ({"bins": 10}, "bins=10: expected a power of two from 4 to 256"),
         ({"delta": 0}, "delta=0: expected"),
-        ({"tie": -1}, "tie=-1: expected"),
+        ({"tau": -1}, "tau=-1: expected"),
         ({"max_nodes": -1}, "max_nodes=-1: expected"),
-        ({"features": 0}, "features=0: expected a number above 0, at most 1"),
+        ({"max_features": 0}, "max_features=0: expected a number above 0, at most 1"),
     ],
 )
 def test_parameters_are_checked(options, message):
@@ -341,7 +341,7 @@ def test_a_forked_process_has_trees_of_its_own():
 
 def test_a_tree_of_some_features_splits_by_them_alone():
     X, y = make_rows(9, 4000, "dense")
-    committee = OnlineBBM(Tree(4, features=0.5), 15, random_state=0).fit(X, y).fitted.root.committee
+    committee = OnlineBBM(Tree(4, max_features=0.5), 15, random_state=0).fit(X, y).fitted.root.committee
     assert 0.3 < committee.allowed.mean() < 0.7
     assert len({row.tobytes() for row in committee.allowed}) > 10
     for tree in range(15):
@@ -368,7 +368,7 @@ def test_rows_of_zeros_are_examples_too(learner):
 def test_counts_go_on_beyond_what_a_float32_can_count():
     """After very many examples, a leaf forgets half of them rather than the new ones."""
     X, y = make_rows(11, 3000, "dense")
-    tree = Tree(1, leaves="adaptive").fit(X, y)
+    tree = Tree(1, leaf_prediction="adaptive").fit(X, y)
     state = tree.fitted.root.committee
     assert state.used[0, 0] == 3
     state.histograms[...] *= 8192  # as if each had come so often
@@ -410,7 +410,7 @@ def test_bayes_over_very_many_features_neither_vanishes_nor_overflows():
     rng = np.random.default_rng(3)
     X = rng.integers(1, 4, (600, 900)).astype(np.float32)
     y = np.where(X[:, :5].sum(axis=1) > 10, 1, -1)
-    for learner in (Tree(1, evidence=1e9), NaiveBayes()):
+    for learner in (Tree(1, min_split_gain=1e9), NaiveBayes()):
         scores = learner.progressive_fit(X, y)
         assert np.isfinite(scores).all() and (np.abs(scores) <= 1).all()
         assert (scores[300:] != 0).mean() > 0.9
@@ -418,16 +418,16 @@ def test_bayes_over_very_many_features_neither_vanishes_nor_overflows():
 
 def test_stumps_of_some_features_differ():
     X, y = make_rows(14, 3000, "dense")
-    model = OnlineBBM(Stump(features=0.4), 15, random_state=0).fit(X, y)
+    model = OnlineBBM(Stump(max_features=0.4), 15, random_state=0).fit(X, y)
     choices = model.fitted.root.committee.choice[:, 0]
     assert len(set(choices.tolist())) > 2
     assert all(model.fitted.root.committee.allowed[i, slot] for i, slot in enumerate(choices) if slot >= 0)
 
 
-@pytest.mark.parametrize("name", ["bins", "max_slots", "max_nodes", "max_depth", "grace"])
+@pytest.mark.parametrize("name", ["bins", "max_slots", "max_nodes", "max_depth", "grace_period"])
 def test_numbers_of_numpy_are_numbers(name):
     X, y = make_rows(15, 300, "dense")
-    value = {"bins": 8, "max_slots": 8, "max_nodes": 7, "max_depth": 2, "grace": 8}[name]
+    value = {"bins": 8, "max_slots": 8, "max_nodes": 7, "max_depth": 2, "grace_period": 8}[name]
     whole, other = Tree(**{name: value}), Tree(**{name: np.int64(value)})
     assert np.array_equal(whole.progressive_fit(X, y), other.progressive_fit(X, y))
     for wrong in (16.5, True, "8", np.array([4, 8])):

@@ -19,7 +19,7 @@ import pytest
 
 from onlineboost import Linear
 from onlineboost.errors import DataError, ReadError
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 from onlineboost.readers.ipc_messages import CheckedStream
 
@@ -273,7 +273,7 @@ def test_models_say_what_a_page_is():
     page = next(open_stream(rows))
     with pytest.raises(DataError, match="the page is a list: expected one of open_stream; see partial_fit for arrays"):
         Linear().learn([page])
-    assert progressive_score(Linear(), page) == progressive_score(Linear(), open_stream(rows))
+    assert progressive_error(Linear(), page) == progressive_error(Linear(), open_stream(rows))
 
 
 def test_a_frame_of_zst_that_is_to_be_skipped(tmp_path):

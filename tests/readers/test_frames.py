@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from onlineboost import DataError, Linear, tuning
 from onlineboost.errors import ReadWarning
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 from onlineboost.readers.frames import index_columns
 
@@ -67,7 +67,7 @@ def test_the_index_is_no_feature(name):
     same(Linear().partial_fit(frame, y), expected)
     same(Linear().fit(nw.from_native(frame), y), expected)
     same(Linear().fit(open_stream(frame, y=y)), Linear().fit(open_stream(plain, y=y)))
-    assert progressive_score(Linear(), frame, y) == progressive_score(Linear(), plain, y)
+    assert progressive_error(Linear(), frame, y) == progressive_error(Linear(), plain, y)
 
 
 @pytest.mark.parametrize("name", ["split", "named index", "numbers only"])
@@ -113,7 +113,7 @@ def test_tuning_takes_frames_of_words_without_their_index():
     models = tuning.grid(Linear(), learning_rate=[0.1, 1.0])
     found = tuning.tune(models, frame, y).best
     assert found.error == tuning.tune(models, frame.reset_index(drop=True), y.to_numpy()).best.error
-    assert found.error == pytest.approx(min(progressive_score(model, frame, y) for model in models))
+    assert found.error == pytest.approx(min(progressive_error(model, frame, y) for model in models))
 
 
 # ---- tables that hold the index of a pandas frame

@@ -39,14 +39,14 @@ MODELS = {
     "trees": lambda: OnlineBBM(Tree(3, replay=64), 5, head="stack", random_state=0),
     "linear": lambda: SafeBoost(Linear(standardize=True), 20, random_state=0),
     "experts": lambda: AdaBoostOL(Tree(2, replay=64, max_mb=1), 4, random_state=0),
-    "shares": lambda: OnlineBBM(Tree(3, replay=64, features=0.5), 5, random_state=0),
+    "shares": lambda: OnlineBBM(Tree(3, replay=64, max_features=0.5), 5, random_state=0),
     "ocp": lambda: OSBoostOCP(Perceptron(), 3, random_state=0),
     "stacked": lambda: StackedEnsemble(
         [
             Linear(standardize=True), Restarting(OnlineBBM(Tree(3, replay=64), 5), delta=0.9), Perceptron(),
             small_batch_boost(),
         ],
-        n_always=2, random_state=0,
+        n_always_active=2, random_state=0,
     ),
     "gradient": lambda: OnlineGradientBoost(RegressionTree(3, replay=64), 6, random_state=0),
     "numbers": lambda: OnlineBoostRegressor(random_state=0),

@@ -48,8 +48,8 @@ MODELS = {
     "perceptron": lambda: OnlineBBM(Perceptron(), 3),
     "newton": lambda: OnlineBBM(Newton(), 3),
     "binned": lambda: Linear(bins=8, crosses=[(0, 1)], bits=6),
-    "tree": lambda: OnlineBBM(Tree(3, grace=4, replay=1024), 3, random_state=0),
-    "stump": lambda: OnlineBBM(Stump(grace=4), 3, random_state=0),
+    "tree": lambda: OnlineBBM(Tree(3, grace_period=4, replay=1024), 3, random_state=0),
+    "stump": lambda: OnlineBBM(Stump(grace_period=4), 3, random_state=0),
     "bayes": lambda: OnlineBBM(NaiveBayes(), 3),
     "stack": lambda: OnlineBBM(n_estimators=3, head="stack"),
     "safe": lambda: SafeBoost(n_estimators=9),
@@ -60,7 +60,7 @@ MODELS = {
     "adaptive": lambda: Adaptive(OnlineBBM(n_estimators=3)),
     "watched": lambda: Adaptive(OnlineBBM(n_estimators=3), reset="learners"),
     "memory": pairs.small_batch_boost,
-    "stacked": lambda: StackedEnsemble([Linear(), Linear(standardize=True), NaiveBayes()], n_always=2),
+    "stacked": lambda: StackedEnsemble([Linear(), Linear(standardize=True), NaiveBayes()], n_always_active=2),
 }
 
 
@@ -544,7 +544,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
 
 def test_trees_split_by_slots_in_use():
     """Explanations have a place for each slot in use, and for no other."""
-    model = Tree(2, grace=8).fit(np.eye(2, dtype=np.float32)[[0, 1] * 60], [0, 1] * 60)
+    model = Tree(2, grace_period=8).fit(np.eye(2, dtype=np.float32)[[0, 1] * 60], [0, 1] * 60)
     node = model.fitted.root
     node.check()
     node.committee.nodes[0, 0, 0] = node.n_slots + 1

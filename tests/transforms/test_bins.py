@@ -154,7 +154,7 @@ def test_what_leaves_have_counted_is_carried_over_whole():
     X = np.cumsum(rng.normal(size=(3000, 3)), axis=0)  # walks: their range grows
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     with warnings.catch_warnings(action="ignore"):
-        state = Tree(1, evidence=1e9, replay=0).fit(X, y).fitted.root.committee
+        state = Tree(1, min_split_gain=1e9, replay=0).fit(X, y).fitted.root.committee
     assert state.used[0, 0] == 1 and (state.bins.counts[:3, 2] > 64).all()
     counted = state.histograms[:3].sum(axis=1)
     assert (counted <= state.since[0, 0, :2] * (1 + 1e-5)).all()

@@ -98,9 +98,9 @@ def test_room_that_cannot_be_had_leaves_the_model_as_it_was(stream, monkeypatch)
 
 
 def test_the_bound_is_that_of_the_learner():
-    assert Linear(bits=10).max_features() == 1024
-    assert Tree(3, max_slots=33).max_features() == 33
-    model = Tree(3, max_slots=2, grace=8)
+    assert Linear(bits=10).slot_limit() == 1024
+    assert Tree(3, max_slots=33).slot_limit() == 33
+    model = Tree(3, max_slots=2, grace_period=8)
     for k in range(300):
         model.learn_one({f"n{k % 5}": 1.0 + k % 2, "always": k % 3}, k % 2)
     assert model.fitted.root.slots.used[0] == 2

@@ -40,7 +40,7 @@ from onlineboost.cli.app import main
 from onlineboost.cli.registered import registered_options
 from onlineboost.cli.tune import entries as entries_of
 from onlineboost.datasets import load_letter
-from onlineboost.evaluate import progressive_score
+from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 from onlineboost.tuning import data as tuning_data
 from onlineboost.tuning import grid, runs, tune
@@ -48,20 +48,20 @@ from onlineboost.tuning.data import read
 
 ENVIRONMENT = {**os.environ, "ONLINEBOOST_QUIET": "1"}
 NESTED = {
-    "tree": lambda: AdaBoostOL(Tree(3, grace=8, replay=0)),
-    "sampled": lambda: AdaBoostOL(Tree(3, grace=8, replay=0), delivery="sample", random_state=4),
+    "tree": lambda: AdaBoostOL(Tree(3, grace_period=8, replay=0)),
+    "sampled": lambda: AdaBoostOL(Tree(3, grace_period=8, replay=0), delivery="sample", random_state=4),
     "random expert": lambda: AdaBoostOL(NaiveBayes(replay=0), expert="random"),
-    "last expert": lambda: AdaBoostOL(Stump(grace=8, features=0.5, replay=0), expert="last", votes="real"),
-    "osboost": lambda: OSBoost(Tree(2, grace=8, replay=0), gamma=0.2),
+    "last expert": lambda: AdaBoostOL(Stump(grace_period=8, max_features=0.5, replay=0), expert="last", votes="real"),
+    "osboost": lambda: OSBoost(Tree(2, grace_period=8, replay=0), gamma=0.2),
     "linear": lambda: AdaBoostOL(Linear("logistic")),
     "perceptron": lambda: OSBoost(Perceptron(standardize=True), random_state=7),
 }
 OTHERS = {
     "bbm": lambda: OnlineBBM(Linear(standardize=True)),
-    "ocp": lambda: OSBoostOCP(Tree(2, grace=8)),
-    "plus": lambda: AdaBoostOLPlus(Tree(2, grace=8)),
-    "stack": lambda: AdaBoostOL(Tree(2, grace=8), head="stack"),
-    "replayed": lambda: AdaBoostOL(Tree(2, grace=8)),
+    "ocp": lambda: OSBoostOCP(Tree(2, grace_period=8)),
+    "plus": lambda: AdaBoostOLPlus(Tree(2, grace_period=8)),
+    "stack": lambda: AdaBoostOL(Tree(2, grace_period=8), head="stack"),
+    "replayed": lambda: AdaBoostOL(Tree(2, grace_period=8)),
     "bins": lambda: OnlineBBM(Linear(bins=8)),
     "crossed": lambda: OnlineBBM(Linear(crosses=[(0, 1)], bits=6)),
     "copies": lambda: OnlineBBM(Copies(Linear())),
@@ -626,5 +626,5 @@ def test_many_classes_are_as_alone():
     models = grid(OnlineBBM(Tree(2), head="stack", random_state=0), n_estimators=[2, 4])
     for source in (lambda: (X, y), lambda: (open_stream(X, y=y),)):
         race = tune(models, *source())
-        alone = [progressive_score(model, *source()) for model in models]
+        alone = [progressive_error(model, *source()) for model in models]
         assert [race.rows[k].error for k in range(2)] == pytest.approx(alone, abs=1e-12)

@@ -89,7 +89,7 @@ class SeveralClasses:
 
         X, _ = load_letter()
         parts = [Linear(standardize=True), OnlineBBM(Linear(standardize=True), 2, head="stack")]
-        model = StackedEnsemble(parts, n_always=1)
+        model = StackedEnsemble(parts, n_always_active=1)
         for rows in (X[:_FEW], X[_FEW : 2 * _FEW]):
             model.partial_fit(rows, np.arange(_FEW) % 3, range(3))
             model.predict_proba(rows)
@@ -172,7 +172,7 @@ def _parts(model: OnlineModel) -> list[OnlineModel]:
 
 def _inside(model: OnlineModel) -> list[OnlineModel]:
     """The model, what it is around, and so on to the weak learner."""
-    inner = model.models[0] if isinstance(model, StackedEnsemble) else getattr(model, "estimator", None)
+    inner = model.estimators[0] if isinstance(model, StackedEnsemble) else getattr(model, "estimator", None)
     return [model, *(_inside(inner) if inner is not None else [])]
 
 
@@ -188,7 +188,7 @@ def _name(model: OnlineModel) -> str:
     """The model without its numbers, which do not change what is compiled, but for ``bins``.
 
     >>> _name(StackedEnsemble([Linear("logistic", learning_rate=0.1), Linear(bits=20, bins=16)]))
-    "StackedEnsemble(models=[Linear(loss='logistic'), Linear(bins=16)])"
+    "StackedEnsemble(estimators=[Linear(loss='logistic'), Linear(bins=16)])"
     """
     return re.sub(r", (?=\))", "", re.sub(r"\b(?!bins=)\w+=-?[0-9][0-9.e+-]*(, )?", "", repr(model.clone())))
 

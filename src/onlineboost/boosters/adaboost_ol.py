@@ -182,9 +182,9 @@ class AdaBoostOL(
     --------
     >>> from onlineboost import AdaBoostOL
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(AdaBoostOL(), X, y):.3f}")
+    >>> print(f"{progressive_error(AdaBoostOL(), X, y):.3f}")
     0.312
     """
 

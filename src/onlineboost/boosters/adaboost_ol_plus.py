@@ -113,9 +113,9 @@ class AdaBoostOLPlus(
     --------
     >>> from onlineboost import AdaBoostOLPlus, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(AdaBoostOLPlus(Tree(3), random_state=0), X, y):.3f}")
+    >>> print(f"{progressive_error(AdaBoostOLPlus(Tree(3), random_state=0), X, y):.3f}")
     0.124
     """
 

@@ -108,9 +108,9 @@ class DefensiveBoost(
     --------
     >>> from onlineboost import DefensiveBoost, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(DefensiveBoost(Tree(5)), X, y):.3f}")
+    >>> print(f"{progressive_error(DefensiveBoost(Tree(5)), X, y):.3f}")
     0.166
     """
 

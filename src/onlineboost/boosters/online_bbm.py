@@ -137,9 +137,9 @@ class OnlineBBM(
     --------
     >>> from onlineboost import OnlineBBM
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(OnlineBBM(), X, y):.3f}")
+    >>> print(f"{progressive_error(OnlineBBM(), X, y):.3f}")
     0.310
     """
 

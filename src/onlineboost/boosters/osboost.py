@@ -84,9 +84,9 @@ class OSBoost(
     --------
     >>> from onlineboost import OSBoost
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(OSBoost(), X, y):.3f}")
+    >>> print(f"{progressive_error(OSBoost(), X, y):.3f}")
     0.304
     """
 

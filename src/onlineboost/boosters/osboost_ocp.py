@@ -110,9 +110,9 @@ class OSBoostOCP(
     --------
     >>> from onlineboost import OSBoostOCP
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(OSBoostOCP(), X, y):.3f}")
+    >>> print(f"{progressive_error(OSBoostOCP(), X, y):.3f}")
     0.305
     """
 

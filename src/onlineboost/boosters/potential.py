@@ -67,10 +67,10 @@ class PotentialBoost(
     --------
     >>> from onlineboost import PotentialBoost
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
     >>> model = PotentialBoost(terminal="fair-ties", n_estimators=20)
-    >>> print(f"{progressive_score(model, X, y):.3f}")
+    >>> print(f"{progressive_error(model, X, y):.3f}")
     0.310
     """
 

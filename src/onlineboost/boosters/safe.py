@@ -229,9 +229,9 @@ class SafeBoost(
     --------
     >>> from onlineboost import SafeBoost, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> print(f"{progressive_score(SafeBoost(Tree(3), random_state=0), X, y):.3f}")
+    >>> print(f"{progressive_error(SafeBoost(Tree(3), random_state=0), X, y):.3f}")
     0.092
     """
 

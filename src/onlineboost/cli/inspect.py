@@ -112,7 +112,7 @@ def _parts(model: Ensemble) -> list[dict[str, Any]]:
     """What each part of an ensemble is worth, by its report."""
     report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
     names = [brief(part) for part in model.parts()]
-    awake = len(names) - model.n_resting_
+    awake = len(names) - model.n_paused_
     found = [{"name": name, "resting": k >= awake} for k, name in enumerate(names)]
     for column, (values, _) in report.columns.items():
         for part, value in zip(found, values.tolist(), strict=True):

@@ -333,7 +333,7 @@ class Job:
             "features_per_example": training.entries / max(curve.examples, 1),
             "columns": {name: kind._asdict() for name, kind in found.items()},
             "alarms": self.lines.alarms,
-            "resting": getattr(training.model, "n_resting_", 0),
+            "resting": getattr(training.model, "n_paused_", 0),
             "seconds": self.seconds,
             "memory": peak_memory(),
             "model_memory": training.model.n_bytes(),

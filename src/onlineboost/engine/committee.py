@@ -319,5 +319,5 @@ def new_committee(
 ) -> Any:
     """A node before the first example."""
     states = learner.committee(settings.n_learners, n_features), booster, head, new_record(settings.n_learners)
-    slots = new_slots(learner.max_features())
+    slots = new_slots(learner.slot_limit())
     return kind(settings, learner, *states, learner.transforms(n_features), slots, **more)

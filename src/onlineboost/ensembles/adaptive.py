@@ -45,12 +45,12 @@ class Adaptive(Around, Ensemble):
 
     >>> from onlineboost import Adaptive, OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
     >>> y[10_000:] *= -1
-    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBBM(Tree(5), random_state=0), X, y), 3)
     0.265
-    >>> round(progressive_score(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print), X, y), 3)
+    >>> round(progressive_error(Adaptive(OnlineBBM(Tree(5), random_state=0), on_drift=print), X, y), 3)
     Alarm(example=10048, learner=None)
     0.126
     """

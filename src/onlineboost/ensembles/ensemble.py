@@ -64,8 +64,8 @@ class Ensemble(Listening, OnlineClassifier):
         limits = (part.max_row_features() for part in self.parts())
         return min((most for most in limits if most is not None), default=None)
 
-    def max_features(self) -> int:
-        return max(part.max_features() for part in self.parts())
+    def _slot_limit(self) -> int:
+        return max(part._slot_limit() for part in self.parts())
 
     def new_node(self, n_features: int, seed: int | None = None) -> StackedNode:
         self.check_listener()
@@ -75,7 +75,7 @@ class Ensemble(Listening, OnlineClassifier):
         for k, part in enumerate(parts):
             node = part.new_node(n_features, _seed(seed, self.number_of(k), part))
             if not isinstance(node, Node):
-                raise ParameterError("models", part, "models of compiled learners, such as Linear or Tree")
+                raise ParameterError("estimators", part, "models of compiled learners, such as Linear or Tree")
             if isinstance(node, ClassVotesCommittee):
                 raise ParameterError(
                     "models", part, "models with log odds: those whose learners vote for classes have none"
@@ -109,7 +109,7 @@ class Ensemble(Listening, OnlineClassifier):
         return node
 
     @property
-    def n_resting_(self) -> int:
+    def n_paused_(self) -> int:
         """Number of parts that rest at present, since they cost much and earn nothing."""
         return self._node().n_resting
 
@@ -124,8 +124,8 @@ class Ensemble(Listening, OnlineClassifier):
             counted = "once" if n == 1 else f"{n:,} times"
             last = self.alarms_[-1].example
             sentences.append(f"The stream changed: a part started over {counted}, the last after {last:,} examples.")
-        if self.n_resting_:
-            who = "1 part rests" if self.n_resting_ == 1 else f"{self.n_resting_} parts rest"
+        if self.n_paused_:
+            who = "1 part rests" if self.n_paused_ == 1 else f"{self.n_paused_} parts rest"
             sentences.append(f"{who}: the others do as well alone, at less cost.")
         return " ".join(sentences)
 
@@ -169,10 +169,10 @@ class StackedEnsemble(Ensemble):
 
     Parameters
     ----------
-    models : boosters, learners or ensembles; boosters of Python objects are not possible
-    n_always : number of the first models that see every row; the others rest where they cost much and earn nothing.
-        None: all
-    random_state : seed of the models, instead of their own
+    estimators : boosters, learners or ensembles; boosters of Python objects are not possible
+    n_always_active : number of the first estimators, which learn every row; the others are paused where they cost much
+        and do not improve accuracy. None: all
+    random_state : seed of the estimators, instead of their own
     n_jobs : number of threads, among which models are divided (None: 1, -1: one for each core); the result is the same
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
@@ -183,20 +183,20 @@ class StackedEnsemble(Ensemble):
     --------
     >>> from onlineboost import Linear, OnlineBBM, StackedEnsemble, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
     >>> products, trees = Linear(bins=16, crosses=True), OnlineBBM(Tree(8), head="stack", random_state=1)
-    >>> [round(progressive_score(model, X, y), 3) for model in (products, trees)]
+    >>> [round(progressive_error(model, X, y), 3) for model in (products, trees)]
     [0.105, 0.08]
-    >>> round(progressive_score(StackedEnsemble([products, trees], random_state=0), X, y), 3)
+    >>> round(progressive_error(StackedEnsemble([products, trees], random_state=0), X, y), 3)
     0.077
     """
 
-    example: ClassVar[dict[str, Any]] = {"models": (Linear(),)}
+    example: ClassVar[dict[str, Any]] = {"estimators": (Linear(),)}
 
-    models: Sequence[Any]
+    estimators: Sequence[Any]
     _: KW_ONLY
-    n_always: int | None = None
+    n_always_active: int | None = None
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
@@ -204,15 +204,15 @@ class StackedEnsemble(Ensemble):
     on_drift: Callable[[Alarm], object] | None = None
 
     def parts(self) -> list[OnlineClassifier]:
-        if not isinstance(self.models, list | tuple) or not 1 <= len(self.models) <= MAX_PARTS:
-            raise ParameterError("models", self.models, f"a list of 1 to {MAX_PARTS} models")
-        for model in self.models:
+        if not isinstance(self.estimators, list | tuple) or not 1 <= len(self.estimators) <= MAX_PARTS:
+            raise ParameterError("estimators", self.estimators, f"a list of 1 to {MAX_PARTS} models")
+        for model in self.estimators:
             if not isinstance(model, OnlineClassifier):
-                raise ParameterError("models", model, "boosters and learners of onlineboost")
-        return [model.clone() for model in self.models]
+                raise ParameterError("estimators", model, "boosters and learners of onlineboost")
+        return [model.clone() for model in self.estimators]
 
     def n_light(self) -> int:
-        n = len(self.models)
-        if self.n_always is None:
+        n = len(self.estimators)
+        if self.n_always_active is None:
             return n
-        return check_whole("n_always", self.n_always, 1, n)
+        return check_whole("n_always_active", self.n_always_active, 1, n)

@@ -53,9 +53,9 @@ class OnlineBoost(Ensemble):
     --------
     >>> from onlineboost import OnlineBoost
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(OnlineBoost(random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBoost(random_state=0), X, y), 3)
     0.051
     """
 
@@ -150,7 +150,7 @@ def _many_trees(mb: int) -> list[OnlineClassifier]:
     return [
         Restarting(SafeBoost(Tree(8, max_mb=mb), 63)),
         OnlineBBM(Tree(5, bins=64, max_mb=mb), 21, head="stack"),
-        OnlineBBM(Tree(12, leaves="majority", max_mb=mb), 31, head="stack"),
+        OnlineBBM(Tree(12, leaf_prediction="majority", max_mb=mb), 31, head="stack"),
         OnlineBBM(Tree(3, max_mb=mb), 31, head="stack"),
         Linear(bins=16),
     ]

@@ -96,12 +96,12 @@ class OnlineBoostRegressor(OnlineRegressor):
             LeastSquares(0.9999),
             OnlineGradientBoost(_tree(1), _TREES, chains=2, shrinkage=0.5),
             OnlineGradientBoost(_tree(2, memory=64), _TREES, chains=2, shrinkage=0.5),
-            OnlineGradientBoost(_tree(3, memory=8, evidence=32.0), _TREES, chains=2, shrinkage=0.5),
+            OnlineGradientBoost(_tree(3, memory=8, min_split_gain=32.0), _TREES, chains=2, shrinkage=0.5),
         ]
 
     def scale_part(self) -> OnlineGradientBoost:
         """The model of the size of errors."""
-        tree = RegressionTree(5, memory=128, evidence=16.0, smoothing=2.5, max_mb=_MB)
+        tree = RegressionTree(5, memory=128, min_split_gain=16.0, smoothing=2.5, max_mb=_MB)
         return OnlineGradientBoost(tree, 5, shrinkage=0.5)
 
     def base_learner(self) -> Any:
@@ -194,8 +194,8 @@ def _excess(stack: NumberStack, n: int) -> Floats:
     return found
 
 
-def _tree(draw: int, memory: int = 0, evidence: float = 8.0) -> RegressionTree:
-    return RegressionTree(7, memory=memory, evidence=evidence, features=0.5, random_state=draw, max_mb=_MB)
+def _tree(draw: int, memory: int = 0, min_split_gain: float = 8.0) -> RegressionTree:
+    return RegressionTree(7, memory=memory, min_split_gain=min_split_gain, max_features=0.5, random_state=draw, max_mb=_MB)
 
 
 def _columns(coverage: Any) -> tuple[int, int]:

@@ -109,7 +109,7 @@ class Delayed:
             learn_row(fitted, late.row, late.answers)
 
 
-def progressive_score(
+def progressive_error(
     model: OnlineModel,
     X: Any,
     y: Any = None,
@@ -140,13 +140,13 @@ def progressive_score(
     --------
     >>> from onlineboost import OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(Tree(5), X, y), 3)
+    >>> round(progressive_error(Tree(5), X, y), 3)
     0.168
-    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBBM(Tree(5), random_state=0), X, y), 3)
     0.096
-    >>> round(progressive_score(OnlineBBM(Tree(5), random_state=0), X, y, metric="auc"), 3)
+    >>> round(progressive_error(OnlineBBM(Tree(5), random_state=0), X, y, metric="auc"), 3)
     0.961
     """
     found, task = METRICS.find(metric), "number" if isinstance(model, OnlineRegressor) else "classes"

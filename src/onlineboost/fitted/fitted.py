@@ -82,7 +82,7 @@ class Fitted:
         self.class_weights = None if given is None else ClassWeights(given)
         self.programs = Prepared(self.root) if self.root.compiled else None
         if self.columns.limit is None:  # names beyond the slots are of no use
-            self.columns.limit = min(MAX_NAMES, self.spec.max_features())
+            self.columns.limit = min(MAX_NAMES, self.spec._slot_limit())
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy of everything, made between two updates, for ``copy`` and ``pickle``."""

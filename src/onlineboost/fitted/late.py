@@ -92,11 +92,11 @@ def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None
 def expire(fitted: Fitted, time: float | None) -> None:
     """Drop the tickets that have waited too long, or learn them, as the user has said."""
     pending = fitted.pending
-    if pending.expired == "drop":
+    if pending.on_expire == "drop":
         pending.due(time)
     elif pending.is_due(time):
         with fitted.lock.turn(), fitted.lock.writing, schedule.uninterrupted():
-            root, label = _root(fitted), pending.expired[1]
+            root, label = _root(fitted), pending.on_expire[1]
             target = fitted.target.with_label(label)
             fitted.check_target(target)
             asked = [parsed(data, root, fitted.max_row_features) for data in pending.due(time)]
@@ -151,8 +151,8 @@ def check_asking(fitted: Fitted, time: Any) -> None:
     """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
     if time is not None and not is_finite(time):
         raise DataError(f"the time is {brief(time):.40}: expected a finite number")
-    if fitted.pending.expired != "drop":
-        fitted.check_target(fitted.target.with_label(fitted.pending.expired[1]))
+    if fitted.pending.on_expire != "drop":
+        fitted.check_target(fitted.target.with_label(fitted.pending.on_expire[1]))
 
 
 def _root(fitted: Fitted) -> Node:

@@ -27,7 +27,7 @@ from onlineboost.forks import new_lock
 from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
 
 Votes = Literal["now", "then"]
-MOST = 1_000_000  # tickets that wait, unless asked for otherwise
+MAX_PENDING = 1_000_000  # tickets that wait, unless asked for otherwise
 _MODEL, _SECRET = 8, 16  # bytes
 
 
@@ -53,26 +53,33 @@ class Pending:
 
     Parameters
     ----------
-    most : number of tickets that wait; if there are more, the oldest expire. As many told tickets that other copies of
-        the model gave are remembered, so that none is told twice
-    age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given; None: no
+    max_pending : number of tickets that wait; if there are more, the oldest expire. As many told tickets that other
+        copies of the model gave are remembered, so that none is told twice
+    max_age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given; None: no
         limit
-    expired : what becomes of tickets that expire: "drop", or the label with which they are learnt, as in
-        ``expired=("label", 0)``
+    on_expire : fate of tickets that expire: "drop", or the label with which they are learned, as in
+        ``on_expire=("label", 0)``
     votes : the learners' weights come from their votes when the ticket is told ("now"), or from those when it was given
         ("then"): these take four bytes each, and err more if labels are very late (docs/delayed-labels.md)
     """
 
-    def __init__(self, most: int = MOST, age: float | None = None, expired: Any = "drop", votes: Votes = "now") -> None:
+    def __init__(
+        self,
+        max_pending: int = MAX_PENDING,
+        max_age: float | None = None,
+        on_expire: Any = "drop",
+        votes: Votes = "now",
+    ) -> None:
         check_one_of("votes", votes, ("now", "then"))
-        self.most, self.age, self.expired = check_whole("most", most, 1, 1 << 40), age, expired
+        self.max_pending = check_whole("max_pending", max_pending, 1, 1 << 40)
+        self.max_age, self.on_expire = max_age, on_expire
         self.votes = votes
-        if age is not None and not (is_finite(age) and age >= 0):
-            raise ParameterError("age", age, "a finite number of at least 0, or None")
-        labelled = isinstance(expired, tuple | list) and len(expired) == 2 and expired[0] == "label"
-        dropped = isinstance(expired, str) and expired == "drop"
-        if not dropped and not (labelled and fits_json(expired[1])):
-            raise ParameterError("expired", expired, "'drop', or ('label', y)")
+        if max_age is not None and not (is_finite(max_age) and max_age >= 0):
+            raise ParameterError("max_age", max_age, "a finite number of at least 0, or None")
+        labelled = isinstance(on_expire, tuple | list) and len(on_expire) == 2 and on_expire[0] == "label"
+        dropped = isinstance(on_expire, str) and on_expire == "drop"
+        if not dropped and not (labelled and fits_json(on_expire[1])):
+            raise ParameterError("on_expire", on_expire, "'drop', or ('label', y)")
         self.model, self.secret = secrets.token_bytes(_MODEL), secrets.token_bytes(_SECRET)
         self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers
         self.past: dict[int, int] = {}  # the next numbers of the copies that this one was made from, by their runs
@@ -85,7 +92,8 @@ class Pending:
         return len(self.waiting)
 
     def __repr__(self) -> str:
-        return f"Pending(most={self.most}, age={self.age}, expired={self.expired!r}), {len(self):,} waiting"
+        bounds = f"max_pending={self.max_pending}, max_age={self.max_age}, on_expire={self.on_expire!r}"
+        return f"Pending({bounds}), {len(self):,} waiting"
 
     def __iter__(self) -> Iterator[int]:
         """The numbers of the tickets that wait, the oldest first."""
@@ -152,8 +160,8 @@ class Pending:
         """The numbers of the tickets that have expired by now."""
         now = float(self.next) if time is None else float(time)
         for n, (number, data) in enumerate(self.waiting.items()):
-            old = self.age is not None and now - HEAD.unpack_from(data)[2] > self.age
-            if not old and len(self.waiting) - n <= self.most:
+            old = self.max_age is not None and now - HEAD.unpack_from(data)[2] > self.max_age
+            if not old and len(self.waiting) - n <= self.max_pending:
                 return
             yield number
 
@@ -188,12 +196,12 @@ class Pending:
                 del self.waiting[asked.number]
             else:
                 self.early[asked.mark.hex()] = None
-                if len(self.early) > self.most:
+                if len(self.early) > self.max_pending:
                     self.early.popitem(last=False)
 
     def anew(self) -> Pending:
         """No tickets, with the same bounds."""
-        return Pending(self.most, self.age, self.expired, self.votes)
+        return Pending(self.max_pending, self.max_age, self.on_expire, self.votes)
 
     def _signature(self, body: bytes) -> bytes:
         return hashlib.blake2b(body, digest_size=SIGNATURE, key=self.secret).digest()
@@ -202,7 +210,7 @@ class Pending:
 
     def describe(self) -> dict[str, Any]:
         """As JSON, without the tickets themselves."""
-        names = "most", "age", "expired", "votes", "next"
+        names = "max_pending", "max_age", "on_expire", "votes", "next"
         keys: dict[str, Any] = {"model": self.model.hex(), "secret": self.secret.hex(), "early": [*self.early]}
         keys["past"] = [[run, number] for run, number in (self.past | {self.run: self.next}).items()]
         return {name: getattr(self, name) for name in names} | keys
@@ -217,9 +225,9 @@ class Pending:
     @classmethod
     def restore(cls, facts: Any, arrays: dict[str, NDArray[Any]], node: Node, longest: int | None) -> Pending:
         """What was saved; raises a ValueError if it makes no sense."""
-        expired = facts["expired"]
-        expired = tuple(expired) if isinstance(expired, list) else expired
-        found = cls(facts["most"], facts["age"], expired, facts["votes"])
+        fate = facts["on_expire"]
+        fate = tuple(fate) if isinstance(fate, list) else fate
+        found = cls(facts["max_pending"], facts["max_age"], fate, facts["votes"])
         found.model, found.secret = bytes.fromhex(facts["model"]), bytes.fromhex(facts["secret"])
         if (len(found.model), len(found.secret)) != (_MODEL, _SECRET):
             raise ValueError("the model and the secret of tickets have other sizes")

@@ -278,7 +278,7 @@ class WeakLearner(OnlineModel):
         """Columns that the parameters name and that none of these features belongs to."""
         return []
 
-    def max_features(self) -> int:
+    def slot_limit(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
         return int(getattr(self, "max_slots", 1 << 18))
 

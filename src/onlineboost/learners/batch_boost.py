@@ -399,9 +399,9 @@ class BatchBoost(_Batch, Learner, state=BatchState, **kernels_of(__name__)):
     --------
     >>> from onlineboost import BatchBoost
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(BatchBoost(), X, y), 3)
+    >>> round(progressive_error(BatchBoost(), X, y), 3)
     0.052
     """
 

@@ -42,8 +42,8 @@ class ClassTree(
 
     Parameters
     ----------
-    max_depth, bins, replay, leaves, grace, max_slots, features, max_nodes, max_mb : as for ``Tree``
-    evidence : minimum information gain of a split, in bits over all examples of the leaf, for each class but one
+    max_depth, bins, replay, leaf_prediction, grace_period, max_slots, max_features, max_nodes, max_mb : as for ``Tree``
+    min_split_gain : minimum information gain of a split, in bits over all examples of the leaf, for each class but one
 
     Examples
     --------
@@ -61,11 +61,11 @@ class ClassTree(
     _: KW_ONLY
     bins: int = 0
     replay: int = 512
-    leaves: Literal["adaptive", "majority"] = "adaptive"
-    grace: int = 16
-    evidence: float = 2.0
+    leaf_prediction: Literal["adaptive", "majority"] = "adaptive"
+    grace_period: int = 16
+    min_split_gain: float = 2.0
     max_slots: int = 1024
-    features: float = 1.0
+    max_features: float = 1.0
     max_nodes: int = 0
     max_mb: int = 2048
 
@@ -79,8 +79,8 @@ class ClassTree(
             weight=filled(0, (n_learners, room.nodes, room.classes)),
             wrong=filled(0, (n_learners, room.nodes, 2)),
             since=filled(0, (n_learners, room.nodes, FIRST + room.classes)),
-            allowed=some_slots(n_learners, room.slots, self.features),
-            adaptive=self.leaves == "adaptive",
+            allowed=some_slots(n_learners, room.slots, self.max_features),
+            adaptive=self.leaf_prediction == "adaptive",
         )
 
     def room(self, committee: Any) -> Any:
@@ -103,10 +103,10 @@ class ClassTree(
         return class_tree_kernels.shares_below(committee)
 
     def deepest_counted(self) -> int:
-        return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
+        return self.max_depth if self.leaf_prediction == "adaptive" else self.max_depth - 1
 
     def check(self) -> None:
         self.check_trees()
-        check_one_of("leaves", self.leaves, ("adaptive", "majority"))
-        if not isinstance(self.evidence, numbers.Real) or not float(self.evidence) >= 0:
-            raise ParameterError("evidence", self.evidence, "a number of at least 0")
+        check_one_of("leaf_prediction", self.leaf_prediction, ("adaptive", "majority"))
+        if not isinstance(self.min_split_gain, numbers.Real) or not float(self.min_split_gain) >= 0:
+            raise ParameterError("min_split_gain", self.min_split_gain, "a number of at least 0")

@@ -2,7 +2,7 @@
 
 Nodes, histograms and routing are those of ``Tree``; the vote of a leaf is a class, the one with the largest weight or,
 where that was wrong less often, the likeliest by naive Bayes. A split is justified by its information gain: with k
-classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so ``evidence`` is the
+classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so ``min_split_gain`` is the
 number of bits for each class but one.
 """
 
@@ -46,8 +46,8 @@ class ClassTreeState(NamedTuple):
     most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
     adaptive: bool  # whether leaves may vote by naive Bayes
-    grace: int
-    evidence: float
+    grace_period: int
+    min_split_gain: float
     max_depth: int
 
     def derived(self) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _learn(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, c: int
         slot = work.row.counted[k]
         if state.allowed[i, slot]:
             state.histograms[base + slot, work.row.codes[slot], c] += f32(w)
-    if since[UPDATES] >= state.grace and forest.is_due(since[UPDATES], since[SQUARES], _sum(since)):
+    if since[UPDATES] >= state.grace_period and forest.is_due(since[UPDATES], since[SQUARES], _sum(since)):
         since[UPDATES] = 0
         forest.fade(state, i, node, row, _sum(since), since[SQUARES], since.size)
         if splits:
@@ -285,7 +285,7 @@ def _try_split(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, ro
     n, squares, present = _sum(since), since[SQUARES], _present(since)
     if present > 1:
         best, slot, edge, missing = _best_split(state, work, i, forest.base_of(state, i, row), since, n)
-        if slot >= 0 and best * n * n > state.evidence * (present - 1) * squares:
+        if slot >= 0 and best * n * n > state.min_split_gain * (present - 1) * squares:
             left = forest.split_leaf(state, i, node, slot, edge, missing, best * n)
             for c in range(work.kept.size):
                 state.weight[i, left, c] = work.kept[c]

@@ -66,9 +66,9 @@ class Copies(Parameters):
         """Whether the learner takes dicts of features as they are."""
         return isinstance(_kind(self.estimator), _River)
 
-    def max_features(self) -> int:
+    def slot_limit(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
-        return self.estimator.max_features() if isinstance(self.estimator, OnlineClassifier) else _WIDTH
+        return self.estimator._slot_limit() if isinstance(self.estimator, OnlineClassifier) else _WIDTH
 
     def committee(self, n_learners: int, n_features: int, hard: bool, sample: bool) -> Committee:
         if planning():

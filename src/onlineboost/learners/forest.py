@@ -43,9 +43,9 @@ class Forest(Binned, WeakLearner):
     strength: ClassVar[str] = "share of the gain of all splits"
 
     max_depth: int
-    grace: int
-    evidence: float
-    features: float
+    grace_period: int
+    min_split_gain: float
+    max_features: float
     max_nodes: int
     max_mb: int
 
@@ -66,11 +66,11 @@ class Forest(Binned, WeakLearner):
     def check_trees(self) -> None:
         """``check`` for the parameters that all trees have."""
         self.check_bins()
-        for name in ("max_depth", "grace", "max_mb"):
+        for name in ("max_depth", "grace_period", "max_mb"):
             check_count(name, getattr(self, name))
         if self.max_depth > 20:
             raise ParameterError("max_depth", self.max_depth, "at most 20")
-        check_share("features", self.features)
+        check_share("max_features", self.max_features)
         whole = isinstance(self.max_nodes, numbers.Integral) and not isinstance(self.max_nodes, bool)
         if not whole or self.max_nodes < 0:
             raise ParameterError("max_nodes", self.max_nodes, "a whole number of at least 0")
@@ -107,8 +107,8 @@ class Forest(Binned, WeakLearner):
             "most_rows": most_rows,
             "most_nodes": self.most_nodes(),
             "scarce": most_rows < wanted,
-            "grace": int(self.grace),
-            "evidence": float(self.evidence),
+            "grace_period": int(self.grace_period),
+            "min_split_gain": float(self.min_split_gain),
             "max_depth": int(self.max_depth),
         }
 

@@ -1,7 +1,7 @@
 """Compiled functions shared by trees of labels and of numbers: nodes, and rows of histograms.
 
 A state has ``nodes``, ``threshold``, ``since``, ``used``, ``start``, ``free``, ``gains``, ``stride``, ``bins``,
-``histograms``, ``most_rows``, ``scarce``, ``grace`` and ``max_depth``, as ``TreeState`` describes them.
+``histograms``, ``most_rows``, ``scarce``, ``grace_period`` and ``max_depth``, as ``TreeState`` describes them.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def fade(state: Any, i: int, node: int, row: int, n: float, squares: float, m: i
 @lean
 def make_way(state: Any, i: int, node: int, n: float, squares: float, m: int) -> None:
     """Free the histograms of a leaf without a good split if other leaves wait for some, and clear its first m sums."""
-    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace * squares:
+    if state.scarce and state.used[i, 1] == state.most_rows and n * n >= 4 * state.grace_period * squares:
         release_row(state, i, node)
         for k in range(m):
             state.since[i, node, k] = 0.0

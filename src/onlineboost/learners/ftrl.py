@@ -166,9 +166,9 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     --------
     >>> from onlineboost import FTRLProximal
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(FTRLProximal(), X, y), 3)
+    >>> round(progressive_error(FTRLProximal(), X, y), 3)
     0.125
     """
 
@@ -259,7 +259,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
 
     # ---- what was learnt
 
-    def max_features(self) -> int:
+    def slot_limit(self) -> int:
         return 1 << int(self.bits)
 
     def strengths(self, committee: FTRLState, n_learners: int) -> Floats | None:

@@ -75,11 +75,11 @@ class Linear(
     --------
     >>> from onlineboost import Linear
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(Linear(), X, y), 3)
+    >>> round(progressive_error(Linear(), X, y), 3)
     0.307
-    >>> round(progressive_score(Linear(bins=16, crosses=True), X, y), 3)
+    >>> round(progressive_error(Linear(bins=16, crosses=True), X, y), 3)
     0.105
     """
 
@@ -175,7 +175,7 @@ class Linear(
     def unmet_columns(self, names: Iterable[str]) -> list[str]:
         return columns_not_met(self.crosses, names)
 
-    def max_features(self) -> int:
+    def slot_limit(self) -> int:
         return 1 << int(self.bits)
 
     def max_row_features(self) -> int | None:

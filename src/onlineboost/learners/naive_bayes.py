@@ -180,11 +180,11 @@ class NaiveBayes(Binned, Learner, name="naive-bayes", options=(BINS,), state=Nai
     --------
     >>> from onlineboost import NaiveBayes, OnlineBBM
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(NaiveBayes(), X, y), 3)
+    >>> round(progressive_error(NaiveBayes(), X, y), 3)
     0.229
-    >>> round(progressive_score(OnlineBBM(NaiveBayes(), random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBBM(NaiveBayes(), random_state=0), X, y), 3)
     0.194
     """
 

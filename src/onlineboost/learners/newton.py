@@ -230,9 +230,9 @@ class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kern
     --------
     >>> from onlineboost import Linear, Newton
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> [round(progressive_score(learner, X, y), 3) for learner in (Linear(), Newton())]
+    >>> [round(progressive_error(learner, X, y), 3) for learner in (Linear(), Newton())]
     [0.307, 0.275]
     """
 

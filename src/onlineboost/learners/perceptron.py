@@ -124,11 +124,11 @@ class Perceptron(
     --------
     >>> from onlineboost import OnlineBBM, Perceptron
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(Perceptron(), X, y), 3)
+    >>> round(progressive_error(Perceptron(), X, y), 3)
     0.368
-    >>> round(progressive_score(OnlineBBM(Perceptron(), random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBBM(Perceptron(), random_state=0), X, y), 3)
     0.336
     """
 
@@ -157,7 +157,7 @@ class Perceptron(
     def grow(self, committee: PerceptronState, n_features: int) -> PerceptronState:
         return PerceptronState(with_room(committee.weights, 1 + n_features))
 
-    def max_features(self) -> int:
+    def slot_limit(self) -> int:
         return 1 << int(self.bits)
 
     def separate(self, n_learners: int, n_features: int) -> bool:

@@ -33,13 +33,13 @@ class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels
     max_depth : maximum depth; 1 is a single split
     bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
     replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
-    grace : number of examples of a leaf between two attempts to split it
-    evidence : minimum gain of a split, over all examples of the leaf, in units of the variance that it leaves
+    grace_period : number of examples of a leaf between two attempts to split it
+    min_split_gain : minimum gain of a split, over all examples of the leaf, in units of the variance that it leaves
     memory : number of examples that the vote of a leaf remembers; 0: all
-    leaves : "mean", "linear" (a line on the feature of the last split above the leaf), or "auto": whichever has erred
+    leaf_prediction : "mean", "linear" (a line on the feature of the last split above the leaf), or "auto": whichever has erred
         less lately
     smoothing : weight of the parent's vote in that of a new leaf, in examples
-    features : share of the feature slots that each tree may split by
+    max_features : share of the feature slots that each tree may split by
     random_state : seed of this share, a whole number
     max_slots : maximum number of feature slots; further features share slots by a hash
     max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
@@ -62,12 +62,12 @@ class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels
     _: KW_ONLY
     bins: int = 16
     replay: int = 128
-    grace: int = 16
-    evidence: float = 8.0
+    grace_period: int = 16
+    min_split_gain: float = 8.0
     memory: int = 0
-    leaves: Leaves = "auto"
+    leaf_prediction: Leaves = "auto"
     smoothing: float = 10.0
-    features: float = 1.0
+    max_features: float = 1.0
     random_state: int = 0
     max_slots: int = 1024
     max_nodes: int = 0
@@ -78,11 +78,11 @@ class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels
             **self.in_common(n_learners, room),
             vote=filled(0, (n_learners, room.nodes, 2)),
             since=filled(0, (n_learners, room.nodes, 6)),
-            line=filled(0, (n_learners, room.nodes, 0 if self.leaves == "mean" else 7)),
-            allowed=some_slots(n_learners, room.slots, self.features, self.random_state, self.first_learner),
+            line=filled(0, (n_learners, room.nodes, 0 if self.leaf_prediction == "mean" else 7)),
+            allowed=some_slots(n_learners, room.slots, self.max_features, self.random_state, self.first_learner),
             memory=float(self.memory) or math.inf,
             smoothing=float(self.smoothing),
-            leaves=LEAVES.index(self.leaves),
+            leaf_prediction=LEAVES.index(self.leaf_prediction),
         )
 
     def sums(self, committee: RegressionTreeState) -> Floats:
@@ -94,9 +94,9 @@ class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels
 
     def check(self) -> None:
         self.check_trees()
-        check_one_of("leaves", self.leaves, LEAVES)
+        check_one_of("leaf_prediction", self.leaf_prediction, LEAVES)
         check_whole("random_state", self.random_state, 0, (1 << 63) - 1)
-        for name in ("evidence", "smoothing", "memory"):
+        for name in ("min_split_gain", "smoothing", "memory"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
                 raise ParameterError(name, value, "a number of at least 0")

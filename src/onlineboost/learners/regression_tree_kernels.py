@@ -7,7 +7,7 @@
 | n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: the effective sample size, whatever the scale of weights |
 | G | ``gain`` | (S_L n - S n_L)^2 / (n n_L n_R): by how much a split lowers the sum of squares |
 
-A leaf splits if n_eff G is at least ``evidence`` times the sum of squares that is left. It votes by a running mean,
+A leaf splits if n_eff G is at least ``min_split_gain`` times the sum of squares that is left. It votes by a running mean,
 over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn towards
 the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
 
@@ -66,12 +66,12 @@ class RegressionTreeState(NamedTuple):
     most_rows: int  # of a tree
     most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
-    grace: int
-    evidence: float
+    grace_period: int
+    min_split_gain: float
     memory: float  # infinite: all
     smoothing: float
     max_depth: int
-    leaves: int
+    leaf_prediction: int
 
     def derived(self) -> tuple[str, ...]:
         return ("allowed",)
@@ -81,7 +81,7 @@ class RegressionTreeState(NamedTuple):
 
     def check(self) -> None:
         forest.check(self, "threshold", "vote", "since", "line")
-        if self.leaves != MEAN:
+        if self.leaf_prediction != MEAN:
             slots = self.line[..., FEATURE]
             known = (slots >= 0) & (slots <= self.gains.shape[1]) & (slots == np.floor(slots))
             require(bool(known.all()), "line", "numbers of slots")
@@ -113,7 +113,7 @@ def predict(state: RegressionTreeState, work: RegressionTreeWork, batch: Batch, 
 @hot
 def _by_line(state: RegressionTreeState, i: int, leaf: int) -> bool:
     """Whether a leaf votes by its line."""
-    return state.leaves != MEAN and (state.leaves == LINE or state.line[i, leaf, D] > 0)
+    return state.leaf_prediction != MEAN and (state.leaf_prediction == LINE or state.line[i, leaf, D] > 0)
 
 
 @hot
@@ -185,7 +185,7 @@ def learn(
 @hot
 def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: int, t: float, w: float) -> None:
     vote, since = state.vote[i, node], state.since[i, node]
-    if state.leaves != MEAN:
+    if state.leaf_prediction != MEAN:
         _learn_line(state, state.line[i, node], work.row, vote[1], t, w)
     vote[0] = min(vote[0] + w, state.memory)
     count = min(vote[0] + state.smoothing, state.memory) if node == 0 else vote[0]
@@ -202,7 +202,7 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
     since[3] += 1
     since[4] += w * t * t
     _count(state, work, i, forest.base_of(state, i, row), f32(w), f32(w * t))
-    if since[3] >= state.grace and forest.is_due(since[3], since[2], since[0]):
+    if since[3] >= state.grace_period and forest.is_due(since[3], since[2], since[0]):
         since[3] = 0
         forest.fade(state, i, node, row, since[0], since[2], 5)
         _try_split(state, i, node, row)
@@ -231,11 +231,11 @@ def _try_split(state: RegressionTreeState, i: int, node: int, row: int) -> None:
     )
     whole = since[4] - S * S / n
     rest = max(whole - gain, 1e-9 * whole)
-    if slot >= 0 and gain * n * n >= state.evidence * squares * rest:
+    if slot >= 0 and gain * n * n >= state.min_split_gain * squares * rest:
         left = forest.split_leaf(state, i, node, slot, edge, missing, gain)
         _begin(state, i, left, state.vote[i, node, 1], since[5], left_n, left_S)
         _begin(state, i, left + 1, state.vote[i, node, 1], since[5], n - left_n, S - left_S)
-        if state.leaves != MEAN:
+        if state.leaf_prediction != MEAN:
             state.line[i, left, FEATURE] = state.line[i, left + 1, FEATURE] = slot + 1
     else:
         forest.make_way(state, i, node, n, squares, 5)

@@ -29,7 +29,7 @@ class StumpState(NamedTuple):
     short: Ints  # [1] 1 if there must be more room before the next example
     bins: Bins
     histograms: Floats  # [stumps * slots, bins, 2] over all examples: more than a float32 can count
-    grace: int
+    grace_period: int
 
     def derived(self) -> tuple[str, ...]:
         return ("allowed",)
@@ -128,7 +128,7 @@ def learn(state: StumpState, work: StumpWork, batch: Batch, r: int, h: Floats32,
             slot = work.row.counted[k]
             if state.allowed[i, slot]:
                 state.histograms[base + slot, work.row.codes[slot], c] += w
-        if state.totals[i, 2] >= state.grace:
+        if state.totals[i, 2] >= state.grace_period:
             state.totals[i, 2] = 0
             _choose(state, i)
 
@@ -167,19 +167,19 @@ class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **
     ----------
     bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
     replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
-    grace : number of examples between two choices of the split
-    features : share of the feature slots that each stump may split by; random, but independent of the seed
+    grace_period : number of examples between two choices of the split
+    max_features : share of the feature slots that each stump may split by; random, but independent of the seed
     max_slots : maximum number of feature slots; further features share slots by a hash
 
     Examples
     --------
     >>> from onlineboost import OnlineBBM, Stump
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(Stump(), X, y), 3)
+    >>> round(progressive_error(Stump(), X, y), 3)
     0.337
-    >>> round(progressive_score(OnlineBBM(Stump(), random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBBM(Stump(), random_state=0), X, y), 3)
     0.295
     """
 
@@ -193,14 +193,14 @@ class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **
     _: KW_ONLY
     bins: int = 0
     replay: int = 512
-    grace: int = 32
-    features: float = 1.0
+    grace_period: int = 32
+    max_features: float = 1.0
     max_slots: int = 1024
 
     def committee(self, n_learners: int, n_features: int) -> StumpState:
         self.check_bins()
-        check_count("grace", self.grace)
-        check_share("features", self.features)
+        check_count("grace_period", self.grace_period)
+        check_share("max_features", self.max_features)
         return self.with_room(n_learners, Room(min(n_features, self.max_slots), 0))
 
     def with_room(self, n_learners: int, room: Room) -> StumpState:
@@ -210,11 +210,11 @@ class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **
             threshold=filled(0, n_learners, np.float32),
             sides=filled(0, (n_learners, 2, 2)),
             totals=filled(0, (n_learners, 3)),
-            allowed=some_slots(n_learners, slots, self.features, first=self.first_learner),
+            allowed=some_slots(n_learners, slots, self.max_features, first=self.first_learner),
             short=np.zeros(1, np.int64),
             bins=new_bins(slots, n_bins, self.max_slots),
             histograms=filled(0, (n_learners * slots, n_bins, 2)),
-            grace=int(self.grace),
+            grace_period=int(self.grace_period),
         )
 
     def strengths(self, committee: StumpState, n_learners: int) -> Floats | None:

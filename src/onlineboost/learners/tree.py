@@ -35,15 +35,15 @@ class Tree(
         streams
     bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
     replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
-    leaves : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
-    grace : number of examples of a leaf between two attempts to split it
-    evidence : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tie``
+    leaf_prediction : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
+    grace_period : number of examples of a leaf between two attempts to split it
+    min_split_gain : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tau``
         decide instead
-    delta, tie : a leaf is split if the best split beats the second by the Hoeffding bound with probability of error
-        ``delta``, or if the bound is below ``tie``. Sample sizes are effective ones, (sum w)^2 / sum w^2: the scale of
+    delta, tau : a leaf is split if the best split beats the second by the Hoeffding bound with probability of error
+        ``delta``, or if the bound is below ``tau``. Sample sizes are effective ones, (sum w)^2 / sum w^2: the scale of
         weights does not matter
     max_slots : maximum number of feature slots; further features share slots by a hash
-    features : share of the feature slots that each tree may split by; random, but independent of the seed
+    max_features : share of the feature slots that each tree may split by; random, but independent of the seed
     max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
     max_mb : memory for the histograms of all trees, in megabytes, but one per tree at least; if it is short, some
         leaves wait before they split
@@ -52,11 +52,11 @@ class Tree(
     --------
     >>> from onlineboost import OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
-    >>> from onlineboost.evaluate import progressive_score
+    >>> from onlineboost.evaluate import progressive_error
     >>> X, y = load_letter()
-    >>> round(progressive_score(Tree(3), X, y), 3)
+    >>> round(progressive_error(Tree(3), X, y), 3)
     0.2
-    >>> round(progressive_score(OnlineBBM(Tree(3), random_state=0), X, y), 3)
+    >>> round(progressive_error(OnlineBBM(Tree(3), random_state=0), X, y), 3)
     0.116
     """
 
@@ -66,13 +66,13 @@ class Tree(
     _: KW_ONLY
     bins: int = 0
     replay: int = 512
-    leaves: Literal["adaptive", "majority"] = "adaptive"
-    grace: int = 16
-    evidence: float = 5.0
+    leaf_prediction: Literal["adaptive", "majority"] = "adaptive"
+    grace_period: int = 16
+    min_split_gain: float = 5.0
     delta: float = 0.05
-    tie: float = 0.1
+    tau: float = 0.1
     max_slots: int = 1024
-    features: float = 1.0
+    max_features: float = 1.0
     max_nodes: int = 0
     max_mb: int = 2048
 
@@ -82,10 +82,10 @@ class Tree(
             weight=self.for_nodes((n_learners, room.nodes, 2)),
             wrong=self.for_nodes((n_learners, room.nodes, 2)),
             since=self.for_nodes((n_learners, room.nodes, 4)),
-            allowed=some_slots(n_learners, room.slots, self.features, first=self.first_learner),
-            adaptive=self.leaves == "adaptive",
+            allowed=some_slots(n_learners, room.slots, self.max_features, first=self.first_learner),
+            adaptive=self.leaf_prediction == "adaptive",
             log_delta=math.log(1 / self.delta),
-            tie=float(self.tie),
+            tau=float(self.tau),
         )
 
     def sums(self, committee: TreeState) -> Floats:
@@ -93,13 +93,13 @@ class Tree(
         return np.stack([a + b, b - a], axis=2)
 
     def deepest_counted(self) -> int:
-        return self.max_depth if self.leaves == "adaptive" else self.max_depth - 1
+        return self.max_depth if self.leaf_prediction == "adaptive" else self.max_depth - 1
 
     def check(self) -> None:
         self.check_trees()
         check_between("delta", self.delta, 0, 1)
-        check_one_of("leaves", self.leaves, ("adaptive", "majority"))
-        for name in ("tie", "evidence"):
+        check_one_of("leaf_prediction", self.leaf_prediction, ("adaptive", "majority"))
+        for name in ("tau", "min_split_gain"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not float(value) >= 0:
                 raise ParameterError(name, value, "a number of at least 0")

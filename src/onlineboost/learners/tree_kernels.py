@@ -7,7 +7,7 @@
 | epsilon | ``bound`` | the Hoeffding bound sqrt(ln(1/delta) / (2 n_eff)) on the gain, which is at most 1 |
 
 A leaf splits by evidence if n_eff G(a) is large: 5 bits are a likelihood ratio of 32. Or, as in Domingos and Hulten
-(2000) with the effective sample size, if G(a) - G(b) > epsilon, or epsilon < tie.
+(2000) with the effective sample size, if G(a) - G(b) > epsilon, or epsilon < tau.
 
 An adaptive leaf (Holmes, Kirkby and Pfahringer, 2005) votes by majority, or by naive Bayes over its histograms,
 whichever made fewer mistakes in it so far.
@@ -56,10 +56,10 @@ class TreeState(NamedTuple):
     most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
     adaptive: bool  # whether leaves may vote by naive Bayes
-    grace: int
-    evidence: float  # minimum gain of a split in bits; 0: the Hoeffding bound decides
+    grace_period: int
+    min_split_gain: float  # minimum gain of a split in bits; 0: the Hoeffding bound decides
     log_delta: float
-    tie: float
+    tau: float
     max_depth: int
 
     def derived(self) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
             at = 2 * (base + work.row.places[k]) + c
             store(state.histograms, at, load(state.histograms, at, weight) + weight)
     n, squares = state.since[i, node, 0] + state.since[i, node, 1], state.since[i, node, 2]
-    if state.since[i, node, 3] >= state.grace and forest.is_due(state.since[i, node, 3], squares, n):
+    if state.since[i, node, 3] >= state.grace_period and forest.is_due(state.since[i, node, 3], squares, n):
         state.since[i, node, 3] = 0
         forest.fade(state, i, node, row, n, squares, 4)
         if splits:
@@ -277,10 +277,10 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
             state.histograms, base, state.bins, state.allowed, i, a, b
         )
         bound = math.sqrt(state.log_delta * squares / (2 * n * n))
-        if state.evidence > 0:
-            justified = best * n * n > state.evidence * squares
+        if state.min_split_gain > 0:
+            justified = best * n * n > state.min_split_gain * squares
         else:
-            justified = best - second > bound or bound < state.tie
+            justified = best - second > bound or bound < state.tau
         if slot >= 0 and justified:
             left = forest.split_leaf(state, i, node, slot, edge, missing, best * n)
             state.weight[i, left, 0], state.weight[i, left, 1] = left_a, left_b

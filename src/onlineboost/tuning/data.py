@@ -80,7 +80,7 @@ class Data:
         if learner.needs_names() or any(state.apart for state in learner.transforms(0)):
             return None  # needs too much memory
         with self._lock:
-            batch, n = self._slotted(learner.max_features(), learner.takes_missing)
+            batch, n = self._slotted(learner.slot_limit(), learner.takes_missing)
             states: Any = tuple(state.grown(n) for state in learner.transforms(0))
             key = n, learner.takes_missing, *((type(state), *(np.shape(array) for array in state)) for state in states)
             if key not in self._known:
